@@ -1,0 +1,136 @@
+// What every workload of lockwright-bench shares: options, result lines, clocks and gates.
+//
+// Nothing here calls a pthread mutex or condition variable: those are the things measured, and
+// each workload calls them itself, by name, so that whatever is preloaded answers.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+// Keeps what different threads write on different lines; 64 bytes is the line of every x86-64
+// and of most arm64 processors, 128 keeps the adjacent-line prefetcher out as well.
+inline constexpr std::size_t apart = 128;
+
+// Prints one line on stderr and exits with status 2 (bad request) or 1 (the system refused).
+[[noreturn]] void refuse(const std::string& what);
+[[noreturn]] void fail(const std::string& what);
+
+// Ends the program when a pthread call returned an error: a benchmark that goes on after one
+// would measure something else.
+void must(int result, const char* call);
+
+// `--name value` pairs; `known` lists every accepted name with its default.
+class options {
+  public:
+    struct known {
+        const char* name;
+        double initial;
+    };
+    options(int argc, char** argv, std::initializer_list<known> list);
+    [[nodiscard]] double real(std::string_view name) const;
+    // As `real`, for counts: a whole number, at least `least`.
+    [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0) const;
+
+  private:
+    struct entry {
+        std::string name;
+        double value;
+    };
+    std::vector<entry> entries_;
+};
+
+// One JSON object on one line of stdout, flushed when printed so that a driver that has to kill
+// the program later has it.
+class result {
+  public:
+    result(std::string_view workload, std::string_view kind);
+    result& field(std::string_view name, double value);
+    result& field(std::string_view name, std::uint64_t value);
+    result& field(std::string_view name, std::int64_t value);
+    result& field(std::string_view name, std::string_view value);
+    result& field(std::string_view name, const std::vector<std::uint64_t>& values);
+    void print();
+
+  private:
+    std::string text_;
+    void key(std::string_view name);
+};
+
+// The file that `pthread_mutex_lock` and `pthread_cond_wait` resolve to in this process, as
+// "mutex" and "cond" fields: the proof that the lock under test was in.
+void add_origin(result& line);
+
+// CLOCK_MONOTONIC in nanoseconds.
+std::uint64_t now_ns();
+void sleep_ns(std::uint64_t ns);
+
+// Context switches of the whole process so far (getrusage, all threads).
+struct switches {
+    std::int64_t voluntary;
+    std::int64_t involuntary;
+};
+switches switches_so_far();
+
+// Work that takes processor time and touches no memory: a chain of dependent multiplications.
+inline void spin_loops(std::uint64_t loops) {
+    std::uint64_t x = loops;
+    for (std::uint64_t i = 0; i < loops; ++i) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        asm volatile("" : "+r"(x));
+    }
+}
+
+// Loops of `spin_loops` per microsecond on this processor: the fastest of many short trials,
+// since whatever disturbs a trial can only slow it down.
+double calibrate_loops_per_us();
+
+// Loops for `ns`, from `--loops-per-us` where the caller gave it (so that all the processes of a
+// comparison do the very same work) and from a calibration of its own otherwise.
+class work_scale {
+  public:
+    explicit work_scale(double loops_per_us);
+    [[nodiscard]] std::uint64_t loops(double ns) const;
+    [[nodiscard]] double loops_per_us() const { return loops_per_us_; }
+
+  private:
+    double loops_per_us_;
+};
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
+void futex_wake(std::atomic<std::uint32_t>& word, int how_many);
+
+// Holds threads back until all are there and then lets them go at once, without any pthread
+// object. Can be used again after `close`.
+class gate {
+  public:
+    // In a worker: report in and sleep until the gate opens.
+    void pass();
+    // In the main thread: sleep until `threads` have reported in.
+    void await(std::uint32_t threads);
+    void open();
+    void close();
+
+  private:
+    alignas(apart) std::atomic<std::uint32_t> arrived_{0};
+    alignas(apart) std::atomic<std::uint32_t> open_{0};
+};
+
+// Sets this thread's affinity to one CPU; a negative number leaves it free.
+void pin_to(std::int64_t cpu);
+
+int calibrate(int argc, char** argv);
+int footprint(int argc, char** argv);
+int handover(int argc, char** argv);
+int herd(int argc, char** argv);
+int park(int argc, char** argv);
+int uncontended(int argc, char** argv);
+
+}  // namespace bench

@@ -1,0 +1,60 @@
+// lockwright-bench: small workloads on plain pthread mutexes and condition variables.
+//
+// It knows no lock: run it as it is to measure the C library, or with a library preloaded to
+// measure that one. `lockwright bench` does both side by side and prints the comparison.
+#include <cstdio>
+#include <cstring>
+
+#include "bench.hpp"
+
+namespace {
+
+struct workload {
+    const char* name;
+    int (*run)(int argc, char** argv);
+    const char* help;
+};
+
+constexpr workload workloads[] = {
+    {"uncontended", bench::uncontended,
+     "one thread, lock and unlock in a tight loop\n"
+     "    --batch 100000 --batches 20 --threads-alive 1"},
+    {"footprint", bench::footprint,
+     "resident memory after locking each mutex of an array once\n"
+     "    --mutexes 1000000 --warm 1000"},
+    {"handover", bench::handover,
+     "threads that contend for one mutex\n"
+     "    --threads 2 --seconds 0.5 --section-ns 100 --gap-ns 200 --loops-per-us 0"},
+    {"herd", bench::herd,
+     "a broadcast to many waiters of one condition variable\n"
+     "    --waiters 1000 --rounds 5 --section-ns 5000 --unlocked 0 --rejoin 0 --loops-per-us 0"},
+    {"park", bench::park,
+     "two threads that put each other to sleep and wake each other by futex\n"
+     "    --trips 20000 --cpu-a -1 --cpu-b -1"},
+    {"calibrate", bench::calibrate, "loops of busy work per microsecond, for --loops-per-us"},
+};
+
+int print_help(std::FILE* to) {
+    std::fputs("usage: lockwright-bench WORKLOAD [--option value]...\n", to);
+    for (const workload& w : workloads) {
+        std::fprintf(to, "  %s: %s\n", w.name, w.help);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) {
+        bench::refuse("no workload named; run 'lockwright-bench help'");
+    }
+    if (std::strcmp(argv[1], "help") == 0 || std::strcmp(argv[1], "--help") == 0) {
+        return print_help(stdout);
+    }
+    for (const workload& w : workloads) {
+        if (std::strcmp(argv[1], w.name) == 0) {
+            return w.run(argc - 2, argv + 2);
+        }
+    }
+    bench::refuse(std::string("unknown workload '") + argv[1] + "'; run 'lockwright-bench help'");
+}
