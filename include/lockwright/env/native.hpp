@@ -1,0 +1,131 @@
+// The machine: the environment in which the locks ship.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "lockwright/env/native/futex.hpp"
+#include "lockwright/env/native/pool.hpp"
+#include "lockwright/env/native/spin_bound.hpp"
+#include "lockwright/env/native/thread.hpp"
+#include "lockwright/env/native/topology.hpp"
+
+namespace lockwright {
+
+/// Everything an algorithm knows of the world. Every member is static; an
+/// algorithm takes the environment as a type.
+struct native {
+  /// Shared between threads without a lock.
+  template <class T>
+  using atomic = std::atomic<T>;
+
+  /// Written and read only by the thread that holds the lock.
+  template <class T>
+  using plain = T;
+
+  /// One polite step of a polling loop.
+  static void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+  }
+
+  /// Stays away from memory for `iterations` turns of an empty loop.
+  static void delay(std::uint32_t iterations) {
+    for (std::uint32_t i = 0; i < iterations; ++i) {
+      asm volatile("" ::: "memory");
+    }
+  }
+
+  /// Lets another thread of this CPU run.
+  static void yield() { native_env::system_call(SYS_sched_yield); }
+
+  /// Sleeps while `word` holds `expected`; may return early for any reason.
+  static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
+    native_env::futex_wait(word, expected);
+  }
+
+  /// Wakes up to `count` threads that sleep on `word`.
+  static void wake(atomic<std::uint32_t>& word, std::uint32_t count) {
+    native_env::futex_wake(word, count);
+  }
+
+  /// Nanoseconds of a clock that never goes back.
+  static std::uint64_t now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+           static_cast<std::uint64_t>(t.tv_nsec);
+  }
+
+  /// Nanoseconds that a spin-then-park waiter polls before it sleeps.
+  static std::uint64_t spin_bound() { return native_env::spin_bound(); }
+
+  /// The CPU the caller runs on now.
+  static std::uint32_t cpu() { return native_env::current_cpu(); }
+
+  /// The NUMA node the caller runs on now, below nodes().
+  static std::uint32_t node() {
+    return nodes() == 1 ? 0 : native_env::machine.node_of(cpu());
+  }
+
+  /// How many NUMA nodes there are; the same at every call.
+  static std::uint32_t nodes() { return native_env::machine.nodes(); }
+
+  /// A number of the calling thread, never 0 and never another thread's of this process.
+  static std::uint32_t self() { return native_env::serial(); }
+
+  /// A queue node for one acquisition, with arbitrary content.
+  template <class Node>
+  static Node* take_node() {
+    static_assert(sizeof(Node) <= native_env::node_size && alignof(Node) <= 64);
+    return ::new (native_env::take_node()) Node;
+  }
+
+  /// Gives a node back that nobody looks at any more; any thread may.
+  template <class Node>
+  static void give_node(Node* node) {
+    native_env::give_node(node);
+  }
+
+  /// Zeroed memory, aligned to 64 bytes, for state that does not fit in place.
+  static void* reserve(std::size_t bytes) { return native_env::blocks.reserve(bytes); }
+  static void unreserve(void* block, std::size_t bytes) {
+    native_env::blocks.unreserve(block, bytes);
+  }
+
+  /// Draws number `next` if it is the next one and is being served: both words
+  /// must hold `next`, and become {next, next + 1} in one step. `grant` is the
+  /// low half of an aligned pair. Acquire pairs with the store of grant in unlock.
+  static bool draw_if_served(atomic<std::uint32_t>& grant, atomic<std::uint32_t>& request,
+                             std::uint32_t next) {
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof grant == 4);
+    if (reinterpret_cast<char*>(&request) - reinterpret_cast<char*>(&grant) != 4) {
+      __builtin_unreachable();
+    }
+    std::uint64_t seen = std::uint64_t{next} << 32 | next;
+    std::uint64_t drawn = std::uint64_t{next + 1} << 32 | next;
+    return __atomic_compare_exchange_n(reinterpret_cast<std::uint64_t*>(&grant), &seen, drawn, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  }
+
+  /// The C library's mutex.
+  class libc_mutex {
+   public:
+    void lock() { pthread_mutex_lock(&mutex_); }
+    bool try_lock() { return pthread_mutex_trylock(&mutex_) == 0; }
+    void unlock() { pthread_mutex_unlock(&mutex_); }
+
+   private:
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  };
+};
+
+}  // namespace lockwright

@@ -1,0 +1,41 @@
+// Sleeping and waking on a 32-bit word, private to the process.
+#pragma once
+
+#include <linux/futex.h>
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+
+#include "lockwright/env/native/syscall.hpp"
+
+namespace lockwright::native_env {
+
+/// Sleeps while `word` holds `expected`; may return early for any reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  system_call(SYS_futex, argument(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected));
+}
+
+/// As futex_wait(), until `deadline` of CLOCK_MONOTONIC or CLOCK_REALTIME at the
+/// latest. Returns false only if the deadline has passed.
+inline bool futex_wait_until(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                             clockid_t clock, const timespec& deadline) {
+  int operation = FUTEX_WAIT_BITSET_PRIVATE;
+  if (clock == CLOCK_REALTIME) {
+    operation |= FUTEX_CLOCK_REALTIME;
+  }
+  long result = system_call(SYS_futex, argument(&word), operation, static_cast<long>(expected),
+                            argument(&deadline), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
+  return result != -ETIMEDOUT;
+}
+
+/// Wakes up to `count` sleepers. The word may be gone already: the address is
+/// only a name to the kernel.
+inline void futex_wake(std::atomic<std::uint32_t>& word, std::uint32_t count) {
+  system_call(SYS_futex, argument(&word), FUTEX_WAKE_PRIVATE,
+              count > INT_MAX ? INT_MAX : static_cast<long>(count));
+}
+
+}  // namespace lockwright::native_env

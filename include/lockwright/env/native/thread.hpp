@@ -1,0 +1,188 @@
+// Who the calling thread is, and its own queue nodes.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/env/native/pool.hpp"
+#include "lockwright/env/native/syscall.hpp"
+
+namespace lockwright::native_env {
+
+inline constexpr std::size_t node_size = 64;
+// A thread keeps at most this many free nodes. More than any program nests, and
+// 2 KB; what is beyond goes to the shared list half at a time.
+inline constexpr std::uint32_t kept_nodes = 32;
+inline constexpr std::uint32_t nodes_per_batch = kept_nodes / 2;
+
+/// What the library knows of the calling thread.
+///
+///   room | free nodes | mode
+///   0    | none       | not seen yet, or on its way out: nodes come from and
+///        |            | go to the shared list one at a time
+///   n    | up to kept_nodes - n more may be kept | in use
+///
+/// The same zero for both keeps the fast paths at one comparison each.
+struct thread_record {
+  piece* free;          ///< free nodes of this thread
+  std::uint32_t room;   ///< how many more it may keep
+  std::uint32_t tid;    ///< the kernel's number of the thread, 0 until asked for
+  std::uint32_t serial; ///< never used twice in a process nor changed by fork; 0 until asked for
+  bool seen;            ///< the exit hook is set, or being set
+};
+
+inline constinit thread_local thread_record self_record{};
+inline constinit free_list shared_nodes;
+inline constinit cutter fresh_nodes;
+inline constinit std::atomic<std::uint32_t> last_serial{0};
+
+[[gnu::noinline]] inline std::uint32_t ask_tid() {
+  return self_record.tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
+}
+
+inline std::uint32_t tid() {
+  std::uint32_t known = self_record.tid;
+  return known != 0 ? known : ask_tid();
+}
+
+[[gnu::noinline]] inline std::uint32_t ask_serial() {
+  std::uint32_t fresh = 0;
+  while (fresh == 0) {  // 0 means "nobody", also after 2^32 threads
+    fresh = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return self_record.serial = fresh;
+}
+
+inline std::uint32_t serial() {
+  std::uint32_t known = self_record.serial;
+  return known != 0 ? known : ask_serial();
+}
+
+/// Returns the thread's nodes when it ends. Locks taken after this (by other
+/// destructors) find room == 0 and go to the shared list.
+inline void on_thread_exit(void*) {
+  thread_record& self = self_record;
+  piece* first = self.free;
+  self.free = nullptr;
+  self.room = 0;
+  if (first != nullptr) {
+    piece* last = first;
+    while (last->next != nullptr) {
+      last = last->next;
+    }
+    shared_nodes.put(first, last);
+  }
+}
+
+/// The key whose destructor is on_thread_exit(), plus one; 0 until made.
+inline constinit std::atomic<std::uint32_t> exit_key{0};
+
+inline bool hook_thread_exit() {
+  std::uint32_t known = exit_key.load(std::memory_order_acquire);
+  if (known == 0) {
+    pthread_key_t mine;
+    if (pthread_key_create(&mine, on_thread_exit) != 0) {
+      return false;
+    }
+    if (exit_key.compare_exchange_strong(known, mine + 1, std::memory_order_acq_rel)) {
+      known = mine + 1;
+    } else {
+      pthread_key_delete(mine);
+    }
+  }
+  return pthread_setspecific(known - 1, &self_record) == 0;
+}
+
+/// At a thread's first node: from now on it may keep some. Setting the hook may
+/// call malloc, which may lock a mutex, which comes here again: it then finds
+/// `seen` and no room.
+inline void see_thread(thread_record& self) {
+  self.seen = true;
+  if (hook_thread_exit()) {
+    self.room = kept_nodes;
+  }
+}
+
+[[gnu::noinline]] inline piece* take_node_slowly() {
+  thread_record& self = self_record;
+  if (!self.seen) {
+    see_thread(self);
+    if (self.free != nullptr) {
+      piece* node = self.free;
+      self.free = node->next;
+      ++self.room;
+      return node;
+    }
+  }
+  if (self.room == 0) {
+    piece* one = shared_nodes.take(1);
+    return one != nullptr ? one : static_cast<piece*>(fresh_nodes.cut(node_size));
+  }
+  piece* batch = shared_nodes.take(nodes_per_batch);
+  if (batch == nullptr) {
+    return static_cast<piece*>(fresh_nodes.cut(node_size));
+  }
+  self.free = batch->next;
+  for (piece* kept = self.free; kept != nullptr; kept = kept->next) {
+    --self.room;
+  }
+  return batch;
+}
+
+[[gnu::noinline]] inline void give_node_slowly(piece* node) {
+  thread_record& self = self_record;
+  if (self.free == nullptr) {
+    if (!self.seen) {
+      see_thread(self);
+    }
+    if (self.room != 0) {
+      node->next = nullptr;
+      self.free = node;
+      --self.room;
+      return;
+    }
+    shared_nodes.put(node, node);
+    return;
+  }
+  // Full: keep half.
+  piece* last = self.free;
+  for (std::uint32_t i = 1; i < nodes_per_batch; ++i) {
+    last = last->next;
+  }
+  piece* first = self.free;
+  self.free = last->next;
+  shared_nodes.put(first, last);
+  self.room = nodes_per_batch - 1;
+  node->next = self.free;
+  self.free = node;
+}
+
+inline void* take_node() {
+  thread_record& self = self_record;
+  if (piece* node = self.free) [[likely]] {
+    self.free = node->next;
+    ++self.room;
+    return node;
+  }
+  return take_node_slowly();
+}
+
+inline void give_node(void* memory) {
+  auto* node = static_cast<piece*>(memory);
+  thread_record& self = self_record;
+  if (self.room != 0) [[likely]] {
+    node->next = self.free;
+    self.free = node;
+    --self.room;
+    return;
+  }
+  give_node_slowly(node);
+}
+
+/// In the child of a fork: the kernel's number is another one.
+inline void forget_tid() { self_record.tid = 0; }
+
+}  // namespace lockwright::native_env

@@ -1,0 +1,51 @@
+// The part of a lock that does not fit in place: made at the first use, given
+// back when the lock is destroyed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace lockwright {
+
+/// A pointer to a T that is made at the first get(), of T::bytes() bytes of
+/// zeroed memory from Env::reserve(). Zeroed memory is an empty lazy_part.
+///
+/// Invariant ONE-MAKER: exactly one thread's T is installed; the others give
+/// theirs back and use that one.
+template <class Env, class T>
+class lazy_part {
+ public:
+  constexpr lazy_part() = default;
+  lazy_part(const lazy_part&) = delete;
+  lazy_part& operator=(const lazy_part&) = delete;
+
+  ~lazy_part() {
+    if (T* made = part_.load(std::memory_order_relaxed)) {
+      Env::unreserve(made, T::bytes());
+    }
+  }
+
+  T& get() {
+    // Acquire pairs with the release in make(): the zeroed memory is seen.
+    if (T* made = part_.load(std::memory_order_acquire)) [[likely]] {
+      return *made;
+    }
+    return *make();
+  }
+
+ private:
+  [[gnu::noinline]] T* make() {
+    T* mine = static_cast<T*>(Env::reserve(T::bytes()));
+    T* other = nullptr;
+    if (part_.compare_exchange_strong(other, mine, std::memory_order_release,
+                                      std::memory_order_acquire)) {
+      return mine;
+    }
+    Env::unreserve(mine, T::bytes());
+    return other;
+  }
+
+  typename Env::template atomic<T*> part_{};
+};
+
+}  // namespace lockwright

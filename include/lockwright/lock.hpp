@@ -1,0 +1,82 @@
+// What every lock algorithm offers, and what it states about itself.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+namespace lockwright {
+
+/// What a thread found when it came to the lock.
+enum class arrival : std::uint8_t {
+  uncontended,  ///< nobody held the lock; it was taken at once
+  contended,    ///< the caller had to wait
+};
+
+/// The study's categories of lock algorithms.
+enum class category : std::uint8_t {
+  library,                 ///< the C library's own mutex
+  competitive_succession,  ///< unlock marks the lock free and every waiter may race for it
+  direct_handoff,          ///< unlock names the successor
+  hierarchical,            ///< keeps the lock on one NUMA node for a while
+  load_control,            ///< watches contention or preemption and changes its behaviour
+};
+
+/// What a thread does while it waits.
+enum class waiting : std::uint8_t {
+  spin,            ///< polls until the lock is granted
+  spin_backoff,    ///< polls, with growing delays between attempts
+  spin_then_park,  ///< polls for a bounded time, then sleeps in the kernel
+  park,            ///< sleeps in the kernel at once
+};
+
+/// Properties that an algorithm states about itself. Each header defines one
+/// as the static member `traits`; the registry turns it into `locks.json`.
+struct lock_traits {
+  lockwright::category category;
+  lockwright::waiting waiting;
+  bool fifo = false;              ///< admission order is arrival order
+  bool light = false;             ///< short uncontended path: one atomic, no queue node
+  bool numa_aware = false;        ///< behaviour depends on the caller's NUMA node
+  bool hardened_trylock = false;  ///< a trylock costs so much that polling it does not flood the lock
+  std::uint32_t node_bytes = 0;   ///< bytes of queue node per lock held or awaited
+  const char* reference;          ///< where the algorithm was published
+  const char* summary;            ///< what it is, in two sentences
+
+  [[nodiscard]] constexpr bool parks() const {
+    return waiting == lockwright::waiting::spin_then_park || waiting == lockwright::waiting::park;
+  }
+};
+
+/// A lock that std::lock_guard can use and that says what it is.
+/// All-zero memory is an unlocked lock; the default constructor makes just that.
+template <class L>
+concept Lock = std::default_initializable<L> && requires(L lock) {
+  { lock.lock() } -> std::same_as<arrival>;
+  { lock.unlock() } -> std::same_as<void>;
+  { L::traits.category } -> std::convertible_to<category>;
+};
+
+/// A lock with a trylock that takes a bounded number of steps.
+template <class L>
+concept TryLock = Lock<L> && requires(L lock) {
+  { lock.try_lock() } -> std::same_as<bool>;
+};
+
+/// A lock whose waiters can give up at a deadline (nanoseconds of Env::now()).
+template <class L>
+concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {
+  { lock.try_lock_until(deadline) } -> std::same_as<bool>;
+};
+
+/// Bytes per mutex that an algorithm keeps outside the mutex itself: zero, or
+/// what the algorithm's own bytes_outside() says for the machine it runs on.
+template <class L>
+[[nodiscard]] std::uint64_t bytes_outside() {
+  if constexpr (requires { L::bytes_outside(); }) {
+    return L::bytes_outside();
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace lockwright

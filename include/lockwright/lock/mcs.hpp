@@ -1,0 +1,117 @@
+// mcs: a queue of waiting threads, each polling a flag in its own node, which
+// its predecessor sets. FIFO, and a hand-over touches one remote cache line.
+//
+// Citation: J. M. Mellor-Crummey, M. L. Scott, "Algorithms for Scalable
+// Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9(1), 1991.
+// The waiting policy is a parameter: mcs-spin polls, mcs-stp polls and parks.
+//
+//   word   | meaning                                   | written by
+//   tail   | last node of the queue, null when free    | arriving threads; the last holder
+//   holder | the holder's node                         | the holder, while inside
+//
+//   node   | next: the node behind; cell: granted to this node's owner
+//
+// Invariants
+//   ORDER      the queue is in the order of the exchanges on tail.
+//   OWN-NODE   a node is in the queue from its exchange on tail until its
+//              owner's unlock has granted the successor or emptied the queue.
+//   LINK       a node that is not the last gets its next pointer in a bounded
+//              number of its successor's steps.
+#pragma once
+
+#include <atomic>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+template <class Env, template <class> class Wait>
+class mcs {
+  struct alignas(64) node {
+    typename Env::template atomic<node*> next{};
+    Wait<Env> cell;
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = Wait<Env>::policy,
+      .fifo = true,
+      .node_bytes = sizeof(node),
+      .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",
+      .summary = Wait<Env>::policy == waiting::spin
+                     ? "A queue in which every thread polls a flag of its own, set by its "
+                       "predecessor. First come, first served, with little traffic; collapses when "
+                       "threads outnumber cores."
+                     : "A queue in which every thread waits on a flag of its own, set by its "
+                       "predecessor, first polling and then asleep. First come, first served; the "
+                       "next in line is the one most likely asleep."};
+
+  arrival lock() {
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    me->cell.arm();
+    // Release publishes the node (pairs with the acquire of next and tail by
+    // others); acquire pairs with the release in unlock() that emptied the queue.
+    node* before = tail_.exchange(me, std::memory_order_acq_rel);
+    if (before == nullptr) {
+      holder_ = me;
+      return arrival::uncontended;
+    }
+    // Release pairs with the acquire load of next in unlock().
+    before->next.store(me, std::memory_order_release);
+    me->cell.wait();
+    holder_ = me;
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    if (tail_.load(std::memory_order_relaxed) != nullptr) {
+      return false;
+    }
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    node* empty = nullptr;
+    // As the exchange in lock(). The cell is not armed: nobody grants the first node.
+    if (tail_.compare_exchange_strong(empty, me, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+      holder_ = me;
+      return true;
+    }
+    Env::give_node(me);
+    return false;
+  }
+
+  void unlock() {
+    node* me = holder_;
+    node* behind = me->next.load(std::memory_order_acquire);
+    if (behind == nullptr) {
+      node* last = me;
+      // Release pairs with the acquire in lock() and try_lock() that finds null.
+      if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+        Env::give_node(me);
+        return;
+      }
+      behind = await_link(me);
+    }
+    behind->cell.grant();
+    Env::give_node(me);
+  }
+
+ private:
+  [[gnu::noinline]] static node* await_link(node* me) {
+    std::uint32_t step = 0;
+    node* behind = nullptr;
+    while ((behind = me->next.load(std::memory_order_acquire)) == nullptr) {
+      Wait<Env>::linger(step);
+    }
+    return behind;
+  }
+
+  typename Env::template atomic<node*> tail_{};
+  typename Env::template plain<node*> holder_{};
+};
+
+}  // namespace lockwright

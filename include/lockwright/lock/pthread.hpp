@@ -1,0 +1,44 @@
+// pthread: the C library's own mutex, through the same layer as every other
+// lock. The baseline that others are compared with: what differs from it
+// differs because of the algorithm, not because of the interposition.
+//
+// Citation: the GNU C Library's nptl; its normal mutex is Drepper's, "Futexes
+// Are Tricky", 2011.
+//
+//   state | the C library's; nothing of it is read or written here
+//
+// Invariants
+//   SAME-MUTEX every operation goes to the C library's mutex and to nothing else.
+#pragma once
+
+#include "lockwright/lock.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class libc_mutex {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::library,
+      .waiting = waiting::park,
+      .light = true,
+      .reference = "GNU C Library, nptl",
+      .summary = "The C library's own mutex behind the same layer as the others. The baseline of "
+                 "every comparison."};
+
+  arrival lock() {
+    if (mutex_.try_lock()) {
+      return arrival::uncontended;
+    }
+    mutex_.lock();
+    return arrival::contended;
+  }
+
+  bool try_lock() { return mutex_.try_lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  typename Env::libc_mutex mutex_;
+};
+
+}  // namespace lockwright

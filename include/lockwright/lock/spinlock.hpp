@@ -1,0 +1,58 @@
+// spinlock: one word, taken by compare-and-swap in a loop with a pause between
+// attempts. The simplest lock there is, and the worst under high contention,
+// because every attempt takes the cache line for itself.
+//
+// Citation: T. E. Anderson, "The Performance of Spin Lock Alternatives for
+// Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990 (test-and-set).
+//
+//   word | meaning
+//   0    | free
+//   1    | held
+//
+// Invariants
+//   EXCLUSION  only the thread whose compare-and-swap took the word from 0 to 1
+//              is inside, and only that thread's unlock stores 0.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class spinlock {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::competitive_succession,
+      .waiting = waiting::spin,
+      .light = true,
+      .reference = "Anderson, IEEE TPDS 1(1), 1990",
+      .summary = "One word, taken by compare-and-swap in a loop with a pause between attempts. Light "
+                 "and small, but every attempt moves the cache line."};
+
+  arrival lock() {
+    if (try_lock()) {
+      return arrival::uncontended;
+    }
+    do {
+      Env::relax();
+    } while (!try_lock());
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    std::uint32_t free = 0;
+    // Acquire pairs with the release store in unlock().
+    return word_.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  void unlock() { word_.store(0, std::memory_order_release); }
+
+ private:
+  typename Env::template atomic<std::uint32_t> word_{};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,70 @@
+// ticket: a thread draws a number and waits until that number is served. FIFO
+// and two words small; all waiters poll the same word, and a preempted waiter
+// whose turn has come stops everybody behind it.
+//
+// Citation: J. M. Mellor-Crummey, M. L. Scott, "Algorithms for Scalable
+// Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9(1), 1991.
+//
+//   half    | bits  | meaning                        | written by
+//   grant   | 0-31  | the number being served        | the holder, in unlock()
+//   request | 32-63 | the next number to draw        | arriving threads
+//   grant == request: free; otherwise held, with request - grant - 1 waiting
+//
+// Invariants
+//   ORDER      numbers are served in the order in which they were drawn.
+//   ONE-WRITER only the holder writes grant, so a plain store releases.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class ticket {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = waiting::spin,
+      .fifo = true,
+      .light = true,
+      .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",
+      .summary = "A thread draws a number and waits until it is served. First come, first served, "
+                 "light and small; collapses when threads outnumber cores."};
+
+  arrival lock() {
+    // Relaxed: the acquire is on grant, whose store releases.
+    std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
+    // Acquire pairs with the release store in unlock().
+    if (grant_.load(std::memory_order_acquire) == mine) {
+      return arrival::uncontended;
+    }
+    do {
+      Env::relax();
+    } while (grant_.load(std::memory_order_acquire) != mine);
+    return arrival::contended;
+  }
+
+  /// Takes the next number only if it is being served already. Both halves are
+  /// compared in one step: with the halves read apart, 2^32 acquisitions in
+  /// between would make a held lock look free.
+  bool try_lock() {
+    std::uint32_t next = request_.load(std::memory_order_relaxed);
+    if (grant_.load(std::memory_order_relaxed) != next) {
+      return false;
+    }
+    return Env::draw_if_served(grant_, request_, next);
+  }
+
+  void unlock() {
+    grant_.store(grant_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+ private:
+  alignas(8) typename Env::template atomic<std::uint32_t> grant_{};
+  typename Env::template atomic<std::uint32_t> request_{};
+};
+
+}  // namespace lockwright
