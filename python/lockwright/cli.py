@@ -1,0 +1,118 @@
+"""The `lockwright` command: a thin group whose subcommands are imported when they are used."""
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from lockwright.errors import LockwrightError
+
+COMMANDS = {
+    "list": "Every lock, with what is known about it.",
+    "info": "All about one lock.",
+    "path": "Where the library of a lock lies.",
+    "run": "Run a program with a lock in place.",
+    "compare": "Run a program under several locks and show which is best.",
+}
+"""Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
+
+
+class _LazyGroup(click.Group):
+    """Knows its subcommands by name and loads only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"lockwright.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            todo = f"did you mean '{near[0]}'?" if near else "see 'lockwright --help'"
+            raise LockwrightError(f"no command is named '{args[0]}'", todo)
+        return super().resolve_command(ctx, args)
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from lockwright import version
+
+        click.echo(f"lockwright {version()}")
+        ctx.exit()
+
+
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Swap the lock under an unmodified program, and show which lock is best."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _usage_line(error: click.ClickException) -> str:
+    """What click found wrong with the arguments, as one line in the form of all our errors."""
+    what = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "lockwright"
+    what = what[:1].lower() + what[1:]
+    return LockwrightError(what, f"see '{where} --help'").line()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status: 0, 2 for bad input, 130 after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a multiplication sign is no reason to fail.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status = cli.main(args=arguments, prog_name="lockwright", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except LockwrightError as error:
+        print(error.line(), file=sys.stderr)
+        return error.status
+    except click.ClickException as error:
+        print(_usage_line(error), file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # The reader has left (`lockwright list | head`): end as any filter does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        line = LockwrightError(
+            f"{where}{error.strerror or error}", "check the path, the space left and the rights"
+        ).line()
+        print(line, file=sys.stderr)
+        return 2

@@ -1,0 +1,1 @@
+"""One file per subcommand of `lockwright`, each with a click command named `command`."""

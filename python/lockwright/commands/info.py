@@ -1,0 +1,36 @@
+"""`lockwright info`: all about one lock."""
+
+import click
+
+
+@click.command("info")
+@click.argument("name", metavar="LOCK")
+def command(name: str) -> None:
+    """All about one lock: what it is, what it costs, where it comes from."""
+    from rich.table import Table
+
+    from lockwright.locks import registry
+    from lockwright.terminal import output
+
+    locks = registry()
+    lock = locks.find(name)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for label, value in (
+        ("category", lock.category),
+        ("waiting", lock.waiting),
+        ("properties", ", ".join(lock.properties()) or "none"),
+        ("trylock", lock.trylock),
+        ("bytes in place", str(lock.bytes_in_place)),
+        ("bytes outside", f"{lock.bytes_per_mutex_outside} per mutex"),
+        ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
+        ("reference", lock.reference),
+        ("header", lock.header),
+        ("library", str(locks.library(lock.name))),
+    ):
+        table.add_row(label, value)
+    console = output()
+    console.print(f"{lock.name}: {lock.summary}\n")
+    console.print(table)
+    console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")

@@ -1,0 +1,108 @@
+"""`lockwright run`: run a program with a lock in place."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from lockwright.counters import Counts
+    from lockwright.locks import Registry
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.option("--lock", required=True, metavar="LOCK", help="The lock to put in place.")
+@click.option("--stats", is_flag=True, help="Afterwards, show on stderr what it was used for.")
+@click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
+def command(lock: str, stats: bool, arguments: tuple[str, ...]) -> int:
+    """Run a program with a lock in the place of its mutexes.
+
+    Exit status, signals, input and output are the program's own.
+    """
+    from lockwright import binary
+    from lockwright.locks import preload, registry
+
+    locks = registry()
+    library = locks.library(lock, counting=stats)
+    program = binary.find(arguments[0])
+    binary.check(program, library, list(arguments[1:]))
+    if stats:
+        return _run_counted(locks, lock, program, list(arguments))
+    from lockwright.foreground import PYTHON_IGNORES
+
+    for number in PYTHON_IGNORES:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execve(program, arguments, preload(library, dict(os.environ)))
+    except OSError as error:
+        raise _cannot_start(program, error) from error
+
+
+def _cannot_start(program: Path, error: OSError) -> Exception:
+    from lockwright.errors import LockwrightError
+
+    return LockwrightError(
+        f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
+    )
+
+
+def _run_counted(locks: "Registry", lock: str, program: Path, argv: list[str]) -> int:
+    from lockwright import counters, foreground
+    from lockwright.locks import preload
+
+    with counters.CountersFile() as file:
+        environment = preload(locks.library(lock, counting=True), dict(os.environ))
+        environment[counters.VARIABLE] = str(file.path)
+        try:
+            status = foreground.run(program, argv, environment)
+        except OSError as error:
+            raise _cannot_start(program, error) from error
+        counts = file.read()
+    if status == 0:
+        refuse_unused(counts, argv[0])
+    _show(lock, counts)
+    return foreground.end_as(status)
+
+
+def refuse_unused(counts: "Counts", program: str) -> None:
+    """Raises LockwrightError if no lock of ours can have served the program."""
+    from lockwright.errors import LockwrightError
+
+    if counts.processes == 0:
+        raise LockwrightError(
+            f"'{program}' never loaded the lock's library",
+            "check that what it starts is dynamically linked and keeps LD_PRELOAD",
+        )
+    if not counts.took_a_mutex:
+        raise LockwrightError(
+            f"'{program}' took no mutex, so no lock can change how it runs",
+            "give it a multi-threaded workload that uses pthread mutexes",
+        )
+
+
+def _show(lock: str, counts: "Counts") -> None:
+    share = f" ({counts.contended / counts.acquisitions:.1%})" if counts.acquisitions else ""
+    rows = (
+        ("processes", f"{counts.processes:,}"),
+        ("mutexes", f"{counts.mutexes:,}"),
+        ("acquisitions", f"{counts.acquisitions:,}"),
+        ("contended", f"{counts.contended:,}{share}"),
+        ("condvar waits", f"{counts.cond_waits:,}"),
+        ("failed trylocks", f"{counts.failed_trylocks:,}"),
+        ("futex waits", f"{counts.futex_waits:,}"),
+        ("futex wakes", f"{counts.futex_wakes:,}"),
+        ("handed to the C library", f"{counts.handed_over:,}"),
+    )
+    lines = [f"lockwright: {lock}"]
+    lines += [f"  {label:<24} {value}" for label, value in rows]
+    if counts.processes == 0:
+        lines.append("  the lock's library was never loaded")
+    if counts.unresolved:
+        lines.append(
+            f"  {counts.unresolved} names of the locking API did not resolve to the lock:"
+            " part of what the program does is not seen"
+        )
+    print("\n".join(lines), file=sys.stderr)

@@ -1,0 +1,67 @@
+"""Just enough of the ELF format to say whether a library can be preloaded into a program.
+
+Layouts are those of elf(5). Nothing here runs the file.
+"""
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = b"\x7fELF"
+_PT_INTERP = 3
+_MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 22: "s390"}
+_MACHINES |= {21: "ppc64", 20: "ppc", 8: "mips", 258: "loongarch"}
+
+
+@dataclass(frozen=True)
+class Elf:
+    """What the header says. interpreter: the program's dynamic linker, None if it has none."""
+
+    bits: int
+    little_endian: bool
+    machine: int
+    interpreter: str | None
+
+    @property
+    def architecture(self) -> str:
+        order = "" if self.little_endian else ", big-endian"
+        return f"{self.bits}-bit {_MACHINES.get(self.machine, f'machine {self.machine}')}{order}"
+
+
+def read(path: Path) -> Elf | None:
+    """The ELF header and interpreter of `path`; None if it is not a well-formed ELF file.
+
+    Raises OSError if the file cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(64)
+        if len(head) < 52 or head[:4] != MAGIC or head[4] not in (1, 2) or head[5] not in (1, 2):
+            return None
+        wide, little = head[4] == 2, head[5] == 1
+        order = "<" if little else ">"
+        machine = struct.unpack_from(order + "H", head, 18)[0]
+        try:
+            if wide:
+                (table,) = struct.unpack_from(order + "Q", head, 32)
+                size, count = struct.unpack_from(order + "HH", head, 54)
+            else:
+                (table,) = struct.unpack_from(order + "I", head, 28)
+                size, count = struct.unpack_from(order + "HH", head, 42)
+            interpreter = None
+            file.seek(table)
+            entries = file.read(size * count)
+            for start in range(0, size * count, size or 1):
+                if struct.unpack_from(order + "I", entries, start)[0] != _PT_INTERP:
+                    continue
+                if wide:
+                    (offset,) = struct.unpack_from(order + "Q", entries, start + 8)
+                    (length,) = struct.unpack_from(order + "Q", entries, start + 32)
+                else:
+                    (offset,) = struct.unpack_from(order + "I", entries, start + 4)
+                    (length,) = struct.unpack_from(order + "I", entries, start + 16)
+                file.seek(offset)
+                interpreter = file.read(min(length, 4096)).rstrip(b"\0").decode(errors="replace")
+                break
+        except (struct.error, OverflowError, ValueError):
+            return None
+    return Elf(64 if wide else 32, little, machine, interpreter)

@@ -1,0 +1,20 @@
+"""The one kind of error a user is shown."""
+
+
+class LockwrightError(Exception):
+    """Something the user can put right; ends the command with one line and `status`.
+
+    what: what is wrong.
+    todo: what to do about it.
+    """
+
+    def __init__(self, what: str, todo: str, status: int = 2) -> None:
+        super().__init__(what)
+        self.what = what
+        self.todo = todo
+        self.status = status
+
+    def line(self) -> str:
+        """The whole message on one line, whatever a program or a path put into it."""
+        text = f"lockwright: {self.what}; {self.todo}"
+        return " ".join(text.split())

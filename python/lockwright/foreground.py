@@ -1,0 +1,66 @@
+"""Runs one program as if it stood in our place: signals go to it, its end becomes ours."""
+
+import os
+import resource
+import signal
+from pathlib import Path
+
+_FORWARDED = {
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGCONT,
+    signal.SIGTSTP,
+    signal.SIGWINCH,
+}
+_SI_KERNEL = 0x80
+"""si_code of a signal that the kernel made: what a terminal sends, it sends the child as well."""
+
+PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that the Python interpreter ignores; exec would hand that on to the program."""
+
+
+def run(program: Path, argv: list[str], environment: dict[str, str]) -> int:
+    """Runs the program in our process group and returns its wait status.
+
+    Stops and continues with it, so that job control works as without us. Raises OSError if it
+    cannot be started.
+    """
+    watched = _FORWARDED | {signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    child = os.posix_spawn(
+        program, argv, environment, setsigmask=before, setsigdef=list(PYTHON_IGNORES)
+    )
+    while True:
+        news = signal.sigwaitinfo(watched)
+        if news.si_signo != signal.SIGCHLD:
+            if news.si_code != _SI_KERNEL:
+                os.kill(child, news.si_signo)
+            continue
+        while True:
+            pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
+            if pid == 0:
+                break
+            if not os.WIFSTOPPED(status):
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                return status
+            os.kill(os.getpid(), signal.SIGSTOP)
+            os.kill(child, signal.SIGCONT)
+
+
+def end_as(status: int) -> int:
+    """Ends us as a wait status says: dies by the same signal, or returns the exit status."""
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status)
+    number = os.WTERMSIG(status)
+    # The program has left its core, if it left one; ours would only overwrite it.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return 128 + number

@@ -1,0 +1,134 @@
+"""The registry of locks as the build wrote it, and where their libraries lie."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from lockwright.errors import LockwrightError
+
+BASELINE = "pthread"
+"""Every ratio is to this lock: the C library's own mutex through the same layer."""
+
+
+@dataclass(frozen=True)
+class Lock:
+    """One algorithm: a row of locks.json. Sizes are in bytes."""
+
+    name: str
+    header: str
+    category: str
+    waiting: str
+    fifo: bool
+    light: bool
+    parking: bool
+    numa_aware: bool
+    hardened_trylock: bool
+    trylock: str
+    bytes_in_place: int
+    bytes_per_mutex_outside: int
+    bytes_per_node: int
+    reference: str
+    summary: str
+
+    def properties(self) -> list[str]:
+        """The yes/no properties that this lock has, as words."""
+        named = {
+            "FIFO": self.fifo,
+            "light": self.light,
+            "parks": self.parking,
+            "NUMA-aware": self.numa_aware,
+            "hardened trylock": self.hardened_trylock,
+        }
+        return [word for word, has in named.items() if has]
+
+
+class Registry:
+    """All locks of one directory of libraries, in registry order."""
+
+    def __init__(self, directory: Path, rows: Sequence[dict[str, object]]) -> None:
+        self.directory = directory
+        self.rows = list(rows)
+        known = {field.name for field in fields(Lock)}
+        # A later build may say more about a lock than this code knows.
+        self._locks = {
+            str(row["name"]): Lock(**{k: v for k, v in row.items() if k in known})  # type: ignore[arg-type]
+            for row in rows
+        }
+
+    def __iter__(self) -> Iterator[Lock]:
+        return iter(self._locks.values())
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._locks)
+
+    def find(self, name: str) -> Lock:
+        """The lock of that name. Raises LockwrightError, with the nearest name, if none has it."""
+        if name in self._locks:
+            return self._locks[name]
+        raise LockwrightError(f"no lock is named '{name}'", _instead(name, self.names))
+
+    def library(self, name: str, *, counting: bool = False) -> Path:
+        """Absolute path of the library to preload. Raises LockwrightError if it cannot be."""
+        lock = self.find(name)
+        folder = self.directory / "counting" if counting else self.directory
+        path = folder / f"liblockwright-{lock.name}.so"
+        if not path.is_file():
+            raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
+        if any(separator in str(path) for separator in " :"):
+            # The dynamic linker splits LD_PRELOAD at both and knows no escape.
+            raise LockwrightError(
+                f"'{path}' has a space or a colon in it, so it cannot be preloaded",
+                "install Lockwright under a path without either",
+            )
+        return path
+
+
+def _instead(name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower().replace("_", "-"), names, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
+
+
+def directory() -> Path:
+    """The directory of the libraries: $LOCKWRIGHT_LIBDIR, or the one inside the package."""
+    declared = os.environ.get("LOCKWRIGHT_LIBDIR")
+    if declared:
+        return Path(declared).absolute()
+    import lockwright
+
+    # An editable install has two directories: the sources, and what was built.
+    places = [Path(place) / "lib" for place in lockwright.__path__]
+    for place in places:
+        if (place / "locks.json").is_file():
+            return place.absolute()
+    return places[0].absolute()
+
+
+def registry() -> Registry:
+    """Reads locks.json. Raises LockwrightError if it is missing or not what the build wrote."""
+    place = directory()
+    source = place / "locks.json"
+    try:
+        rows = json.loads(source.read_text(encoding="utf-8"))
+        return Registry(place, rows)
+    except OSError as error:
+        todo = (
+            "point LOCKWRIGHT_LIBDIR at a directory that holds it, or unset it"
+            if os.environ.get("LOCKWRIGHT_LIBDIR")
+            else "build or install Lockwright again"
+        )
+        raise LockwrightError(f"cannot read {source}: {error.strerror}", todo) from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LockwrightError(
+            f"{source} is not a registry of locks ({error})", "build or install Lockwright again"
+        ) from error
+
+
+def preload(library: Path, environment: dict[str, str]) -> dict[str, str]:
+    """`environment` with `library` first in LD_PRELOAD, before what was there already."""
+    earlier = environment.get("LD_PRELOAD", "")
+    return environment | {"LD_PRELOAD": f"{library}:{earlier}" if earlier else str(library)}
