@@ -31,8 +31,7 @@ def check(directory: Path, file: str) -> tuple[int, str]:
     """Check one file; return clang-tidy's exit status and what it found."""
     done = subprocess.run(
         [CLANG_TIDY, "--quiet", "-p", directory, file],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
     )
