@@ -1,0 +1,198 @@
+// pthread_cond_*: the entry points.
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <cstring>
+#include <new>
+
+#include "condvar.hpp"
+#include "deadline.hpp"
+#include "export.hpp"
+#include "mutex.hpp"
+#include "real.hpp"
+
+namespace lockwright::preload {
+namespace {
+
+/// One wait, from the release of the mutex to its re-acquisition.
+struct wait_in_progress {
+  condvar& cond;
+  waiter self;
+  std::uint32_t again = 0;  ///< how to relock the mutex
+};
+
+/// A cancelled waiter: holds the mutex again when the program's own cleanup
+/// handlers run, and passes on a signal that it had already been given.
+void on_cancel(void* argument) {
+  auto& wait = *static_cast<wait_in_progress*>(argument);
+  bool signalled = !wait.self.give_up();
+  if (signalled) {
+    wait.self.await_grant();
+  } else {
+    wait.cond.remove(wait.self);
+  }
+  mutex::reacquire(wait.self.mutex, wait.again);
+  if (signalled && wait.self.by_signal) {
+    wait.cond.signal();
+  }
+}
+
+/// Sleeps on the waiter's word. The only place where a cancellation may act:
+/// it is asynchronous here because the kernel is entered without the C library.
+bool sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) {
+  int before = PTHREAD_CANCEL_DEFERRED;
+  int ignored = 0;
+  bool in_time = true;
+  count(event::futex_wait);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  if (deadline == nullptr) {
+    native_env::futex_wait(self.state, waiter::waiting);
+  } else {
+    in_time = native_env::futex_wait_until(self.state, waiter::waiting, clock, *deadline);
+  }
+  pthread_setcanceltype(before, &ignored);
+  return in_time;
+}
+
+/// Returns true once signalled, false if the deadline came first.
+[[gnu::noinline]] bool sleep_until_signalled(wait_in_progress& wait, clockid_t clock,
+                                             const timespec* deadline) {
+  // The kernel refuses times before 1970, which have all passed.
+  bool in_time = deadline == nullptr || deadline->tv_sec >= 0;
+  while (wait.self.state.load(std::memory_order_acquire) == waiter::waiting) {
+    if (in_time) {
+      in_time = sleep_cancellably(wait.self, clock, deadline);
+    } else if (wait.self.give_up()) {
+      wait.cond.remove(wait.self);
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The same, with the handler for a cancellation in place. Apart from the loop,
+/// because the handler is entered by a long jump, which would spoil its variables.
+bool await_signal(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
+  bool signalled = false;
+  pthread_cleanup_push(on_cancel, &wait);
+  signalled = sleep_until_signalled(wait, clock, deadline);
+  pthread_cleanup_pop(0);
+  if (signalled) {
+    wait.self.await_grant();
+  }
+  return signalled;
+}
+
+int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
+             const timespec* deadline) {
+  if (deadline != nullptr && !is_valid(*deadline)) {
+    return EINVAL;
+  }
+  if (int refusal = mutex::may_wait(with)) {
+    return refusal;
+  }
+  count(event::cond_waited);
+  wait_in_progress wait{condvar::of(cond), waiter(with)};
+  wait.cond.enqueue(wait.self);
+  wait.again = mutex::release(with);
+  bool signalled = await_signal(wait, clock, deadline);
+  int result = mutex::reacquire(with, wait.again);
+  return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
+}
+
+/// A process-shared condition variable is the C library's and needs its mutex.
+bool is_usable_by_library(pthread_mutex_t* with) { return mutex::is_left_to_library(with); }
+
+}  // namespace
+}  // namespace lockwright::preload
+
+using namespace lockwright::preload;
+
+extern "C" {
+
+int lockwright_cond_init(pthread_cond_t* cond, const pthread_condattr_t* attributes) noexcept {
+  clockid_t clock = CLOCK_REALTIME;
+  if (attributes != nullptr) {
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    pthread_condattr_getpshared(attributes, &shared);
+    if (shared != PTHREAD_PROCESS_PRIVATE) {
+      return real.cond_init(cond, attributes);
+    }
+    pthread_condattr_getclock(attributes, &clock);
+  }
+  std::memset(cond, 0, sizeof *cond);
+  ::new (static_cast<void*>(cond)) condvar(clock);
+  return 0;
+}
+
+int lockwright_cond_destroy(pthread_cond_t* cond) noexcept {
+  if (condvar::is_shared(cond)) {
+    return real.cond_destroy(cond);
+  }
+  condvar::of(cond).drain();
+  return 0;
+}
+
+// Not noexcept, the three waits: a cancellation unwinds through them.
+
+int lockwright_cond_wait(pthread_cond_t* cond, pthread_mutex_t* with) {
+  if (condvar::is_shared(cond)) {
+    return is_usable_by_library(with) ? real.cond_wait(cond, with) : EINVAL;
+  }
+  return wait_own(cond, with, CLOCK_REALTIME, nullptr);
+}
+
+int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
+                              const timespec* deadline) {
+  if (condvar::is_shared(cond)) {
+    return is_usable_by_library(with) ? real.cond_timedwait(cond, with, deadline) : EINVAL;
+  }
+  return wait_own(cond, with, condvar::of(cond).clock(), deadline);
+}
+
+int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
+                              const timespec* deadline) {
+  if (condvar::is_shared(cond)) {
+    return is_usable_by_library(with) ? real.cond_clockwait(cond, with, clock, deadline) : EINVAL;
+  }
+  return is_known(clock) ? wait_own(cond, with, clock, deadline) : EINVAL;
+}
+
+int lockwright_cond_signal(pthread_cond_t* cond) noexcept {
+  if (condvar::is_shared(cond)) {
+    return real.cond_signal(cond);
+  }
+  condvar::of(cond).signal();
+  return 0;
+}
+
+int lockwright_cond_broadcast(pthread_cond_t* cond) noexcept {
+  if (condvar::is_shared(cond)) {
+    return real.cond_broadcast(cond);
+  }
+  condvar::of(cond).broadcast();
+  return 0;
+}
+
+}  // extern "C"
+
+VERSIONED_DEFAULT(lockwright_cond_init, "pthread_cond_init", COND_VERSION);
+VERSIONED_DEFAULT(lockwright_cond_destroy, "pthread_cond_destroy", COND_VERSION);
+VERSIONED_DEFAULT(lockwright_cond_wait, "pthread_cond_wait", COND_VERSION);
+VERSIONED_DEFAULT(lockwright_cond_timedwait, "pthread_cond_timedwait", COND_VERSION);
+VERSIONED_DEFAULT(lockwright_cond_signal, "pthread_cond_signal", COND_VERSION);
+VERSIONED_DEFAULT(lockwright_cond_broadcast, "pthread_cond_broadcast", COND_VERSION);
+VERSIONED_DEFAULT(lockwright_cond_clockwait, "pthread_cond_clockwait", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_cond_clockwait, old, "pthread_cond_clockwait", "GLIBC_2.30");
+
+#if defined(__x86_64__)
+// The first condition variables of this architecture were as large as today's
+// and zero when initialised, so programs bound to them get the same ones.
+VERSIONED_OLD(lockwright_cond_init, first, "pthread_cond_init", BASE_VERSION);
+VERSIONED_OLD(lockwright_cond_destroy, first, "pthread_cond_destroy", BASE_VERSION);
+VERSIONED_OLD(lockwright_cond_wait, first, "pthread_cond_wait", BASE_VERSION);
+VERSIONED_OLD(lockwright_cond_timedwait, first, "pthread_cond_timedwait", BASE_VERSION);
+VERSIONED_OLD(lockwright_cond_signal, first, "pthread_cond_signal", BASE_VERSION);
+VERSIONED_OLD(lockwright_cond_broadcast, first, "pthread_cond_broadcast", BASE_VERSION);
+#endif

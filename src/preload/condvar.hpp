@@ -1,0 +1,187 @@
+// A condition variable that works with any lock: a queue of waiting threads.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "counting.hpp"
+#include "lockwright/lock/futex.hpp"
+#include "mutex.hpp"
+#include "waiters.hpp"
+
+namespace lockwright::preload {
+
+/// The layout, over the first bytes of the C library's pthread_cond_t:
+///
+///   bytes | meaning                                  | written by
+///   0-3   | guard of the queue                       | see lock/futex.hpp
+///   4-7   | clock of timed waits                     | initialisation
+///   8-15  | first waiter, null when there is none    | under the guard
+///   16-23 | last waiter                              | under the guard
+///
+/// All zero is a condition variable with the real-time clock and no waiters.
+///
+/// A signalled waiter does not run into a held mutex: if the signaller holds
+/// the waiter's mutex, the waiter is put in that mutex's line and let go by an
+/// unlock; a broadcast puts all of them there, so each unlock makes at most one
+/// of them runnable.
+///
+/// Invariant NO-TOUCH: a waiter that has been signalled does not look at the
+/// condition variable again, so it may be destroyed right after a broadcast.
+/// Invariant FIFO: waiters are signalled in the order in which they began to wait.
+class condvar {
+ public:
+  static condvar& of(pthread_cond_t* cond) { return *reinterpret_cast<condvar*>(cond); }
+
+  /// True if it was made for several processes, and is the C library's.
+  static bool is_shared(const pthread_cond_t* cond) {
+    return (__atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & shared_bit) != 0;
+  }
+
+  explicit condvar(clockid_t clock) : clock_(clock) {}
+
+  [[nodiscard]] clockid_t clock() const { return clock_; }
+
+  void enqueue(waiter& self) {
+    guard_.lock();
+    self.previous = last_;
+    if (last_ == nullptr) {
+      first_.store(&self, std::memory_order_relaxed);
+    } else {
+      last_->next = &self;
+    }
+    last_ = &self;
+    guard_.unlock();
+  }
+
+  /// For a waiter that has given up.
+  void remove(waiter& self) {
+    guard_.lock();
+    unlink(self);
+    guard_.unlock();
+  }
+
+  /// Signals the waiter that has waited longest, if there is one.
+  void signal() {
+    if (nobody_waits()) {
+      return;
+    }
+    guard_.lock();
+    waiter* chosen = first_.load(std::memory_order_relaxed);
+    while (chosen != nullptr && !chosen->claim(true)) {
+      chosen = chosen->next;
+    }
+    if (chosen != nullptr) {
+      unlink(*chosen);
+    }
+    guard_.unlock();
+    if (chosen != nullptr) {
+      chosen->next = nullptr;
+      dispatch(*chosen, *chosen);
+    }
+  }
+
+  /// Signals all of them.
+  void broadcast() {
+    if (nobody_waits()) {
+      return;
+    }
+    waiter* first = nullptr;
+    waiter* last = nullptr;
+    guard_.lock();
+    for (waiter* each = first_.load(std::memory_order_relaxed); each != nullptr;) {
+      waiter* next = each->next;
+      if (each->claim(false)) {
+        unlink(*each);
+        each->next = nullptr;
+        if (last == nullptr) {
+          first = each;
+        } else {
+          last->next = each;
+        }
+        last = each;
+      }
+      each = next;
+    }
+    guard_.unlock();
+    if (first != nullptr) {
+      dispatch(*first, *last);
+    }
+  }
+
+  /// Waits until those that gave up have taken themselves out.
+  void drain() {
+    for (;;) {
+      guard_.lock();
+      bool empty = nobody_waits();
+      guard_.unlock();
+      if (empty) {
+        return;
+      }
+      native::yield();
+    }
+  }
+
+ private:
+  // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared
+  // ones and touched by nothing here.
+  static constexpr unsigned shared_bit = 1;
+
+  /// Relaxed: a waiter that the caller is obliged to wake was enqueued before a
+  /// release of the mutex that the caller has acquired since.
+  [[nodiscard]] bool nobody_waits() const {
+    return first_.load(std::memory_order_relaxed) == nullptr;
+  }
+
+  void unlink(waiter& one) {
+    if (one.previous == nullptr) {
+      first_.store(one.next, std::memory_order_relaxed);
+    } else {
+      one.previous->next = one.next;
+    }
+    if (one.next == nullptr) {
+      last_ = one.previous;
+    } else {
+      one.next->previous = one.previous;
+    }
+  }
+
+  /// Sends a chain of claimed waiters, all with the same mutex, on their way.
+  static void dispatch(waiter& first, waiter& last) {
+    pthread_mutex_t* with = first.mutex;
+    waiter_line* line = mutex::line(with);
+    if (line == nullptr) {
+      for (waiter* each = &first; each != nullptr;) {
+        waiter* next = each->next;
+        each->grant();
+        each = next;
+      }
+      return;
+    }
+    if (mutex::is_held_by_caller(with)) {
+      line->append(&first, &last);
+      return;
+    }
+    // In line before the first is let go: see CHAIN in waiter_line.
+    if (first.next != nullptr) {
+      line->append(first.next, &last);
+    }
+    first.grant();
+  }
+
+  futex<environment> guard_;
+  clockid_t clock_;
+  std::atomic<waiter*> first_{nullptr};
+  waiter* last_ = nullptr;
+
+  static constexpr void check_layout() {
+    static_assert(sizeof(condvar) == 24 && sizeof(clockid_t) == 4);
+    static_assert(sizeof(condvar) <= offsetof(pthread_cond_t, __data.__wrefs));
+  }
+};
+
+}  // namespace lockwright::preload

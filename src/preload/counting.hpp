@@ -1,0 +1,57 @@
+// What the counting library counts, and where: a file that the caller of the
+// program made and named in LOCKWRIGHT_STATS. In the plain library every
+// function here is empty.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/env/native.hpp"
+
+#ifndef LOCKWRIGHT_COUNTING
+#define LOCKWRIGHT_COUNTING 0
+#endif
+
+namespace lockwright::preload {
+
+inline constexpr bool counting = LOCKWRIGHT_COUNTING != 0;
+
+enum class event : std::uint8_t {
+  mutex_seen,      ///< a mutex acquired for the first time since its initialisation
+  acquired,        ///< a lock, trylock or timed lock that succeeded
+  contended,       ///< ... and had found the mutex held
+  cond_waited,     ///< a condition variable wait that blocked or timed out
+  trylock_failed,  ///< a trylock that found the mutex held
+  futex_wait,      ///< a call into the kernel to sleep
+  futex_wake,      ///< a call into the kernel to wake
+  handed_over,     ///< an acquisition of a mutex that is left to the C library
+};
+
+#if LOCKWRIGHT_COUNTING
+
+/// Adds one, atomically, in the stripe of the calling thread.
+void count(event what);
+void count_process();
+void count_unresolved(std::uint64_t names);
+
+#else
+
+inline void count(event) {}
+inline void count_process() {}
+inline void count_unresolved(std::uint64_t) {}
+
+#endif
+
+/// The native environment, with futex calls counted.
+struct environment : native {
+  static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
+    count(event::futex_wait);
+    native::wait(word, expected);
+  }
+  static void wake(atomic<std::uint32_t>& word, std::uint32_t number) {
+    count(event::futex_wake);
+    native::wake(word, number);
+  }
+};
+
+}  // namespace lockwright::preload

@@ -1,0 +1,25 @@
+// Exporting a function under every symbol version that a program may be bound
+// to. glibc moved several names to GLIBC_2.34; a library that exports only the
+// old version of such a name is passed by, silently, by a program built since.
+#pragma once
+
+// VERSIONED_DEFAULT is what a program built today binds to, VERSIONED_OLD what
+// an older one may. Each needs a symbol of its own: assemblers before 2.35 take
+// one version a symbol.
+#define VERSIONED_AS(function, tag, symbol)                                                     \
+  extern "C" __attribute__((visibility("default"), alias(#function))) decltype(function)        \
+      function##_##tag;                                                                         \
+  asm(".symver " #function "_" #tag "," symbol)
+
+#define VERSIONED_DEFAULT(function, name, version) \
+  VERSIONED_AS(function, now, name "@@" version)
+#define VERSIONED_OLD(function, tag, name, version) \
+  VERSIONED_AS(function, tag, name "@" version)
+
+#if defined(__x86_64__)
+#define BASE_VERSION "GLIBC_2.2.5"
+#define COND_VERSION "GLIBC_2.3.2"
+#elif defined(__aarch64__)
+#define BASE_VERSION "GLIBC_2.17"
+#define COND_VERSION "GLIBC_2.17"
+#endif

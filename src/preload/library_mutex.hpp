@@ -1,0 +1,172 @@
+// A POSIX mutex that is the C library's own: every operation goes there. What
+// this layer adds is the line of signalled waiters and the counting, the same
+// that every other lock has.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "counting.hpp"
+#include "kind.hpp"
+#include "real.hpp"
+#include "waiters.hpp"
+
+namespace lockwright::preload {
+
+/// The layout is the C library's. Two words of it belong to robust mutexes only
+/// and are free in all others that come here:
+///
+///   bytes | meaning                                                | written by
+///   24-31 | line of signalled waiters                              | see waiter_line
+///   32-35 | counted: 1 once the mutex has been seen                | the holder
+class library_mutex {
+ public:
+  static library_mutex& of(pthread_mutex_t* mutex) {
+    return *reinterpret_cast<library_mutex*>(mutex);
+  }
+
+  static int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
+    return real.mutex_init(mutex, attributes);
+  }
+
+  static int destroy(pthread_mutex_t* mutex) { return real.mutex_destroy(mutex); }
+
+  static int lock(pthread_mutex_t* mutex) {
+    if constexpr (counting) {
+      bool waited = false;
+      int result = real.mutex_trylock(mutex);
+      if (result == EBUSY) {
+        waited = true;
+        result = real.mutex_lock(mutex);
+      }
+      of(mutex).count_result(result, waited);
+      return result;
+    }
+    return real.mutex_lock(mutex);
+  }
+
+  static int trylock(pthread_mutex_t* mutex) {
+    int result = real.mutex_trylock(mutex);
+    of(mutex).count_result(result, false);
+    if (result == EBUSY) {
+      count(event::trylock_failed);
+    }
+    return result;
+  }
+
+  static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+    bool waited = false;
+    if constexpr (counting) {
+      int result = real.mutex_trylock(mutex);
+      if (result != EBUSY) {
+        of(mutex).count_result(result, false);
+        return result;
+      }
+      waited = true;
+    }
+    int result = real.mutex_clocklock(mutex, clock, deadline);
+    of(mutex).count_result(result, waited);
+    return result;
+  }
+
+  static int unlock(pthread_mutex_t* mutex) {
+    if (of(mutex).line_.empty() || is_left_to_library(mutex)) [[likely]] {
+      return real.mutex_unlock(mutex);
+    }
+    return unlock_with_line(mutex);
+  }
+
+  static int may_wait(pthread_mutex_t* mutex) {
+    kind_word kind = of(mutex).kind_.load(std::memory_order_relaxed);
+    return !is_library(kind) && knows_owner(kind) && !is_held_by_caller(mutex) ? EPERM : 0;
+  }
+
+  static bool is_left_to_library(pthread_mutex_t* mutex) {
+    return is_library(of(mutex).kind_.load(std::memory_order_relaxed));
+  }
+
+  static bool is_held_by_caller(pthread_mutex_t* mutex) {
+    return of(mutex).owner_.load(std::memory_order_relaxed) == native_env::tid();
+  }
+
+  static waiter_line* line(pthread_mutex_t* mutex) {
+    return is_left_to_library(mutex) ? nullptr : &of(mutex).line_;
+  }
+
+  static std::uint32_t release(pthread_mutex_t* mutex) {
+    std::uint32_t again = 0;
+    if (type_of(of(mutex).kind_.load(std::memory_order_relaxed)) == recursive) {
+      while (of(mutex).depth_ > 1) {
+        real.mutex_unlock(mutex);
+        ++again;
+      }
+    }
+    unlock(mutex);
+    return again;
+  }
+
+  static int reacquire(pthread_mutex_t* mutex, std::uint32_t again) {
+    int result = real.mutex_lock(mutex);
+    for (; again != 0; --again) {
+      real.mutex_lock(mutex);
+    }
+    return result;
+  }
+
+ private:
+  [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {
+    library_mutex& self = of(mutex);
+    kind_word kind = self.kind_.load(std::memory_order_relaxed);
+    bool keeps = knows_owner(kind) && (!is_held_by_caller(mutex) ||
+                                       (type_of(kind) == recursive && self.depth_ > 1));
+    waiter* next = keeps ? nullptr : self.line_.pop();
+    int result = real.mutex_unlock(mutex);
+    if (next != nullptr) {
+      next->grant();
+    }
+    return result;
+  }
+
+  void count_result(int result, bool waited) {
+    if constexpr (counting) {
+      if (result != 0 && result != EOWNERDEAD) {
+        return;
+      }
+      if (is_library(kind_.load(std::memory_order_relaxed))) {
+        count(event::handed_over);
+        return;
+      }
+      count(event::acquired);
+      if (waited) {
+        count(event::contended);
+      }
+      if (counted_ == 0) {
+        counted_ = 1;
+        count(event::mutex_seen);
+      }
+    }
+  }
+
+  std::uint32_t word_;
+  std::uint32_t depth_;
+  std::atomic<std::uint32_t> owner_;
+  std::uint32_t users_;
+  std::atomic<kind_word> kind_;
+  std::uint32_t spins_;
+  waiter_line line_;
+  std::uint32_t counted_;
+
+  static constexpr void check_layout() {
+    static_assert(sizeof(library_mutex) <= sizeof(pthread_mutex_t));
+    static_assert(offsetof(library_mutex, owner_) == owner_offset);
+    static_assert(offsetof(library_mutex, kind_) == kind_offset);
+    static_assert(offsetof(library_mutex, line_) == offsetof(pthread_mutex_t, __data.__list));
+    static_assert(offsetof(library_mutex, depth_) == offsetof(pthread_mutex_t, __data.__count));
+  }
+};
+
+}  // namespace lockwright::preload

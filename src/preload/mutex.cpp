@@ -1,0 +1,50 @@
+// pthread_mutex_*: the entry points.
+#include "mutex.hpp"
+
+#include "export.hpp"
+
+using lockwright::preload::mutex;
+
+extern "C" {
+
+int lockwright_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
+  return mutex::init(m, attributes);
+}
+
+int lockwright_mutex_destroy(pthread_mutex_t* m) noexcept { return mutex::destroy(m); }
+
+int lockwright_mutex_lock(pthread_mutex_t* m) noexcept { return mutex::lock(m); }
+
+int lockwright_mutex_trylock(pthread_mutex_t* m) noexcept { return mutex::trylock(m); }
+
+int lockwright_mutex_unlock(pthread_mutex_t* m) noexcept { return mutex::unlock(m); }
+
+int lockwright_mutex_timedlock(pthread_mutex_t* m, const timespec* deadline) noexcept {
+  return mutex::clocklock(m, CLOCK_REALTIME, deadline);
+}
+
+int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
+                               const timespec* deadline) noexcept {
+  return mutex::clocklock(m, clock, deadline);
+}
+
+}  // extern "C"
+
+VERSIONED_DEFAULT(lockwright_mutex_init, "pthread_mutex_init", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_destroy, "pthread_mutex_destroy", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_lock, "pthread_mutex_lock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_unlock, "pthread_mutex_unlock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_trylock, "pthread_mutex_trylock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_mutex_trylock, old, "pthread_mutex_trylock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_timedlock, "pthread_mutex_timedlock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_mutex_timedlock, old, "pthread_mutex_timedlock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_clocklock, "pthread_mutex_clocklock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_mutex_clocklock, old, "pthread_mutex_clocklock", "GLIBC_2.30");
+
+// The C library's second names for the same functions, which old programs and
+// some language runtimes are bound to.
+VERSIONED_OLD(lockwright_mutex_init, second, "__pthread_mutex_init", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_destroy, second, "__pthread_mutex_destroy", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_lock, second, "__pthread_mutex_lock", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_trylock, second, "__pthread_mutex_trylock", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_unlock, second, "__pthread_mutex_unlock", BASE_VERSION);

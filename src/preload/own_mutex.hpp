@@ -1,0 +1,310 @@
+// A POSIX mutex whose lock is one of the algorithms, inside the program's own
+// pthread_mutex_t.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <new>
+
+#include "counting.hpp"
+#include "deadline.hpp"
+#include "kind.hpp"
+#include "lockwright/lock.hpp"
+#include "real.hpp"
+#include "waiters.hpp"
+
+namespace lockwright::preload {
+
+/// The layout, over the C library's:
+///
+///   bytes | meaning                                              | written by
+///   0-7   | line of signalled waiters                            | see waiter_line
+///   8-11  | owner: the kernel's number of the holding thread,    | the holder
+///         | where debuggers look for it; 0 when free             |
+///   12-15 | serial of the holder, for types that ask who it is   | the holder
+///   16-19 | kind                                                 | initialisation
+///   20-23 | bit 31: counted; else how often a recursive mutex    | the holder
+///         | was locked again                                     |
+///   24-39 | the lock                                             | the algorithm
+///
+/// All zero but for the kind word, as the static initialisers leave it, is an
+/// unlocked mutex that nobody has seen.
+template <class L>
+class own_mutex {
+ public:
+  static own_mutex& of(pthread_mutex_t* mutex) { return *reinterpret_cast<own_mutex*>(mutex); }
+
+  static int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
+    int type = PTHREAD_MUTEX_DEFAULT;
+    if (attributes != nullptr) {
+      if (wants_library(attributes)) {
+        return real.mutex_init(mutex, attributes);
+      }
+      pthread_mutexattr_gettype(attributes, &type);
+    }
+    ::new (static_cast<void*>(mutex)) own_mutex(static_cast<kind_word>(type));
+    return 0;
+  }
+
+  static int destroy(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      return real.mutex_destroy(mutex);
+    }
+    if (self.owner_.load(std::memory_order_relaxed) != 0) {
+      return EBUSY;
+    }
+    self.lock_.~L();
+    self.kind_.store(destroyed, std::memory_order_relaxed);
+    return 0;
+  }
+
+  static int lock(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_plain(self.kind())) [[likely]] {
+      self.entered(self.lock_.lock());
+      return 0;
+    }
+    return lock_special(mutex);
+  }
+
+  static int trylock(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_plain(self.kind())) [[likely]] {
+      return self.try_enter() ? 0 : EBUSY;
+    }
+    return trylock_special(mutex);
+  }
+
+  static int unlock(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_plain(self.kind())) [[likely]] {
+      // Unlocking a free mutex is undefined, and harmless in the C library.
+      if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
+        self.leave();
+      }
+      return 0;
+    }
+    return unlock_special(mutex);
+  }
+
+  static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      return counted_library(real.mutex_clocklock(mutex, clock, deadline));
+    }
+    if (!is_known(clock)) {
+      return EINVAL;
+    }
+    int result = trylock_quietly(mutex);
+    if (result != EBUSY) {
+      return result;
+    }
+    if (self.is_own()) {
+      return EDEADLK;
+    }
+    if (!is_valid(*deadline)) {
+      return EINVAL;
+    }
+    naps pause(clock, *deadline);
+    while (!self.lock_.try_lock()) {
+      if (!pause.nap()) {
+        return ETIMEDOUT;
+      }
+    }
+    self.entered(arrival::contended);
+    return 0;
+  }
+
+  /// 0, or why the caller may not wait on a condition variable with this mutex.
+  static int may_wait(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    return !is_library(self.kind()) && knows_owner(self.kind()) && !self.is_own() ? EPERM : 0;
+  }
+
+  static bool is_left_to_library(pthread_mutex_t* mutex) { return is_library(of(mutex).kind()); }
+
+  /// True if the calling thread holds it. Relaxed: only the caller could have
+  /// stored its own number.
+  static bool is_held_by_caller(pthread_mutex_t* mutex) {
+    return of(mutex).owner_.load(std::memory_order_relaxed) == native_env::tid();
+  }
+
+  /// Where signalled waiters of this mutex line up; null if it has no place for them.
+  static waiter_line* line(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    return is_library(self.kind()) ? nullptr : &self.line_;
+  }
+
+  /// For a condition variable wait: unlocks entirely, and says how to relock.
+  static std::uint32_t release(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      real.mutex_unlock(mutex);
+      return 0;
+    }
+    std::uint32_t again = self.again_ & ~counted;
+    self.again_ &= counted;
+    self.leave();
+    return again;
+  }
+
+  static int reacquire(pthread_mutex_t* mutex, std::uint32_t again) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      return real.mutex_lock(mutex);
+    }
+    self.lock_.lock();
+    self.own();
+    self.again_ |= again;
+    return 0;
+  }
+
+ private:
+  static constexpr std::uint32_t counted = std::uint32_t{1} << 31;
+  static constexpr std::uint32_t most_again = counted - 1;
+
+  explicit own_mutex(kind_word kind) : kind_(kind) {}
+
+  kind_word kind() const { return kind_.load(std::memory_order_relaxed); }
+
+  void own() {
+    owner_.store(native_env::tid(), std::memory_order_relaxed);
+    if (!is_plain(kind())) [[unlikely]] {
+      serial_.store(native_env::serial(), std::memory_order_relaxed);
+    }
+  }
+
+  void entered(arrival found) {
+    own();
+    if constexpr (counting) {
+      count(event::acquired);
+      if (found == arrival::contended) {
+        count(event::contended);
+      }
+      if ((again_ & counted) == 0) {
+        again_ |= counted;
+        count(event::mutex_seen);
+      }
+    }
+  }
+
+  bool try_enter() {
+    if (lock_.try_lock()) {
+      entered(arrival::uncontended);
+      return true;
+    }
+    count(event::trylock_failed);
+    return false;
+  }
+
+  void leave() {
+    waiter* next = nullptr;
+    if (!line_.empty()) [[unlikely]] {
+      next = line_.pop();
+    }
+    if (!is_plain(kind())) [[unlikely]] {
+      serial_.store(0, std::memory_order_relaxed);
+    }
+    owner_.store(0, std::memory_order_relaxed);
+    lock_.unlock();
+    // From here on the mutex may be gone.
+    if (next != nullptr) [[unlikely]] {
+      next->grant();
+    }
+  }
+
+  /// For the types that ask. Relaxed: only the caller could have stored its own serial.
+  bool is_own() const {
+    return knows_owner(kind()) && serial_.load(std::memory_order_relaxed) == native_env::serial();
+  }
+
+  int lock_again() {
+    if (type_of(kind()) == errorcheck) {
+      return EDEADLK;
+    }
+    if ((again_ & ~counted) == most_again) {
+      return EAGAIN;
+    }
+    ++again_;
+    count(event::acquired);
+    return 0;
+  }
+
+  static int counted_library(int result) {
+    if (result == 0 || result == EOWNERDEAD) {
+      count(event::handed_over);
+    }
+    return result;
+  }
+
+  [[gnu::noinline]] static int lock_special(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      return counted_library(real.mutex_lock(mutex));
+    }
+    if (self.is_own()) {
+      return self.lock_again();
+    }
+    self.entered(self.lock_.lock());
+    return 0;
+  }
+
+  [[gnu::noinline]] static int trylock_special(pthread_mutex_t* mutex) {
+    if (is_library(of(mutex).kind())) {
+      return counted_library(real.mutex_trylock(mutex));
+    }
+    int result = trylock_quietly(mutex);
+    if (result == EBUSY) {
+      count(event::trylock_failed);
+    }
+    return result;
+  }
+
+  static int trylock_quietly(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (self.is_own()) {
+      return type_of(self.kind()) == errorcheck ? EBUSY : self.lock_again();
+    }
+    if (!self.lock_.try_lock()) {
+      return EBUSY;
+    }
+    self.entered(arrival::uncontended);
+    return 0;
+  }
+
+  [[gnu::noinline]] static int unlock_special(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      return real.mutex_unlock(mutex);
+    }
+    if (!self.is_own()) {
+      return EPERM;
+    }
+    if ((self.again_ & ~counted) != 0) {
+      --self.again_;
+      return 0;
+    }
+    self.leave();
+    return 0;
+  }
+
+  waiter_line line_{};
+  std::atomic<std::uint32_t> owner_{0};
+  std::atomic<std::uint32_t> serial_{0};
+  std::atomic<kind_word> kind_;
+  std::uint32_t again_ = 0;
+  alignas(8) L lock_{};
+
+  static constexpr void check_layout() {
+    static_assert(sizeof(own_mutex) <= sizeof(pthread_mutex_t));
+    static_assert(offsetof(own_mutex, owner_) == owner_offset);
+    static_assert(offsetof(own_mutex, kind_) == kind_offset);
+  }
+};
+
+}  // namespace lockwright::preload

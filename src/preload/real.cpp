@@ -1,0 +1,76 @@
+#include "real.hpp"
+
+#include <dlfcn.h>
+
+#include "export.hpp"
+#include "lockwright/env/native/fatal.hpp"
+
+namespace lockwright::preload {
+namespace {
+
+/// The next definition of `name` after this library, of the named version:
+/// plain dlsym may return the condition variables of 2002.
+template <class Function>
+void find(Function*& target, const char* name, const char* version) {
+  void* found = dlvsym(RTLD_NEXT, name, version);
+  if (found == nullptr) {
+    found = dlsym(RTLD_NEXT, name);
+  }
+  if (found == nullptr) {
+    native_env::complain("the C library has no ", name, "; glibc 2.34 or later is needed");
+    __builtin_trap();
+  }
+  target = reinterpret_cast<Function*>(found);
+}
+
+void find_all() {
+  real_functions f;
+  find(f.mutex_init, "pthread_mutex_init", BASE_VERSION);
+  find(f.mutex_destroy, "pthread_mutex_destroy", BASE_VERSION);
+  find(f.mutex_lock, "pthread_mutex_lock", BASE_VERSION);
+  find(f.mutex_trylock, "pthread_mutex_trylock", "GLIBC_2.34");
+  find(f.mutex_unlock, "pthread_mutex_unlock", BASE_VERSION);
+  find(f.mutex_timedlock, "pthread_mutex_timedlock", "GLIBC_2.34");
+  find(f.mutex_clocklock, "pthread_mutex_clocklock", "GLIBC_2.34");
+  find(f.cond_init, "pthread_cond_init", COND_VERSION);
+  find(f.cond_destroy, "pthread_cond_destroy", COND_VERSION);
+  find(f.cond_wait, "pthread_cond_wait", COND_VERSION);
+  find(f.cond_timedwait, "pthread_cond_timedwait", COND_VERSION);
+  find(f.cond_clockwait, "pthread_cond_clockwait", "GLIBC_2.34");
+  find(f.cond_signal, "pthread_cond_signal", COND_VERSION);
+  find(f.cond_broadcast, "pthread_cond_broadcast", COND_VERSION);
+  real = f;  // threads that race here store the same values
+}
+
+/// The stub of one member: looks everything up, then makes the call.
+template <auto Member>
+struct stub;
+
+template <class... Arguments, int (*real_functions::* Member)(Arguments...)>
+struct stub<Member> {
+  static int call(Arguments... arguments) {
+    find_all();
+    return (real.*Member)(arguments...);
+  }
+};
+
+}  // namespace
+
+constinit real_functions real = {
+    .mutex_init = stub<&real_functions::mutex_init>::call,
+    .mutex_destroy = stub<&real_functions::mutex_destroy>::call,
+    .mutex_lock = stub<&real_functions::mutex_lock>::call,
+    .mutex_trylock = stub<&real_functions::mutex_trylock>::call,
+    .mutex_unlock = stub<&real_functions::mutex_unlock>::call,
+    .mutex_timedlock = stub<&real_functions::mutex_timedlock>::call,
+    .mutex_clocklock = stub<&real_functions::mutex_clocklock>::call,
+    .cond_init = stub<&real_functions::cond_init>::call,
+    .cond_destroy = stub<&real_functions::cond_destroy>::call,
+    .cond_wait = stub<&real_functions::cond_wait>::call,
+    .cond_timedwait = stub<&real_functions::cond_timedwait>::call,
+    .cond_clockwait = stub<&real_functions::cond_clockwait>::call,
+    .cond_signal = stub<&real_functions::cond_signal>::call,
+    .cond_broadcast = stub<&real_functions::cond_broadcast>::call,
+};
+
+}  // namespace lockwright::preload

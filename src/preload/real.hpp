@@ -1,0 +1,31 @@
+// The C library's own functions, behind ours.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+namespace lockwright::preload {
+
+/// Pointers to the C library's functions. Each starts as a stub that looks all
+/// of them up and calls the right one, because library constructors lock before
+/// ours has run; after that a call costs one indirect jump.
+struct real_functions {
+  int (*mutex_init)(pthread_mutex_t*, const pthread_mutexattr_t*);
+  int (*mutex_destroy)(pthread_mutex_t*);
+  int (*mutex_lock)(pthread_mutex_t*);
+  int (*mutex_trylock)(pthread_mutex_t*);
+  int (*mutex_unlock)(pthread_mutex_t*);
+  int (*mutex_timedlock)(pthread_mutex_t*, const timespec*);
+  int (*mutex_clocklock)(pthread_mutex_t*, clockid_t, const timespec*);
+  int (*cond_init)(pthread_cond_t*, const pthread_condattr_t*);
+  int (*cond_destroy)(pthread_cond_t*);
+  int (*cond_wait)(pthread_cond_t*, pthread_mutex_t*);
+  int (*cond_timedwait)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
+  int (*cond_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
+  int (*cond_signal)(pthread_cond_t*);
+  int (*cond_broadcast)(pthread_cond_t*);
+};
+
+extern real_functions real;
+
+}  // namespace lockwright::preload

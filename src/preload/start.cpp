@@ -1,0 +1,67 @@
+// When the library has been loaded: proves that it is in, and follows forks.
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+
+#include "counting.hpp"
+#include "export.hpp"
+#include "lockwright/env/native/fatal.hpp"
+#include "lockwright/env/native/thread.hpp"
+
+namespace {
+
+struct promised_name {
+  const char* name;
+  const char* version;
+};
+
+/// What a program built today binds to. The other versions of the same names
+/// are in the same library, so they go the same way.
+constexpr promised_name promised[] = {
+    {"pthread_mutex_init", BASE_VERSION},       {"pthread_mutex_destroy", BASE_VERSION},
+    {"pthread_mutex_lock", BASE_VERSION},       {"pthread_mutex_trylock", "GLIBC_2.34"},
+    {"pthread_mutex_unlock", BASE_VERSION},     {"pthread_mutex_timedlock", "GLIBC_2.34"},
+    {"pthread_mutex_clocklock", "GLIBC_2.34"},  {"pthread_cond_init", COND_VERSION},
+    {"pthread_cond_destroy", COND_VERSION},     {"pthread_cond_wait", COND_VERSION},
+    {"pthread_cond_timedwait", COND_VERSION},   {"pthread_cond_signal", COND_VERSION},
+    {"pthread_cond_broadcast", COND_VERSION},   {"pthread_cond_clockwait", "GLIBC_2.34"},
+};
+
+/// The object that contains `address`; null if there is none.
+const void* object_of(const void* address, const char** path) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0) {
+    return nullptr;
+  }
+  *path = info.dli_fname;
+  return info.dli_fbase;
+}
+
+/// Some of the API here and some elsewhere loses mutual exclusion, silently:
+/// better a line that says so.
+void check_that_names_resolve_here() {
+  const char* here_path = nullptr;
+  const void* here = object_of(&promised, &here_path);
+  std::uint64_t elsewhere = 0;
+  for (const promised_name& each : promised) {
+    const void* found = dlvsym(RTLD_DEFAULT, each.name, each.version);
+    const char* path = "nowhere";
+    if (found != nullptr && object_of(found, &path) == here) {
+      continue;
+    }
+    if (elsewhere++ == 0) {
+      lockwright::native_env::complain(each.name, " resolves to ", path,
+                                       ", not to this library; no lock is swapped reliably while "
+                                       "both are loaded");
+    }
+  }
+  lockwright::preload::count_unresolved(elsewhere);
+}
+
+[[gnu::constructor]] void start() {
+  lockwright::preload::count_process();
+  check_that_names_resolve_here();
+  pthread_atfork(nullptr, nullptr, lockwright::native_env::forget_tid);
+}
+
+}  // namespace

@@ -1,0 +1,160 @@
+// Threads in a condition variable wait, and the line of those that have been
+// signalled and wait behind a mutex to be let run.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+#include "counting.hpp"
+
+namespace lockwright::preload {
+
+/// One waiting thread, on its own stack.
+///
+///   state   | meaning                                     | next
+///   waiting | in the condition variable's queue           | moved (signal), leaving (timeout, cancel)
+///   leaving | still in the queue, takes itself out        | -
+///   moved   | signalled; belongs to the signaller or to a | granted
+///           | mutex's line; looks at the condition        |
+///           | variable no more                            |
+///   granted | may go on to the mutex; once this is        | -
+///           | stored, the waiter may be gone              |
+///
+/// Invariant ONE-CLAIM: waiting is left by compare-and-swap only, so a waiter
+/// either has been signalled or has given up, never both and never neither.
+struct alignas(64) waiter {
+  enum : std::uint32_t { waiting, leaving, moved, granted };
+
+  explicit waiter(pthread_mutex_t* with) : mutex(with) {}
+
+  std::atomic<std::uint32_t> state{waiting};
+  bool by_signal = false;  ///< claimed by a signal, which must not be lost, rather than a broadcast
+  waiter* next = nullptr;
+  waiter* previous = nullptr;
+  pthread_mutex_t* const mutex;
+
+  /// For the signaller: true if this waiter is now its own.
+  bool claim(bool signal) {
+    by_signal = signal;
+    std::uint32_t expected = waiting;
+    // Release pairs with the waiter's acquire of `moved`: by_signal is seen.
+    return state.compare_exchange_strong(expected, moved, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed);
+  }
+
+  /// For the waiter itself: true if it has not been signalled and now never will be.
+  bool give_up() {
+    std::uint32_t expected = waiting;
+    return state.compare_exchange_strong(expected, leaving, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);
+  }
+
+  /// Lets a claimed waiter go on. Release pairs with the waiter's acquire load
+  /// of state. It sleeps or is about to, so the wake is not worth avoiding.
+  void grant() {
+    state.store(granted, std::memory_order_release);
+    environment::wake(state, 1);
+  }
+
+  /// For the waiter, once claimed: sleeps until granted.
+  void await_grant() {
+    std::uint32_t seen = state.load(std::memory_order_acquire);
+    while (seen != granted) {
+      environment::wait(state, seen);
+      seen = state.load(std::memory_order_acquire);
+    }
+  }
+};
+
+/// The signalled waiters of one mutex, first in first out, in one word inside it.
+///
+///   bits 63-2 | the last waiter, whose `next` is the first; null when empty
+///   bit 1     | somebody sleeps until bit 0 is clear (set only while bit 0 is)
+///   bit 0     | the line is being changed
+///
+/// Invariant CHAIN: while the line is not empty there is a thread that holds the
+/// mutex, or one that has been granted and is on its way to take it; each lets
+/// one waiter go when it unlocks. A signaller that does not hold the mutex
+/// therefore puts waiters in line only before it grants one directly.
+class waiter_line {
+ public:
+  /// For the holder of the mutex. Relaxed: what it must not miss was put in line
+  /// by itself, or before the grant that made it come here.
+  [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
+
+  /// Appends the chain from `first` to `last`.
+  void append(waiter* first, waiter* last) {
+    waiter* end = open();
+    if (end == nullptr) {
+      last->next = first;
+    } else {
+      last->next = end->next;
+      end->next = first;
+    }
+    close(last);
+  }
+
+  /// Takes the first waiter out; null if there is none.
+  waiter* pop() {
+    waiter* end = open();
+    if (end == nullptr) {
+      close(nullptr);
+      return nullptr;
+    }
+    waiter* first = end->next;
+    if (first == end) {
+      end = nullptr;
+    } else {
+      end->next = first->next;
+    }
+    close(end);
+    return first;
+  }
+
+ private:
+  static constexpr std::uint64_t changing = 1;
+  static constexpr std::uint64_t sleepers = 2;
+  static_assert(alignof(waiter) > (changing | sleepers));
+
+  // The kernel compares 32 bits: the half with the flags.
+  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+  std::atomic<std::uint32_t>& flags() {
+    // Only the address is used: it names the half to the kernel. The compiler
+    // need not know that it is the same memory as the word.
+    void* half = &word_;
+    asm("" : "+r"(half));
+    return *static_cast<std::atomic<std::uint32_t>*>(half);
+  }
+
+  waiter* open() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      if ((seen & changing) == 0) {
+        // Acquire pairs with the release in close().
+        if (word_.compare_exchange_weak(seen, seen | changing, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+          return reinterpret_cast<waiter*>(seen);
+        }
+      } else if ((seen & sleepers) != 0 ||
+                 word_.compare_exchange_weak(seen, seen | sleepers, std::memory_order_relaxed)) {
+        environment::wait(flags(), static_cast<std::uint32_t>(seen | sleepers));
+        seen = word_.load(std::memory_order_relaxed);
+      }
+    }
+  }
+
+  void close(waiter* end) {
+    std::uint64_t old =
+        word_.exchange(reinterpret_cast<std::uint64_t>(end), std::memory_order_release);
+    if ((old & sleepers) != 0) {
+      environment::wake(flags(), INT_MAX);
+    }
+  }
+
+  std::atomic<std::uint64_t> word_{0};
+};
+
+}  // namespace lockwright::preload

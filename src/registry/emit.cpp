@@ -1,0 +1,81 @@
+// Prints the registry as JSON: what each algorithm states about itself, with
+// sizes taken from the compiled types. The build installs it as locks.json.
+#include <cstdint>
+#include <cstdio>
+
+#include "lockwright/env/native.hpp"
+#include "lockwright/registry.hpp"
+
+namespace {
+
+using lockwright::native;
+
+// What the C library's mutex takes of the program's pthread_mutex_t is its own affair.
+constexpr std::uint32_t in_place_limit = 16;
+
+const char* name_of(lockwright::category category) {
+  switch (category) {
+    case lockwright::category::library:
+      return "library";
+    case lockwright::category::competitive_succession:
+      return "competitive succession";
+    case lockwright::category::direct_handoff:
+      return "direct handoff";
+    case lockwright::category::hierarchical:
+      return "hierarchical";
+    case lockwright::category::load_control:
+      return "load control";
+  }
+  return "";
+}
+
+const char* name_of(lockwright::waiting waiting) {
+  switch (waiting) {
+    case lockwright::waiting::spin:
+      return "spin";
+    case lockwright::waiting::spin_backoff:
+      return "spin with backoff";
+    case lockwright::waiting::spin_then_park:
+      return "spin then park";
+    case lockwright::waiting::park:
+      return "park";
+  }
+  return "";
+}
+
+const char* text(bool value) { return value ? "true" : "false"; }
+
+template <class L>
+void emit(const char* name, const char* header, bool first) {
+  static_assert(lockwright::TryLock<L>);
+  static_assert(L::traits.category == lockwright::category::library ||
+                sizeof(L) <= in_place_limit);
+  constexpr lockwright::lock_traits traits = L::traits;
+  std::printf("%s\n {\"name\": \"%s\", \"header\": \"%s\",\n", first ? "" : ",", name, header);
+  std::printf("  \"category\": \"%s\", \"waiting\": \"%s\",\n", name_of(traits.category),
+              name_of(traits.waiting));
+  std::printf(
+      "  \"fifo\": %s, \"light\": %s, \"parking\": %s, \"numa_aware\": %s, \"hardened_trylock\": "
+      "%s, \"trylock\": \"nonblocking\",\n",
+      text(traits.fifo), text(traits.light), text(traits.parks()), text(traits.numa_aware),
+      text(traits.hardened_trylock));
+  std::printf(
+      "  \"bytes_in_place\": %zu, \"bytes_per_mutex_outside\": %llu, \"bytes_per_node\": %u,\n",
+      sizeof(L), static_cast<unsigned long long>(lockwright::bytes_outside<L>()),
+      traits.node_bytes);
+  std::printf("  \"reference\": \"%s\",\n  \"summary\": \"%s\"}", traits.reference, traits.summary);
+}
+
+}  // namespace
+
+int main() {
+  bool first = true;
+  std::printf("[");
+#define LOCKWRIGHT_LOCK(name, identifier, header, ...)             \
+  emit<lockwright::identifier##_lock<native>>(name, header, first); \
+  first = false;
+#include "lockwright/registry.def"
+#undef LOCKWRIGHT_LOCK
+  std::printf("\n]\n");
+  return std::ferror(stdout) != 0 || std::fflush(stdout) != 0 ? 1 : 0;
+}
