@@ -1,0 +1,59 @@
+"""Fixtures: where the command and the libraries are, and a way to run a program under a lock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import harness, locate
+
+RunUnder = Callable[..., harness.Outcome]
+
+
+@pytest.fixture(scope="session")
+def lockwright() -> Path:
+    """The path of the installed `lockwright` command."""
+    return locate.lockwright()
+
+
+@pytest.fixture(scope="session")
+def libdir() -> Path:
+    """The directory of the preload libraries and of locks.json."""
+    return locate.library_dir()
+
+
+@pytest.fixture(scope="session")
+def all_locks(libdir: Path) -> list[dict[str, Any]]:
+    """What locks.json says of every algorithm, in registry order."""
+    rows: list[dict[str, Any]] = json.loads((libdir / "locks.json").read_text())
+    return rows
+
+
+@pytest.fixture
+def run_under() -> RunUnder:
+    """Runs a program under a lock and fails the test, with all stacks, if it hangs."""
+
+    def run(
+        lock: str | harness.Setting,
+        argv: Sequence[str | Path],
+        timeout: float = 60,
+        *,
+        counting: bool = False,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> harness.Outcome:
+        setting = lock if isinstance(lock, harness.Setting) else harness.Setting(lock)
+        outcome = harness.run(
+            argv,
+            harness.environment(setting, counting=counting, extra=env),
+            timeout,
+            cwd=cwd,
+        )
+        if outcome.hung:
+            pytest.fail(f"{' '.join(map(str, argv))} under {setting.label}: {outcome.describe()}")
+        return outcome
+
+    return run

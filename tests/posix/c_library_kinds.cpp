@@ -1,0 +1,243 @@
+// The kinds that stay with the C library and must go on working: shared between processes, robust,
+// with a priority protocol.
+#include "../support/check.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+namespace {
+
+struct Region {
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+  volatile long counter;
+  volatile int stage;
+};
+
+Region *shared_region() {
+  void *memory =
+      mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(memory != MAP_FAILED);
+  return static_cast<Region *>(memory);
+}
+
+void init_shared(pthread_mutex_t *mutex, int type, bool robust) {
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
+  OK(pthread_mutexattr_settype(&attributes, type));
+  if (robust)
+    OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+  OK(pthread_mutex_init(mutex, &attributes));
+  OK(pthread_mutexattr_destroy(&attributes));
+}
+
+template <class Body> pid_t child(Body body) {
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    body();
+    _exit(0);
+  }
+  return pid;
+}
+
+void expect_success(pid_t pid) {
+  int status = -1;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK_EQ(0, status);
+}
+
+std::string shared_between_processes() {
+  for (const int type : check::all_types) {
+    Region *region = shared_region();
+    init_shared(&region->mutex, type, false);
+    constexpr int each = 5'000;
+    auto count = [&] {
+      for (int i = 0; i < each; ++i) {
+        if (i % 7 != 0 || pthread_mutex_trylock(&region->mutex) != 0)
+          OK(pthread_mutex_lock(&region->mutex));
+        region->counter = region->counter + 1;
+        OK(pthread_mutex_unlock(&region->mutex));
+      }
+    };
+    const pid_t first = child(count);
+    const pid_t second = child(count);
+    count();
+    expect_success(first);
+    expect_success(second);
+    CHECK_EQ(3 * each, region->counter);
+    OK(pthread_mutex_destroy(&region->mutex));
+    CHECK(munmap(region, sizeof *region) == 0);
+  }
+  return "";
+}
+
+std::string condition_variable_between_processes() {
+  Region *region = shared_region();
+  init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, false);
+  pthread_condattr_t attributes;
+  OK(pthread_condattr_init(&attributes));
+  OK(pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
+  OK(pthread_cond_init(&region->cond, &attributes));
+  constexpr int rounds = 2'000;
+  auto play = [&](int parity) {
+    OK(pthread_mutex_lock(&region->mutex));
+    for (int i = 0; i < rounds; ++i) {
+      while (region->stage % 2 != parity)
+        OK(pthread_cond_wait(&region->cond, &region->mutex));
+      region->stage = region->stage + 1;
+      OK(i % 2 == 0 ? pthread_cond_signal(&region->cond) : pthread_cond_broadcast(&region->cond));
+    }
+    timespec soon = check::after_ms(CLOCK_REALTIME, 2);
+    const int result = pthread_cond_timedwait(&region->cond, &region->mutex, &soon);
+    CHECK(result == ETIMEDOUT || result == 0);
+    OK(pthread_mutex_unlock(&region->mutex));
+  };
+  const pid_t other = child([&] { play(1); });
+  play(0);
+  expect_success(other);
+  CHECK_EQ(2 * rounds, region->stage);
+  OK(pthread_cond_destroy(&region->cond));
+  return "";
+}
+
+std::string robust_between_processes() {
+  Region *region = shared_region();
+  init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, true);
+  expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); })); // dies holding it
+  CHECK_RC(EOWNERDEAD, pthread_mutex_trylock(&region->mutex));
+  OK(pthread_mutex_consistent(&region->mutex));
+  OK(pthread_mutex_unlock(&region->mutex));
+  OK(pthread_mutex_lock(&region->mutex));
+  OK(pthread_mutex_unlock(&region->mutex));
+  expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); }));
+  CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&region->mutex));
+  OK(pthread_mutex_unlock(&region->mutex)); // without making it consistent
+  CHECK_RC(ENOTRECOVERABLE, pthread_mutex_lock(&region->mutex));
+  return "";
+}
+
+std::string robust_within_a_process() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    pthread_mutexattr_t attributes;
+    OK(pthread_mutexattr_init(&attributes));
+    OK(pthread_mutexattr_settype(&attributes, type));
+    OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+    OK(pthread_mutex_init(&mutex, &attributes));
+    check::Worker([&](check::Worker &) { OK(pthread_mutex_lock(&mutex)); }).join();
+    CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_consistent(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    volatile long counter = 0;
+    check::in_parallel(3, [&](int) {
+      for (int i = 0; i < 500; ++i) {
+        OK(pthread_mutex_lock(&mutex));
+        counter = counter + 1;
+        OK(pthread_mutex_unlock(&mutex));
+      }
+    });
+    CHECK_EQ(1'500, counter);
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+// A condition variable that is not shared, used with a robust mutex that stays with the C library:
+// the owner's death must reach the waiter.
+std::string waiting_with_a_robust_mutex() {
+  pthread_mutex_t mutex;
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+  OK(pthread_mutex_init(&mutex, &attributes));
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  bool waiting = false;
+  bool go = false;
+  check::Worker waiter{[&](check::Worker &) {
+    OK(pthread_mutex_lock(&mutex));
+    waiting = true;
+    while (!go) {
+      const int result = pthread_cond_wait(&cond, &mutex);
+      CHECK(result == 0 || result == EOWNERDEAD);
+      if (result == EOWNERDEAD)
+        OK(pthread_mutex_consistent(&mutex));
+    }
+    OK(pthread_mutex_unlock(&mutex));
+  }};
+  check::wait_until([&] {
+    OK(pthread_mutex_lock(&mutex));
+    const bool is = waiting;
+    OK(pthread_mutex_unlock(&mutex));
+    return is;
+  });
+  check::Worker([&](check::Worker &) {
+    OK(pthread_mutex_lock(&mutex));
+    go = true;
+    OK(pthread_cond_signal(&cond));
+  }).join(); // ends without unlocking
+  waiter.join();
+  return "";
+}
+
+std::string priority_inheritance() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    pthread_mutexattr_t attributes;
+    OK(pthread_mutexattr_init(&attributes));
+    OK(pthread_mutexattr_settype(&attributes, type));
+    OK(pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT));
+    OK(pthread_mutex_init(&mutex, &attributes));
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    volatile long counter = 0;
+    check::in_parallel(3, [&](int) {
+      for (int i = 0; i < 300; ++i) {
+        OK(pthread_mutex_lock(&mutex));
+        counter = counter + 1;
+        OK(pthread_mutex_unlock(&mutex));
+      }
+    });
+    CHECK_EQ(900, counter);
+    OK(pthread_mutex_lock(&mutex));
+    CHECK(!check::is_free(&mutex));
+    timespec soon = check::after_ms(CLOCK_REALTIME, 2);
+    CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, &mutex, &soon));
+    CHECK(!check::is_free(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+    OK(pthread_cond_destroy(&cond));
+  }
+  return "";
+}
+
+std::string priority_ceiling() {
+  pthread_mutex_t mutex;
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_PROTECT));
+  OK(pthread_mutex_init(&mutex, &attributes));
+  int ceiling = -1;
+  OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
+  CHECK(ceiling >= sched_get_priority_min(SCHED_FIFO));
+  // Raising the priority to the ceiling may need a privilege that this process has not.
+  const int result = pthread_mutex_lock(&mutex);
+  CHECK(result == 0 || result == EPERM || result == EINVAL);
+  if (result == 0)
+    OK(pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  return std::string{"lock gave "} + check::error_name(result);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"shared between processes", shared_between_processes},
+                     {"condition variable between processes", condition_variable_between_processes},
+                     {"robust between processes", robust_between_processes},
+                     {"robust within a process", robust_within_a_process},
+                     {"waiting with a robust mutex", waiting_with_a_robust_mutex},
+                     {"priority inheritance", priority_inheritance},
+                     {"priority ceiling", priority_ceiling}});
+}

@@ -1,0 +1,163 @@
+// Producers and consumers with one and with many waiters, a ring in which every lost wake-up
+// hangs, and a store of tokens emptied by timed and untimed waiters.
+#include "../support/check.hpp"
+
+#include <deque>
+
+namespace {
+
+// Every number goes in once and comes out once, in order where one consumer takes them.
+std::string producer_consumer(int producers, int consumers, long items, bool signal_inside) {
+  struct Queue {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
+    pthread_cond_t not_full = PTHREAD_COND_INITIALIZER;
+    std::deque<long> items;
+    long produced = 0;
+    long consumed = 0;
+    long long sum = 0;
+  } queue;
+  constexpr std::size_t room = 4;
+  check::in_parallel(producers + consumers, [&](int i) {
+    for (;;) {
+      OK(pthread_mutex_lock(&queue.mutex));
+      pthread_cond_t *tell = nullptr;
+      if (i < producers) {
+        while (queue.items.size() == room && queue.produced < items)
+          OK(pthread_cond_wait(&queue.not_full, &queue.mutex));
+        if (queue.produced == items) {
+          OK(pthread_cond_broadcast(&queue.not_full));
+          OK(pthread_cond_broadcast(&queue.not_empty));
+          OK(pthread_mutex_unlock(&queue.mutex));
+          return;
+        }
+        queue.items.push_back(queue.produced++);
+        tell = &queue.not_empty;
+      } else {
+        while (queue.items.empty() && queue.produced < items)
+          OK(pthread_cond_wait(&queue.not_empty, &queue.mutex));
+        if (queue.items.empty()) {
+          OK(pthread_mutex_unlock(&queue.mutex));
+          return;
+        }
+        const long item = queue.items.front();
+        queue.items.pop_front();
+        CHECK_EQ(queue.consumed, item); // first in, first out, under the mutex
+        ++queue.consumed;
+        queue.sum += item;
+        tell = &queue.not_full;
+      }
+      if (signal_inside)
+        OK(pthread_cond_signal(tell));
+      OK(pthread_mutex_unlock(&queue.mutex));
+      if (!signal_inside)
+        OK(pthread_cond_signal(tell));
+    }
+  });
+  CHECK_EQ(items, queue.consumed);
+  CHECK_EQ(items * (items - 1) / 2, queue.sum);
+  OK(pthread_cond_destroy(&queue.not_empty));
+  OK(pthread_cond_destroy(&queue.not_full));
+  OK(pthread_mutex_destroy(&queue.mutex));
+  return "items " + std::to_string(items);
+}
+
+// A token goes round; each thread sleeps on its own condition variable until it has the token.
+// Exactly one signal is sent per round, so one lost wake-up stops the ring for ever.
+std::string ring(int threads, long rounds, bool signal_inside) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::vector<pthread_cond_t> conds(static_cast<std::size_t>(threads), PTHREAD_COND_INITIALIZER);
+  long at = 0;
+  check::in_parallel(threads, [&](int i) {
+    for (long round = i; round < rounds; round += threads) {
+      OK(pthread_mutex_lock(&mutex));
+      while (at != round)
+        OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
+      ++at;
+      pthread_cond_t *next = &conds[static_cast<std::size_t>((i + 1) % threads)];
+      if (signal_inside)
+        OK(pthread_cond_signal(next));
+      OK(pthread_mutex_unlock(&mutex));
+      if (!signal_inside)
+        OK(pthread_cond_signal(next));
+    }
+  });
+  CHECK_EQ(rounds, at);
+  for (auto &cond : conds)
+    OK(pthread_cond_destroy(&cond));
+  return "rounds " + std::to_string(rounds);
+}
+
+// Tokens are put with one signal each; half of the takers give up and try again all the time.
+std::string tokens_with_impatient_takers() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  long tokens = 0;
+  long taken = 0;
+  long put = 0;
+  bool closed = false;
+  std::atomic<long> timeouts{0};
+  constexpr int takers = 4;
+  const check::Budget budget{250};
+  check::in_parallel(takers + 1, [&](int i) {
+    if (i == takers) {
+      check::Random random{21};
+      while (!budget.spent()) {
+        OK(pthread_mutex_lock(&mutex));
+        ++tokens;
+        ++put;
+        OK(pthread_cond_signal(&cond));
+        OK(pthread_mutex_unlock(&mutex));
+        if (random.below(4) != 0)
+          check::sleep_us(static_cast<long>(random.below(300)));
+      }
+      // Wait until the takers have drained it with the signals they were sent: no broadcast yet.
+      check::wait_until([&] {
+        OK(pthread_mutex_lock(&mutex));
+        const bool empty = tokens == 0;
+        OK(pthread_mutex_unlock(&mutex));
+        return empty;
+      });
+      OK(pthread_mutex_lock(&mutex));
+      closed = true;
+      OK(pthread_cond_broadcast(&cond));
+      OK(pthread_mutex_unlock(&mutex));
+      return;
+    }
+    OK(pthread_mutex_lock(&mutex));
+    for (;;) {
+      while (tokens == 0 && !closed) {
+        if (i % 2 == 0) {
+          OK(pthread_cond_wait(&cond, &mutex));
+        } else {
+          const timespec soon = check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + 150'000);
+          const int result = pthread_cond_timedwait(&cond, &mutex, &soon);
+          CHECK(result == 0 || result == ETIMEDOUT);
+          timeouts += result == ETIMEDOUT ? 1 : 0;
+        }
+      }
+      if (tokens == 0)
+        break;
+      --tokens;
+      ++taken;
+    }
+    OK(pthread_mutex_unlock(&mutex));
+  });
+  CHECK_EQ(0, tokens);
+  CHECK_EQ(put, taken);
+  return "tokens " + std::to_string(put) + " timeouts " + std::to_string(timeouts.load());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(
+      argc, argv,
+      {{"one consumer", [] { return producer_consumer(1, 1, 5'000, true); }},
+       {"many consumers", [] { return producer_consumer(2, 4, 1'500, true); }},
+       {"signal after unlock", [] { return producer_consumer(2, 3, 1'500, false); }},
+       {"ring of two", [] { return ring(2, 100'000, true); }},
+       {"ring of two signalled outside", [] { return ring(2, 30'000, false); }},
+       {"ring of eight", [] { return ring(8, 10'000, true); }},
+       {"tokens with impatient takers", tokens_with_impatient_takers}});
+}

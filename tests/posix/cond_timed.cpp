@@ -1,0 +1,222 @@
+// Timed waits on both clocks: they end no earlier than asked, with the mutex held, refuse nonsense,
+// and never lose or swallow a signal that races with the timeout.
+#include "../support/check.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace {
+
+constexpr clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC};
+
+// timedwait by the clock of the attribute, or clockwait by the clock it is given.
+int wait_until_time(pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock,
+                    const timespec &deadline) {
+  return clockwait ? pthread_cond_clockwait(cond, mutex, clock, &deadline)
+                   : pthread_cond_timedwait(cond, mutex, &deadline);
+}
+
+template <class Body> void with_each_kind(Body body) {
+  for (const clockid_t clock : clocks)
+    for (const bool clockwait : {false, true})
+      for (const int type : check::all_types) {
+        pthread_mutex_t mutex;
+        check::init_mutex(&mutex, type);
+        pthread_cond_t cond;
+        // clockwait ignores the attribute: give it the other clock
+        const clockid_t attribute = clockwait ? clocks[clock == CLOCK_REALTIME ? 1 : 0] : clock;
+        check::init_cond(&cond, attribute);
+        OK(pthread_mutex_lock(&mutex));
+        body(&cond, &mutex, clockwait, clock);
+        CHECK(!check::is_free(&mutex));
+        OK(pthread_mutex_unlock(&mutex));
+        CHECK(check::is_free(&mutex));
+        OK(pthread_cond_destroy(&cond));
+        OK(pthread_mutex_destroy(&mutex));
+      }
+}
+
+std::string deadline_in_the_past() {
+  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+    for (const timespec &past :
+         {timespec{0, 0}, timespec{-1, 0}, timespec{1, 999'999'999}, check::after_ms(clock, -1)})
+      CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, past));
+  });
+  return "";
+}
+
+std::string no_earlier_than_the_deadline() {
+  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+    const timespec deadline = check::after_ms(clock, 4);
+    CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, deadline));
+    CHECK(check::nanoseconds(clock) >=
+          deadline.tv_sec * std::int64_t{1'000'000'000} + deadline.tv_nsec);
+  });
+  return "";
+}
+
+std::string nonsense_is_refused() {
+  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+    timespec wrong = check::after_ms(clock, 1'000);
+    wrong.tv_nsec = 1'000'000'000;
+    CHECK_RC(EINVAL, wait_until_time(cond, mutex, clockwait, clock, wrong));
+    wrong.tv_nsec = -1;
+    CHECK_RC(EINVAL, wait_until_time(cond, mutex, clockwait, clock, wrong));
+    const timespec later = check::after_ms(clock, 1'000);
+    CHECK_RC(EINVAL, pthread_cond_clockwait(cond, mutex, CLOCK_PROCESS_CPUTIME_ID, &later));
+  });
+  return "";
+}
+
+std::string signal_before_the_deadline() {
+  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+    check::Worker signaller{[&](check::Worker &) {
+      OK(pthread_mutex_lock(mutex)); // free only once the other thread waits
+      OK(pthread_cond_signal(cond));
+      OK(pthread_mutex_unlock(mutex));
+    }};
+    const timespec late = check::after_ms(clock, 60'000);
+    OK(wait_until_time(cond, mutex, clockwait, clock, late));
+    signaller.join();
+  });
+  return "";
+}
+
+// The time is up while another thread holds the mutex: the wait must not return before it is free.
+std::string timeout_waits_for_the_mutex() {
+  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+    std::atomic<bool> holding{false};
+    volatile bool released = false;
+    const timespec deadline = check::after_ms(clock, 3);
+    check::Worker holder{[&](check::Worker &) {
+      OK(pthread_mutex_lock(mutex));
+      holding = true;
+      check::wait_until([&] {
+        return check::nanoseconds(clock) >
+               deadline.tv_sec * std::int64_t{1'000'000'000} + deadline.tv_nsec + 1'000'000;
+      });
+      released = true;
+      OK(pthread_mutex_unlock(mutex));
+    }};
+    const int result = wait_until_time(cond, mutex, clockwait, clock, deadline);
+    CHECK_RC(ETIMEDOUT, result);
+    CHECK(!holding || released);
+    // give the mutex up so that a holder who came late can end
+    if (!holding) {
+      const timespec later = check::after_ms(clock, 20);
+      CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, later));
+    }
+    while (!released) {
+      const timespec later = check::after_ms(clock, 2);
+      CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, later));
+    }
+    holder.join();
+  });
+  return "";
+}
+
+// One waiter with a short timeout and one without wait; one signal is sent around the time of the
+// timeout. If the first says "timed out" although the signal came while it still waited, the signal
+// must have reached the second: it is never lost.
+std::string signal_racing_with_the_timeout() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  int signalled_in_time = 0;
+  int timed_out = 0;
+  constexpr int rounds = 150;
+  check::Random random{17};
+  for (int round = 0; round < rounds; ++round) {
+    int waiting = 0;
+    bool patient_may_go = false;
+    bool patient_woken = false;
+    bool end = false;
+    int hurried_result = -1;
+    const std::int64_t deadline = check::nanoseconds(CLOCK_REALTIME) + 800'000;
+    check::Worker hurried{[&](check::Worker &) {
+      OK(pthread_mutex_lock(&mutex));
+      ++waiting;
+      const timespec when = check::to_timespec(deadline);
+      hurried_result = pthread_cond_timedwait(&cond, &mutex, &when);
+      OK(pthread_mutex_unlock(&mutex));
+    }};
+    check::Worker patient{[&](check::Worker &) {
+      OK(pthread_mutex_lock(&mutex));
+      ++waiting;
+      while (!patient_may_go && !end)
+        OK(pthread_cond_wait(&cond, &mutex));
+      patient_woken = true;
+      OK(pthread_mutex_unlock(&mutex));
+    }};
+    check::wait_until([&] {
+      OK(pthread_mutex_lock(&mutex));
+      const bool both = waiting == 2;
+      OK(pthread_mutex_unlock(&mutex));
+      return both;
+    });
+    const std::int64_t when = deadline + static_cast<std::int64_t>(random.below(60'000)) - 30'000;
+    while (check::nanoseconds(CLOCK_REALTIME) < when) {
+    }
+    OK(pthread_mutex_lock(&mutex));
+    patient_may_go = true;
+    OK(pthread_cond_signal(&cond));
+    OK(pthread_mutex_unlock(&mutex));
+    hurried.join();
+    if (hurried_result == ETIMEDOUT) {
+      ++timed_out;
+      patient.join(); // hangs if the signal was lost
+    } else {
+      CHECK_RC(0, hurried_result);
+      ++signalled_in_time;
+      OK(pthread_mutex_lock(&mutex));
+      end = true;
+      OK(pthread_cond_signal(&cond));
+      OK(pthread_mutex_unlock(&mutex));
+      patient.join();
+    }
+    CHECK(patient_woken);
+  }
+  return "in time " + std::to_string(signalled_in_time) + " timed out " +
+         std::to_string(timed_out);
+}
+
+// The C++ library waits with pthread_cond_clockwait.
+std::string std_condition_variable() {
+  using namespace std::chrono_literals;
+  std::mutex mutex;
+  std::condition_variable cond;
+  std::condition_variable_any any;
+  bool ready = false;
+  std::unique_lock<std::mutex> lock{mutex};
+  CHECK(cond.wait_for(lock, 3ms) == std::cv_status::timeout);
+  CHECK(lock.owns_lock() && !check::is_free(mutex.native_handle()));
+  CHECK(cond.wait_until(lock, std::chrono::system_clock::now() + 3ms) == std::cv_status::timeout);
+  CHECK(!check::is_free(mutex.native_handle()));
+  CHECK(any.wait_for(lock, 3ms) == std::cv_status::timeout);
+  CHECK(!check::is_free(mutex.native_handle()));
+  CHECK(!cond.wait_for(lock, 3ms, [&] { return ready; }));
+  std::thread other{[&] {
+    const std::lock_guard<std::mutex> guard{mutex};
+    ready = true;
+    cond.notify_one();
+    any.notify_all();
+  }};
+  CHECK(cond.wait_for(lock, 60s, [&] { return ready; }));
+  CHECK(any.wait_for(lock, 60s, [&] { return ready; }));
+  lock.unlock();
+  other.join();
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"deadline in the past", deadline_in_the_past},
+                     {"no earlier than the deadline", no_earlier_than_the_deadline},
+                     {"nonsense is refused", nonsense_is_refused},
+                     {"signal before the deadline", signal_before_the_deadline},
+                     {"timeout waits for the mutex", timeout_waits_for_the_mutex},
+                     {"signal racing with the timeout", signal_racing_with_the_timeout},
+                     {"std::condition_variable", std_condition_variable}});
+}

@@ -1,0 +1,140 @@
+// Condition variables with every mutex type: the wait really releases the mutex and returns holding
+// it in the way of its type.
+#include "../support/check.hpp"
+
+namespace {
+
+std::string with_type(int type) {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, type);
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  for (int round = 0; round < 50; ++round) {
+    bool waiting = false;
+    bool go = false;
+    check::Worker waiter{[&](check::Worker &) {
+      OK(pthread_mutex_lock(&mutex));
+      waiting = true;
+      while (!go)
+        OK(pthread_cond_wait(&cond, &mutex));
+      // held again, as this type holds
+      if (type == PTHREAD_MUTEX_ERRORCHECK)
+        CHECK_RC(EDEADLK, pthread_mutex_lock(&mutex));
+      if (type == PTHREAD_MUTEX_RECURSIVE) {
+        OK(pthread_mutex_lock(&mutex));
+        OK(pthread_mutex_unlock(&mutex));
+      }
+      CHECK(!check::is_free(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+      if (type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK)
+        CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+    }};
+    check::wait_until([&] {
+      OK(pthread_mutex_lock(&mutex));
+      const bool is = waiting;
+      OK(pthread_mutex_unlock(&mutex));
+      return is;
+    });
+    OK(pthread_mutex_lock(&mutex));
+    go = true;
+    OK(round % 2 == 0 ? pthread_cond_signal(&cond) : pthread_cond_broadcast(&cond));
+    // the woken thread must not run into our section
+    check::sleep_us(200);
+    CHECK(waiting);
+    waiting = false;
+    OK(pthread_mutex_unlock(&mutex));
+    waiter.join();
+    CHECK(check::is_free(&mutex));
+  }
+  OK(pthread_cond_destroy(&cond));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+std::string without_holding_an_errorcheck_mutex() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  const timespec later = check::after_ms(CLOCK_REALTIME, 60'000);
+  CHECK_RC(EPERM, pthread_cond_wait(&cond, &mutex));
+  CHECK_RC(EPERM, pthread_cond_timedwait(&cond, &mutex, &later));
+  CHECK_RC(EPERM, pthread_cond_clockwait(&cond, &mutex, CLOCK_REALTIME, &later));
+  CHECK(check::is_free(&mutex));
+  OK(pthread_cond_signal(&cond));
+  OK(pthread_cond_destroy(&cond));
+  return "";
+}
+
+// A thread holding many other mutexes waits; they stay held.
+std::string other_mutexes_stay_held() {
+  constexpr std::size_t depth = 16;
+  std::vector<pthread_mutex_t> held(depth, PTHREAD_MUTEX_INITIALIZER);
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  bool waiting = false;
+  bool go = false;
+  check::Worker waiter{[&](check::Worker &) {
+    for (std::size_t i = 0; i < depth / 2; ++i)
+      OK(pthread_mutex_lock(&held[i]));
+    OK(pthread_mutex_lock(&mutex));
+    for (std::size_t i = depth / 2; i < depth; ++i)
+      OK(pthread_mutex_lock(&held[i]));
+    waiting = true;
+    while (!go)
+      OK(pthread_cond_wait(&cond, &mutex));
+    for (auto &one : held)
+      OK(pthread_mutex_unlock(&one));
+    OK(pthread_mutex_unlock(&mutex));
+  }};
+  check::wait_until([&] {
+    OK(pthread_mutex_lock(&mutex));
+    const bool is = waiting;
+    OK(pthread_mutex_unlock(&mutex));
+    return is;
+  });
+  for (auto &one : held)
+    CHECK_RC(EBUSY, pthread_mutex_trylock(&one));
+  OK(pthread_mutex_lock(&mutex));
+  go = true;
+  OK(pthread_cond_signal(&cond));
+  OK(pthread_mutex_unlock(&mutex));
+  waiter.join();
+  for (auto &one : held)
+    CHECK(check::is_free(&one));
+  return "";
+}
+
+// One condition variable used with one mutex and later, when nobody waits, with another one.
+std::string one_after_the_other() {
+  pthread_mutex_t mutexes[3];
+  for (std::size_t i = 0; i < 3; ++i)
+    check::init_mutex(&mutexes[i], check::all_types[i]);
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  for (int round = 0; round < 30; ++round) {
+    pthread_mutex_t *mutex = &mutexes[round % 3];
+    bool go = false;
+    OK(pthread_mutex_lock(mutex));
+    check::Worker signaller{[&](check::Worker &) {
+      OK(pthread_mutex_lock(mutex));
+      go = true;
+      OK(pthread_cond_broadcast(&cond));
+      OK(pthread_mutex_unlock(mutex));
+    }};
+    while (!go)
+      OK(pthread_cond_wait(&cond, mutex));
+    OK(pthread_mutex_unlock(mutex));
+    signaller.join();
+  }
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<check::Case> cases;
+  for (const int type : check::all_types)
+    cases.push_back({check::type_name(type), [type] { return with_type(type); }});
+  cases.push_back({"without holding an errorcheck mutex", without_holding_an_errorcheck_mutex});
+  cases.push_back({"other mutexes stay held", other_mutexes_stay_held});
+  cases.push_back({"one after the other", one_after_the_other});
+  return check::run(argc, argv, cases);
+}

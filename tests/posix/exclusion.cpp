@@ -1,0 +1,136 @@
+// Mutual exclusion: threads change two counters that nothing but the mutex protects. Run with
+// random yields in and out of the critical section, on one CPU only, with signal handlers that nap
+// in the middle of everything, and for every mutex type.
+#include "../support/check.hpp"
+
+#include <csignal>
+
+namespace {
+
+struct Shared {
+  explicit Shared(int type) { check::init_mutex(&mutex, type); }
+  ~Shared() { OK(pthread_mutex_destroy(&mutex)); }
+  Shared(const Shared &) = delete;
+  Shared &operator=(const Shared &) = delete;
+
+  pthread_mutex_t mutex;
+  volatile long first = 0;
+  volatile int inside = 0;
+  char apart[256] = {};
+  volatile long second = 0;
+};
+
+// One critical section; a yield between read and write widens the window for a second thread.
+void enter(Shared &shared, check::Random &random) {
+  OK(pthread_mutex_lock(&shared.mutex));
+  CHECK_EQ(0, shared.inside);
+  shared.inside = 1;
+  const long first = shared.first;
+  const long second = shared.second;
+  if (random.below(16) == 0)
+    sched_yield();
+  shared.first = first + 1;
+  shared.second = second + 1;
+  CHECK_EQ(1, shared.inside);
+  shared.inside = 0;
+  OK(pthread_mutex_unlock(&shared.mutex));
+}
+
+std::string contend(int type, int threads, long at_most, int budget_ms) {
+  Shared shared{type};
+  std::atomic<long> entered{0};
+  const check::Budget budget{budget_ms};
+  check::in_parallel(threads, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 1};
+    long mine = 0;
+    do {
+      enter(shared, random);
+      ++mine;
+      if (random.below(16) == 0)
+        sched_yield();
+    } while (mine < at_most && !budget.spent());
+    entered += mine;
+  });
+  CHECK_EQ(entered.load(), shared.first);
+  CHECK_EQ(entered.load(), shared.second);
+  return "threads " + std::to_string(threads) + " entered " + std::to_string(entered.load());
+}
+
+std::string one_to_four_times_the_cores() {
+  const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  std::string said;
+  for (const int threads : {1, cores, 2 * cores, 4 * cores})
+    said += contend(PTHREAD_MUTEX_NORMAL, threads, 20'000, 100) + "; ";
+  return said;
+}
+
+std::string on_one_cpu() {
+  cpu_set_t before;
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &before))
+    ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  CHECK(sched_setaffinity(0, sizeof one, &one) == 0); // inherited by the threads started now
+  std::string said = contend(PTHREAD_MUTEX_NORMAL, 4, 20'000, 100);
+  CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
+  return said;
+}
+
+std::string every_type() {
+  for (const int type : check::all_types)
+    contend(type, 3, 5'000, 50);
+  return "";
+}
+
+std::string interrupted_by_signals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { check::sleep_us(300); };
+  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0); // no SA_RESTART: waits see EINTR
+
+  Shared shared{PTHREAD_MUTEX_NORMAL};
+  constexpr int threads = 4;
+  const check::Budget budget{150};
+  std::atomic<long> entered{0};
+  std::atomic<int> running{threads};
+  std::atomic<bool> leave{false};
+  std::vector<std::unique_ptr<check::Worker>> workers;
+  for (int i = 0; i < threads; ++i)
+    workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker &) {
+      check::Random random{static_cast<std::uint64_t>(i) + 1};
+      long mine = 0;
+      do {
+        enter(shared, random);
+        ++mine;
+      } while (!budget.spent());
+      entered += mine;
+      --running;
+      check::wait_until([&] { return leave.load(); }); // stay alive for pthread_kill
+    }));
+  long sent = 0;
+  check::Random random{99};
+  while (running.load() > 0) {
+    OK(pthread_kill(workers[random.below(threads)]->handle(), SIGUSR1));
+    ++sent;
+    check::sleep_us(500);
+  }
+  leave = true;
+  for (auto &worker : workers)
+    worker->join();
+  CHECK_EQ(entered.load(), shared.first);
+  CHECK_EQ(entered.load(), shared.second);
+  CHECK(sent > 0);
+  return "signals " + std::to_string(sent) + " entered " + std::to_string(entered.load());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"one to four times the cores", one_to_four_times_the_cores},
+                     {"on one cpu", on_one_cpu},
+                     {"every type", every_type},
+                     {"interrupted by signals", interrupted_by_signals}});
+}

@@ -1,0 +1,67 @@
+// A library that locks in its constructor, which the linker flag "initfirst" makes the very first
+// one to run, and in its destructor, which is about the last.
+#include "first_library.hpp"
+
+#include "../support/check.hpp"
+
+namespace {
+
+pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t held_since_the_constructor = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+int constructed = 0;
+
+} // namespace
+
+void use_everything(bool with_threads) {
+  OK(pthread_mutex_lock(&normal));
+  CHECK_RC(EBUSY, pthread_mutex_trylock(&normal));
+  OK(pthread_mutex_lock(&recursive));
+  OK(pthread_mutex_lock(&recursive));
+  OK(pthread_mutex_unlock(&normal));
+  OK(pthread_mutex_unlock(&recursive));
+  OK(pthread_mutex_unlock(&recursive));
+  pthread_mutex_t checked;
+  check::init_mutex(&checked, PTHREAD_MUTEX_ERRORCHECK);
+  OK(pthread_mutex_lock(&checked));
+  CHECK_RC(EDEADLK, pthread_mutex_lock(&checked));
+  const timespec past{1, 0};
+  CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, &checked, &past));
+  OK(pthread_cond_signal(&cond));
+  OK(pthread_mutex_unlock(&checked));
+  OK(pthread_mutex_destroy(&checked));
+  if (!with_threads)
+    return;
+  int turn = 0;
+  check::in_parallel(2, [&](int i) {
+    OK(pthread_mutex_lock(&normal));
+    for (int round = 0; round < 50; ++round) {
+      while (turn % 2 != i)
+        OK(pthread_cond_wait(&cond, &normal));
+      ++turn;
+      OK(pthread_cond_broadcast(&cond));
+    }
+    OK(pthread_mutex_unlock(&normal));
+  });
+  CHECK_EQ(100, turn);
+}
+
+int times_constructed() { return constructed; }
+
+void check_held_since_the_constructor() {
+  CHECK_RC(EBUSY, pthread_mutex_trylock(&held_since_the_constructor));
+  OK(pthread_mutex_unlock(&held_since_the_constructor));
+  OK(pthread_mutex_trylock(&held_since_the_constructor));
+}
+
+[[gnu::constructor]] static void first() {
+  use_everything(true);
+  OK(pthread_mutex_lock(&held_since_the_constructor));
+  ++constructed;
+}
+
+[[gnu::destructor]] static void last() {
+  use_everything(false);
+  OK(pthread_mutex_unlock(&held_since_the_constructor));
+}

@@ -1,0 +1,186 @@
+// fork in a program with threads: the child has one thread, and mutexes that its parent's other
+// threads queued for. Whatever the forking thread held it can release, and then everything works.
+#include "../support/check.hpp"
+
+#include <sys/wait.h>
+
+namespace {
+
+template <class Body> void in_child(Body body) {
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    body();
+    std::fflush(stderr);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK_EQ(0, status);
+}
+
+void use(pthread_mutex_t *mutex) {
+  for (int i = 0; i < 100; ++i) {
+    OK(i % 3 == 0 ? pthread_mutex_trylock(mutex) : pthread_mutex_lock(mutex));
+    CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
+    OK(pthread_mutex_unlock(mutex));
+  }
+  volatile long counter = 0;
+  check::in_parallel(2, [&](int) {
+    for (int i = 0; i < 200; ++i) {
+      OK(pthread_mutex_lock(mutex));
+      counter = counter + 1;
+      OK(pthread_mutex_unlock(mutex));
+    }
+  });
+  CHECK_EQ(400, counter);
+}
+
+std::string free_mutex() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  use(&mutex);
+  in_child([&] { use(&mutex); });
+  use(&mutex);
+  return "";
+}
+
+std::string held_mutex() {
+  for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    OK(pthread_mutex_lock(&mutex));
+    in_child([&] {
+      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+      use(&mutex);
+    });
+    OK(pthread_mutex_unlock(&mutex));
+    use(&mutex);
+  }
+  return "";
+}
+
+// Two threads wait when the fork comes; they do not exist in the child.
+std::string held_with_waiters() {
+  for (int round = 0; round < 5; ++round) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    OK(pthread_mutex_lock(&mutex));
+    auto wait = [&](check::Worker &self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+    };
+    check::Worker first{wait};
+    check::Worker second{wait};
+    first.wait_until_blocked();
+    second.wait_until_blocked();
+    in_child([&] {
+      OK(pthread_mutex_unlock(&mutex)); // to nobody
+      use(&mutex);
+    });
+    OK(pthread_mutex_unlock(&mutex));
+    first.join();
+    second.join();
+    use(&mutex);
+  }
+  return "";
+}
+
+pthread_mutex_t guarded[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                              PTHREAD_MUTEX_INITIALIZER};
+std::atomic<bool> handlers_active{false};
+
+void lock_all() {
+  if (handlers_active)
+    for (auto &mutex : guarded)
+      OK(pthread_mutex_lock(&mutex));
+}
+void unlock_all() {
+  if (handlers_active)
+    for (auto &mutex : guarded)
+      OK(pthread_mutex_unlock(&mutex));
+}
+
+// As libraries do it: take every mutex before the fork, release them in both processes after it.
+std::string fork_handlers_under_load() {
+  OK(pthread_atfork(lock_all, unlock_all, unlock_all));
+  handlers_active = true;
+  std::atomic<bool> stop{false};
+  auto work = [&](check::Worker &) {
+    while (!stop) {
+      for (auto &mutex : guarded) {
+        OK(pthread_mutex_lock(&mutex));
+        OK(pthread_mutex_unlock(&mutex));
+      }
+      sched_yield();
+    }
+  };
+  {
+    check::Worker first{work};
+    check::Worker second{work};
+    const check::Budget budget{150};
+    int forks = 0;
+    do {
+      in_child([&] {
+        handlers_active = false;
+        for (auto &mutex : guarded)
+          use(&mutex);
+      });
+      ++forks;
+    } while (forks < 20 && !budget.spent());
+    stop = true;
+  }
+  handlers_active = false;
+  return "";
+}
+
+// A recursive or errorcheck mutex knows its owner by a number that a fork changes.
+std::string owner_after_fork() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  in_child([&] {
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(&mutex));
+    check::Worker([&](check::Worker &) {
+      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+      CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+    }).join();
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  });
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// Waits and signals among the child's own threads.
+std::string condition_variable_in_the_child() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  in_child([&] {
+    int turn = 0;
+    check::in_parallel(2, [&](int i) {
+      OK(pthread_mutex_lock(&mutex));
+      for (int round = 0; round < 300; ++round) {
+        while (turn % 2 != i)
+          OK(pthread_cond_wait(&cond, &mutex));
+        ++turn;
+        OK(pthread_cond_signal(&cond));
+      }
+      OK(pthread_mutex_unlock(&mutex));
+    });
+    CHECK_EQ(600, turn);
+  });
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"free mutex", free_mutex},
+                     {"held mutex", held_mutex},
+                     {"held with waiters", held_with_waiters},
+                     {"fork handlers under load", fork_handlers_under_load},
+                     {"owner after fork", owner_after_fork},
+                     {"condition variable in the child", condition_variable_in_the_child}});
+}

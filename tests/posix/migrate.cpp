@@ -1,0 +1,107 @@
+// One thread locks, another one unlocks, all the time: what belongs to an acquisition wanders from
+// thread to thread and must not pile up anywhere.
+#include "../support/check.hpp"
+
+namespace {
+
+struct Slot {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::atomic<bool> full{false};
+};
+
+// `one` locks, `other` unlocks. A slot is handed over through an atomic.
+void pass(std::vector<Slot> &slots, long rounds) {
+  check::Worker locker{[&](check::Worker &) {
+    for (long i = 0; i < rounds; ++i) {
+      Slot &slot = slots[static_cast<std::size_t>(i) % slots.size()];
+      while (slot.full.load(std::memory_order_acquire))
+        sched_yield();
+      OK(pthread_mutex_lock(&slot.mutex));
+      slot.full.store(true, std::memory_order_release);
+    }
+  }};
+  check::Worker unlocker{[&](check::Worker &) {
+    for (long i = 0; i < rounds; ++i) {
+      Slot &slot = slots[static_cast<std::size_t>(i) % slots.size()];
+      while (!slot.full.load(std::memory_order_acquire))
+        sched_yield();
+      OK(pthread_mutex_unlock(&slot.mutex));
+      slot.full.store(false, std::memory_order_release);
+    }
+  }};
+}
+
+std::string memory_is_bounded() {
+  std::vector<Slot> slots(100);
+  pass(slots, 20'000);
+  const long before = check::anonymous_bytes();
+  pass(slots, 300'000);
+  const long growth = check::anonymous_bytes() - before;
+  // One 64-byte node lost in 100 acquisitions would be 190 KiB.
+  CHECK(growth < 128 * 1'024);
+  for (auto &slot : slots)
+    CHECK(check::is_free(&slot.mutex));
+  return "grew by " + std::to_string(growth / 1'024) + " KiB";
+}
+
+// Many threads lock and unlock for each other in random pairs.
+std::string many_to_many() {
+  constexpr int threads = 4;
+  std::vector<Slot> slots(64);
+  auto wander = [&](int budget_ms) {
+    const check::Budget budget{budget_ms};
+    check::in_parallel(threads, [&](int i) {
+      check::Random random{static_cast<std::uint64_t>(i) + 41};
+      while (!budget.spent()) {
+        for (int n = 0; n < 100; ++n) {
+          Slot &slot = slots[random.below(64)];
+          // Only the one who turns `full` over may touch the mutex.
+          bool full = true;
+          if (slot.full.compare_exchange_strong(full, false)) {
+            OK(pthread_mutex_unlock(&slot.mutex));
+          } else if (pthread_mutex_trylock(&slot.mutex) == 0) {
+            slot.full = true;
+          }
+        }
+      }
+    });
+  };
+  wander(100);
+  const long before = check::anonymous_bytes();
+  wander(250);
+  const long growth = check::anonymous_bytes() - before;
+  CHECK(growth < 128 * 1'024);
+  return "grew by " + std::to_string(growth / 1'024) + " KiB";
+}
+
+// A thread ends while it holds mutexes; others release them and use them on.
+std::string released_after_the_holder_has_gone() {
+  constexpr std::size_t count = 40; // more than a thread keeps nodes for
+  std::vector<pthread_mutex_t> mutexes(count, PTHREAD_MUTEX_INITIALIZER);
+  long before = 0;
+  for (int round = 0; round < 400; ++round) {
+    if (round == 100)
+      before = check::anonymous_bytes();
+    check::Worker([&](check::Worker &) {
+      for (auto &mutex : mutexes)
+        OK(pthread_mutex_lock(&mutex));
+    }).join();
+    for (auto &mutex : mutexes) {
+      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+    }
+  }
+  const long growth = check::anonymous_bytes() - before;
+  CHECK(growth < 128 * 1'024);
+  return "grew by " + std::to_string(growth / 1'024) + " KiB";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(
+      argc, argv,
+      {{"memory is bounded", memory_is_bounded},
+       {"many to many", many_to_many},
+       {"released after the holder has gone", released_after_the_holder_has_gone}});
+}

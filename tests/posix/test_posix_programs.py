@@ -1,0 +1,47 @@
+"""Every POSIX program passes under every lock, as it does under the C library itself."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import RunUnder
+from support import harness, locate
+
+#: Program, and what it proves.
+PROGRAMS = {
+    "exclusion": "two unprotected counters stay in step",
+    "trylock": "trylock refuses while held, takes what is free, leaves the queue alone",
+    "nesting": "many mutexes held at once, released in any order",
+    "many_threads": "200 threads on two cores",
+    "static_init": "static initialisers of every type, first used by many threads at once",
+    "reuse": "memory of mutexes used again, zeroed, initialised twice, freed by the last user",
+    "types": "recursive, error-checking and adaptive mutexes keep their promises",
+    "c_library_kinds": "shared, robust and priority mutexes go on working",
+    "cond_queue": "producers and consumers, and no wake-up lost in 100,000 rounds",
+    "cond_wake": "broadcast wakes all, signal one, nobody wakes without cause",
+    "cond_timed": "timed waits on both clocks, and signals that race with the timeout",
+    "cond_types": "condition variables with every mutex type",
+    "cond_cancel": "a cancelled waiter holds the mutex and swallows no signal",
+    "churn": "10,000 short threads leave no memory behind",
+    "migrate": "mutexes released by another thread leave no memory behind",
+    "timedlock": "timed locks give up when asked and never otherwise",
+    "fork": "a child can use the mutexes that its parent held or queued for",
+    "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("setting", harness.all_settings(), ids=lambda setting: setting.label)
+def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
+    outcome = run_under(setting, [locate.program("posix", name)], timeout=90)
+    assert outcome.status == 0, outcome.describe()
+    # The lock adds nothing to what the program itself says.
+    lines = outcome.stdout.splitlines()
+    assert lines, outcome.describe()
+    assert all(line.startswith("ok: ") for line in lines), outcome.describe()
+    assert outcome.stderr == "", outcome.describe()
+
+
+def test_every_program_is_run() -> None:
+    sources = {path.stem for path in (locate.TESTS / "posix").glob("*.cpp")}
+    helpers = {"first_library", "broken", "counted", "old_versions"}
+    assert sources - helpers == set(PROGRAMS)

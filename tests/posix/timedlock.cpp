@@ -1,0 +1,196 @@
+// Timed locks: they give up no earlier than asked, take the mutex when it becomes free in time, and
+// leave no trace in the queue when they gave up.
+#include "../support/check.hpp"
+
+#include <chrono>
+#include <mutex>
+
+namespace {
+
+constexpr clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC};
+
+int lock_until(pthread_mutex_t *mutex, clockid_t clock, bool clocklock, const timespec &deadline) {
+  return clocklock ? pthread_mutex_clocklock(mutex, clock, &deadline)
+                   : pthread_mutex_timedlock(mutex, &deadline);
+}
+
+template <class Body> void with_each_kind(Body body) {
+  for (const int type : check::all_types)
+    for (const clockid_t clock : clocks)
+      for (const bool clocklock : {false, true}) {
+        if (!clocklock && clock == CLOCK_MONOTONIC)
+          continue; // timedlock knows the real-time clock only
+        pthread_mutex_t mutex;
+        check::init_mutex(&mutex, type);
+        body(&mutex, clock, clocklock);
+        CHECK(check::is_free(&mutex));
+        OK(pthread_mutex_destroy(&mutex));
+      }
+}
+
+std::string gives_up_at_the_deadline() {
+  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+    OK(pthread_mutex_lock(mutex));
+    check::Worker([&](check::Worker &) {
+      const timespec deadline = check::after_ms(clock, 4);
+      CHECK_RC(ETIMEDOUT, lock_until(mutex, clock, clocklock, deadline));
+      CHECK(check::nanoseconds(clock) >=
+            deadline.tv_sec * std::int64_t{1'000'000'000} + deadline.tv_nsec);
+      for (const timespec &past : {timespec{0, 0}, timespec{-1, 0}, check::after_ms(clock, -1)})
+        CHECK_RC(ETIMEDOUT, lock_until(mutex, clock, clocklock, past));
+    }).join();
+    OK(pthread_mutex_unlock(mutex));
+  });
+  return "";
+}
+
+std::string takes_what_becomes_free() {
+  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+    OK(pthread_mutex_lock(mutex));
+    volatile bool released = false;
+    check::Worker waiter{[&](check::Worker &self) {
+      const timespec late = check::after_ms(clock, 60'000);
+      self.about_to_block();
+      OK(lock_until(mutex, clock, clocklock, late));
+      CHECK(released);
+      CHECK(!check::is_free(mutex));
+      OK(pthread_mutex_unlock(mutex));
+    }};
+    waiter.wait_until_blocked();
+    released = true;
+    OK(pthread_mutex_unlock(mutex));
+    waiter.join();
+  });
+  return "";
+}
+
+// A free mutex is taken whatever the time says, as the C library does.
+std::string takes_a_free_one_at_once() {
+  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+    for (const timespec &when : {timespec{0, 0}, check::after_ms(clock, 1'000)}) {
+      OK(lock_until(mutex, clock, clocklock, when));
+      CHECK(!check::is_free(mutex));
+      OK(pthread_mutex_unlock(mutex));
+    }
+  });
+  return "";
+}
+
+std::string refuses_nonsense() {
+  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+    OK(pthread_mutex_lock(mutex));
+    check::Worker([&](check::Worker &) {
+      timespec wrong = check::after_ms(clock, 1'000);
+      wrong.tv_nsec = 1'000'000'000;
+      CHECK_RC(EINVAL, lock_until(mutex, clock, clocklock, wrong));
+      wrong.tv_nsec = -1;
+      CHECK_RC(EINVAL, lock_until(mutex, clock, clocklock, wrong));
+    }).join();
+    const timespec later = check::after_ms(clock, 1'000);
+    check::Worker([&](check::Worker &) {
+      CHECK_RC(EINVAL, pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &later));
+    }).join();
+    OK(pthread_mutex_unlock(mutex));
+  });
+  return "";
+}
+
+std::string types_keep_their_rules() {
+  const timespec later = check::after_ms(CLOCK_REALTIME, 60'000);
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  OK(pthread_mutex_timedlock(&mutex, &later));
+  OK(pthread_mutex_timedlock(&mutex, &later));
+  OK(pthread_mutex_unlock(&mutex));
+  CHECK(!check::is_free(&mutex));
+  OK(pthread_mutex_unlock(&mutex));
+  CHECK(check::is_free(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
+  OK(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later));
+  CHECK_RC(EDEADLK, pthread_mutex_timedlock(&mutex, &later));
+  CHECK_RC(EDEADLK, pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later));
+  OK(pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  check::init_mutex(&mutex, PTHREAD_MUTEX_NORMAL);
+  OK(pthread_mutex_lock(&mutex));
+  const timespec soon = check::after_ms(CLOCK_REALTIME, 3);
+  CHECK_RC(ETIMEDOUT, pthread_mutex_timedlock(&mutex, &soon)); // by its own holder
+  OK(pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// Those who give up leave the queue intact for those who do not.
+std::string mixed_with_locks() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  volatile long counter = 0;
+  std::atomic<long> entered{0};
+  std::atomic<long> gave_up{0};
+  const check::Budget budget{200};
+  check::in_parallel(4, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 51};
+    long mine = 0;
+    long no = 0;
+    do {
+      if (i % 2 == 0) {
+        OK(pthread_mutex_lock(&mutex));
+      } else {
+        const timespec soon =
+            check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + random.below(100'000));
+        const int result = pthread_mutex_timedlock(&mutex, &soon);
+        if (result != 0) {
+          CHECK_RC(ETIMEDOUT, result);
+          ++no;
+          continue;
+        }
+      }
+      const long seen = counter;
+      if (random.below(16) == 0)
+        check::sleep_us(50);
+      counter = seen + 1;
+      OK(pthread_mutex_unlock(&mutex));
+      ++mine;
+    } while (!budget.spent());
+    entered += mine;
+    gave_up += no;
+  });
+  CHECK_EQ(entered.load(), counter);
+  CHECK(check::is_free(&mutex));
+  return "entered " + std::to_string(entered.load()) + " gave up " +
+         std::to_string(gave_up.load());
+}
+
+std::string std_timed_mutex() {
+  using namespace std::chrono_literals;
+  std::timed_mutex mutex;
+  std::recursive_timed_mutex recursive;
+  CHECK(mutex.try_lock_for(1s));
+  CHECK(recursive.try_lock_for(1s) && recursive.try_lock_for(1s));
+  std::thread([&] {
+    CHECK(!mutex.try_lock_for(2ms));
+    CHECK(!mutex.try_lock_until(std::chrono::system_clock::now() + 2ms));
+    CHECK(!recursive.try_lock_for(2ms));
+  }).join();
+  mutex.unlock();
+  recursive.unlock();
+  recursive.unlock();
+  std::thread([&] {
+    CHECK(mutex.try_lock_for(60s));
+    mutex.unlock();
+  }).join();
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"gives up at the deadline", gives_up_at_the_deadline},
+                     {"takes what becomes free", takes_what_becomes_free},
+                     {"takes a free one at once", takes_a_free_one_at_once},
+                     {"refuses nonsense", refuses_nonsense},
+                     {"types keep their rules", types_keep_their_rules},
+                     {"mixed with locks", mixed_with_locks},
+                     {"std::timed_mutex", std_timed_mutex}});
+}

@@ -1,0 +1,156 @@
+// pthread_mutex_trylock: refuses at once while the mutex is held, takes it whenever it is free,
+// and leaves the queue of waiting threads alone.
+#include "../support/check.hpp"
+
+namespace {
+
+// The holder releases only after the other thread has come back from all its attempts, so an
+// attempt that waits for the holder hangs the test.
+std::string refuses_while_held() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    OK(pthread_mutex_lock(&mutex));
+    check::Worker([&](check::Worker &) {
+      for (int i = 0; i < 1'000; ++i)
+        CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    }).join();
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_trylock(&mutex));
+    CHECK(!check::is_free(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    CHECK(check::is_free(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+// Two threads wait in the queue; the owner and a stranger try again and again; then both waiters
+// get their turn exactly once and the mutex is free.
+std::string leaves_the_queue_alone() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  int admitted = 0;
+  for (int round = 0; round < 5; ++round) {
+    OK(pthread_mutex_lock(&mutex));
+    auto wait = [&](check::Worker &self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(&mutex));
+      ++admitted;
+      OK(pthread_mutex_unlock(&mutex));
+    };
+    check::Worker first{wait};
+    first.wait_until_blocked();
+    check::Worker second{wait};
+    second.wait_until_blocked();
+    check::Worker([&](check::Worker &) {
+      for (int i = 0; i < 500; ++i)
+        CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    }).join();
+    for (int i = 0; i < 500; ++i)
+      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    CHECK_EQ(2 * round, admitted);
+    OK(pthread_mutex_unlock(&mutex));
+    first.join();
+    second.join();
+    CHECK_EQ(2 * (round + 1), admitted);
+    CHECK(check::is_free(&mutex));
+  }
+  return "";
+}
+
+// Releases after a trylock hand over to waiters that queued meanwhile.
+std::string hands_over_like_a_lock() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  for (int round = 0; round < 20; ++round) {
+    OK(pthread_mutex_trylock(&mutex));
+    bool mine = true;
+    check::Worker waiter{[&](check::Worker &self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(&mutex));
+      CHECK(!mine);
+      OK(pthread_mutex_unlock(&mutex));
+    }};
+    waiter.wait_until_blocked();
+    mine = false;
+    OK(pthread_mutex_unlock(&mutex));
+    waiter.join();
+  }
+  return "";
+}
+
+std::string succeeds_after_every_kind_of_release() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  const timespec soon = check::after_ms(CLOCK_REALTIME, 10'000);
+  for (int i = 0; i < 2'000; ++i) {
+    switch (i % 4) {
+    case 0:
+      OK(pthread_mutex_lock(&mutex));
+      break;
+    case 1:
+      OK(pthread_mutex_trylock(&mutex));
+      break;
+    case 2:
+      OK(pthread_mutex_timedlock(&mutex, &soon));
+      break;
+    default:
+      OK(pthread_mutex_trylock(&mutex));
+      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+      break;
+    }
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_trylock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }
+  return "";
+}
+
+std::string stress(int lockers, int triers) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  volatile long counter = 0;
+  std::atomic<long> locked{0};
+  std::atomic<long> tried{0};
+  std::atomic<long> refused{0};
+  const check::Budget budget{150};
+  check::in_parallel(lockers + triers, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 7};
+    long mine = 0;
+    long no = 0;
+    do {
+      if (i < lockers) {
+        OK(pthread_mutex_lock(&mutex));
+      } else {
+        const int result = pthread_mutex_trylock(&mutex);
+        if (result != 0) {
+          CHECK_RC(EBUSY, result);
+          ++no;
+          sched_yield();
+          continue;
+        }
+      }
+      const long seen = counter;
+      if (random.below(8) == 0)
+        sched_yield();
+      counter = seen + 1;
+      OK(pthread_mutex_unlock(&mutex));
+      ++mine;
+    } while (!budget.spent());
+    (i < lockers ? locked : tried) += mine;
+    refused += no;
+  });
+  CHECK_EQ(locked.load() + tried.load(), counter);
+  CHECK(check::is_free(&mutex));
+  return std::to_string(locked.load()) + " locks " + std::to_string(tried.load()) +
+         " trylocks " + std::to_string(refused.load()) + " refused";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"refuses while held", refuses_while_held},
+                     {"leaves the queue alone", leaves_the_queue_alone},
+                     {"hands over like a lock", hands_over_like_a_lock},
+                     {"succeeds after every kind of release", succeeds_after_every_kind_of_release},
+                     {"trylock against trylock", [] { return stress(0, 4); }},
+                     {"lock against trylock", [] { return stress(2, 2); }}});
+}

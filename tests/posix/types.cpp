@@ -1,0 +1,199 @@
+// What the mutex types promise: depth of recursion, the errors of the checking ones, release by
+// another thread of a normal one, destroy of a locked one, and what the attributes read back.
+#include "../support/check.hpp"
+
+namespace {
+
+std::string recursive() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  constexpr int depth = 1'000;
+  for (int i = 0; i < depth; ++i)
+    OK(i % 2 == 0 ? pthread_mutex_lock(&mutex) : pthread_mutex_trylock(&mutex));
+  check::Worker([&](check::Worker &) {
+    CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  }).join();
+  for (int i = 0; i < depth; ++i) {
+    CHECK(i % 100 != 0 || !check::is_free(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }
+  CHECK(check::is_free(&mutex));
+  CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// Recursion while others queue: the inner calls must not join the queue behind them.
+std::string recursive_with_waiters() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  volatile bool released = false;
+  OK(pthread_mutex_lock(&mutex));
+  check::Worker waiter{[&](check::Worker &self) {
+    self.about_to_block();
+    OK(pthread_mutex_lock(&mutex));
+    CHECK(released);
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }};
+  waiter.wait_until_blocked();
+  for (int i = 0; i < 3; ++i) {
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_trylock(&mutex));
+  }
+  for (int i = 0; i < 6; ++i)
+    OK(pthread_mutex_unlock(&mutex));
+  released = true;
+  OK(pthread_mutex_unlock(&mutex));
+  waiter.join();
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+std::string recursive_under_contention() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  volatile long counter = 0;
+  std::atomic<long> expected{0};
+  const check::Budget budget{100};
+  check::in_parallel(3, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 5};
+    long mine = 0;
+    do {
+      const int depth = 1 + static_cast<int>(random.below(4));
+      for (int d = 0; d < depth; ++d)
+        OK(pthread_mutex_lock(&mutex));
+      counter = counter + 1;
+      for (int d = 0; d < depth; ++d)
+        OK(pthread_mutex_unlock(&mutex));
+      ++mine;
+    } while (!budget.spent());
+    expected += mine;
+  });
+  CHECK_EQ(expected.load(), counter);
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+std::string errorcheck() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
+  CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  for (int round = 0; round < 3; ++round) {
+    OK(pthread_mutex_lock(&mutex));
+    CHECK_RC(EDEADLK, pthread_mutex_lock(&mutex));
+    CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    const timespec later = check::after_ms(CLOCK_REALTIME, 10'000);
+    CHECK_RC(EDEADLK, pthread_mutex_timedlock(&mutex, &later));
+    check::Worker([&](check::Worker &) { CHECK_RC(EPERM, pthread_mutex_unlock(&mutex)); }).join();
+    CHECK(!check::is_free(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  }
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// The C library allows it for the types that know no owner, and programs rely on it.
+std::string unlocked_by_another_thread() {
+  for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    for (int round = 0; round < 20; ++round) {
+      OK(pthread_mutex_lock(&mutex));
+      check::Worker([&](check::Worker &) { OK(pthread_mutex_unlock(&mutex)); }).join();
+      CHECK(check::is_free(&mutex));
+    }
+    // the same with a thread waiting for it
+    OK(pthread_mutex_lock(&mutex));
+    check::Worker waiter{[&](check::Worker &self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+    }};
+    waiter.wait_until_blocked();
+    check::Worker([&](check::Worker &) { OK(pthread_mutex_unlock(&mutex)); }).join();
+    waiter.join();
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+std::string destroy_of_a_locked_one() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    OK(pthread_mutex_lock(&mutex));
+    CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex));
+    check::Worker([&](check::Worker &) { CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex)); }).join();
+    OK(pthread_mutex_unlock(&mutex)); // still usable
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+std::string attributes() {
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  for (const int type : check::all_types) {
+    OK(pthread_mutexattr_settype(&attributes, type));
+    int read = -1;
+    OK(pthread_mutexattr_gettype(&attributes, &read));
+    CHECK_EQ(type, read);
+  }
+  CHECK_RC(EINVAL, pthread_mutexattr_settype(&attributes, 77));
+  OK(pthread_mutexattr_destroy(&attributes));
+  pthread_mutex_t mutex;
+  OK(pthread_mutex_init(&mutex, nullptr)); // the default type has no owner check
+  OK(pthread_mutex_lock(&mutex));
+  CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+  OK(pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// None of the calls may change errno: they return their errors.
+std::string errno_is_left_alone() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  errno = 12'345;
+  OK(pthread_mutex_lock(&mutex));
+  CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+  timespec soon = check::after_ms(CLOCK_REALTIME, 5);
+  CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, &mutex, &soon));
+  OK(pthread_cond_broadcast(&cond));
+  OK(pthread_mutex_unlock(&mutex));
+  CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  CHECK_EQ(12'345, errno);
+  OK(pthread_mutex_lock(&mutex));
+  check::Worker waiter{[&](check::Worker &self) {
+    errno = 23'456;
+    self.about_to_block();
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    CHECK_EQ(23'456, errno);
+  }};
+  waiter.wait_until_blocked();
+  OK(pthread_mutex_unlock(&mutex));
+  waiter.join();
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"recursive", recursive},
+                     {"recursive with waiters", recursive_with_waiters},
+                     {"recursive under contention", recursive_under_contention},
+                     {"errorcheck", errorcheck},
+                     {"unlocked by another thread", unlocked_by_another_thread},
+                     {"destroy of a locked one", destroy_of_a_locked_one},
+                     {"attributes", attributes},
+                     {"errno is left alone", errno_is_left_alone}});
+}

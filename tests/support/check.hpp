@@ -1,0 +1,311 @@
+// What the test programs share: checks that end the process with a message, threads, and a way to
+// know that another thread has arrived inside a blocking call.
+//
+// The programs are plain POSIX thread programs. They know nothing of any lock library, so that
+// they prove the same thing of the C library itself.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <pthread.h>
+#include <sched.h>
+#include <string>
+#include <sys/syscall.h>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace check {
+
+// Ends the whole process at once: after a broken exclusion nothing later can be trusted.
+[[noreturn, gnu::format(printf, 3, 4)]] inline void fail_at(const char *file, int line,
+                                                            const char *format, ...) {
+  std::fprintf(stderr, "%s:%d: ", file, line);
+  va_list arguments;
+  va_start(arguments, format);
+  std::vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  std::fputc('\n', stderr);
+  std::fflush(stderr);
+  _exit(1);
+}
+
+inline const char *error_name(int error) {
+  const char *name = error == 0 ? "0" : strerrorname_np(error);
+  return name != nullptr ? name : "not an error number";
+}
+
+inline void equal_at(const char *file, int line, const char *what, long long expected,
+                     long long actual) {
+  if (expected != actual)
+    fail_at(file, line, "%s is %lld, expected %lld", what, actual, expected);
+}
+
+inline void returns_at(const char *file, int line, const char *call, int expected, int actual) {
+  if (expected != actual)
+    fail_at(file, line, "%s returned %s (%d), expected %s", call, error_name(actual), actual,
+            error_name(expected));
+}
+
+#define CHECK(condition)                                                                          \
+  ((condition) ? void() : ::check::fail_at(__FILE__, __LINE__, "not true: %s", #condition))
+#define CHECK_EQ(expected, actual)                                                                \
+  ::check::equal_at(__FILE__, __LINE__, #actual, static_cast<long long>(expected),                \
+                    static_cast<long long>(actual))
+#define CHECK_RC(expected, call) ::check::returns_at(__FILE__, __LINE__, #call, expected, call)
+#define OK(call) CHECK_RC(0, call)
+
+struct Case {
+  const char *name;
+  std::function<std::string()> body; // returns what to say about the run, may be empty
+};
+
+// Runs every case, or only those named as arguments, and prints a line "ok: name detail" for each.
+inline int run(int argc, char **argv, const std::vector<Case> &cases) {
+  int ran = 0;
+  for (const Case &one : cases) {
+    bool wanted = argc < 2;
+    for (int i = 1; i < argc; ++i)
+      wanted = wanted || std::strcmp(argv[i], one.name) == 0;
+    if (!wanted)
+      continue;
+    const std::string detail = one.body();
+    std::printf("ok: %s%s%s\n", one.name, detail.empty() ? "" : " ", detail.c_str());
+    std::fflush(stdout);
+    ++ran;
+  }
+  if (ran == 0) {
+    std::fprintf(stderr, "no such case\n");
+    return 2;
+  }
+  return 0;
+}
+
+inline std::int64_t nanoseconds(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+inline timespec to_timespec(std::int64_t ns) {
+  return timespec{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+inline timespec after_ms(clockid_t clock, std::int64_t ms) {
+  return to_timespec(nanoseconds(clock) + ms * 1'000'000);
+}
+
+inline void sleep_us(long us) {
+  timespec wait = to_timespec(us * std::int64_t{1'000});
+  nanosleep(&wait, nullptr);
+}
+
+inline void sleep_ms(long ms) { sleep_us(ms * 1'000); }
+
+// Waits for ever: a test that hangs is reported by the harness together with all stacks.
+template <class Predicate> void wait_until(Predicate &&predicate) {
+  while (!predicate())
+    sleep_us(100);
+}
+
+// How long a stress loop may go on. It bounds the work; nothing is asserted about it.
+class Budget {
+public:
+  explicit Budget(std::int64_t ms)
+      : end_{nanoseconds(CLOCK_MONOTONIC) + ms * 1'000'000} {}
+  [[nodiscard]] bool spent() const { return nanoseconds(CLOCK_MONOTONIC) >= end_; }
+
+private:
+  std::int64_t end_;
+};
+
+// xorshift: a generator that takes no lock.
+class Random {
+public:
+  explicit Random(std::uint64_t seed) : state_{seed * 0x9E3779B97F4A7C15U + 1} {}
+  std::uint32_t below(std::uint32_t bound) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return static_cast<std::uint32_t>((state_ >> 32) % bound);
+  }
+
+private:
+  std::uint64_t state_;
+};
+
+// A thread that can say "the next thing I do may block" and be watched from outside.
+class Worker {
+public:
+  template <class Body> explicit Worker(Body body) {
+    start_ = [body = std::move(body), this] { body(*this); };
+    OK(pthread_create(&handle_, nullptr, &Worker::enter, this));
+  }
+  Worker(const Worker &) = delete;
+  Worker &operator=(const Worker &) = delete;
+  ~Worker() {
+    if (!joined_)
+      join();
+  }
+
+  // Called by the thread itself, immediately before the call that is to block.
+  void about_to_block() {
+    announced_cpu_.store(nanoseconds(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+    tid_.store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_release);
+  }
+
+  // Called by others: returns when the thread sleeps in the kernel, or has used 3 ms of CPU time
+  // since it announced itself, so that it must have arrived however loaded the machine is.
+  void wait_until_blocked() {
+    wait_until([this] { return tid_.load(std::memory_order_acquire) != 0; });
+    clockid_t clock;
+    OK(pthread_getcpuclockid(handle_, &clock));
+    wait_until([&] {
+      return nanoseconds(clock) - announced_cpu_.load() > 3'000'000 || sleeps(tid_.load());
+    });
+  }
+
+  void *join() {
+    void *result = nullptr;
+    OK(pthread_join(handle_, &result));
+    joined_ = true;
+    return result;
+  }
+
+  [[nodiscard]] pthread_t handle() const { return handle_; }
+
+private:
+  static void *enter(void *self) {
+    static_cast<Worker *>(self)->start_();
+    return nullptr;
+  }
+
+  static bool sleeps(pid_t tid) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+    std::FILE *file = std::fopen(path, "re");
+    if (file == nullptr)
+      return false;
+    char line[256] = {};
+    const bool read = std::fgets(line, sizeof line, file) != nullptr;
+    std::fclose(file);
+    // "tid (name) S ...": the name may hold blanks, so look behind the last parenthesis.
+    const char *after = read ? std::strrchr(line, ')') : nullptr;
+    return after != nullptr && after[1] == ' ' && after[2] == 'S';
+  }
+
+  std::function<void()> start_;
+  pthread_t handle_{};
+  std::atomic<std::int64_t> announced_cpu_{0};
+  std::atomic<pid_t> tid_{0};
+  bool joined_ = false;
+};
+
+// Starts `threads` workers, lets them all go at once, and joins them.
+template <class Body> void in_parallel(int threads, Body body) {
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false};
+  std::vector<std::unique_ptr<Worker>> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i)
+    workers.push_back(std::make_unique<Worker>([&, i](Worker &) {
+      ready.fetch_add(1);
+      wait_until([&] { return go.load(std::memory_order_acquire); });
+      body(i);
+    }));
+  wait_until([&] { return ready.load() == threads; });
+  go.store(true, std::memory_order_release);
+  for (auto &worker : workers)
+    worker->join();
+}
+
+// A meeting point of busy threads, made of atomics only: it must not depend on what is tested.
+class SpinBarrier {
+public:
+  explicit SpinBarrier(int threads) : threads_{threads} {}
+  void arrive_and_wait() {
+    const int round = round_.load();
+    if (arrived_.fetch_add(1) + 1 == threads_) {
+      arrived_.store(0);
+      round_.store(round + 1);
+    } else {
+      while (round_.load() == round)
+        sched_yield();
+    }
+  }
+
+private:
+  int threads_;
+  std::atomic<int> arrived_{0};
+  std::atomic<int> round_{0};
+};
+
+inline constexpr int all_types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
+                                    PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP};
+
+inline const char *type_name(int type) {
+  switch (type) {
+  case PTHREAD_MUTEX_RECURSIVE:
+    return "recursive";
+  case PTHREAD_MUTEX_ERRORCHECK:
+    return "errorcheck";
+  case PTHREAD_MUTEX_ADAPTIVE_NP:
+    return "adaptive";
+  default:
+    return "normal";
+  }
+}
+
+inline void init_mutex(pthread_mutex_t *mutex, int type) {
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_settype(&attributes, type));
+  OK(pthread_mutex_init(mutex, &attributes));
+  OK(pthread_mutexattr_destroy(&attributes));
+}
+
+inline void init_cond(pthread_cond_t *cond, clockid_t clock) {
+  pthread_condattr_t attributes;
+  OK(pthread_condattr_init(&attributes));
+  OK(pthread_condattr_setclock(&attributes, clock));
+  OK(pthread_cond_init(cond, &attributes));
+  OK(pthread_condattr_destroy(&attributes));
+}
+
+// True when no thread holds the mutex: another thread can take it and give it back.
+inline bool is_free(pthread_mutex_t *mutex) {
+  int result = 0;
+  Worker([&](Worker &) {
+    result = pthread_mutex_trylock(mutex);
+    if (result == 0)
+      OK(pthread_mutex_unlock(mutex));
+  }).join();
+  CHECK(result == 0 || result == EBUSY);
+  return result == 0;
+}
+
+// Bytes of anonymous memory that this process has touched. From the page tables: the counters in
+// statm are approximate.
+inline long anonymous_bytes() {
+  std::FILE *file = std::fopen("/proc/self/smaps_rollup", "re");
+  CHECK(file != nullptr);
+  char line[256];
+  long kib = -1;
+  while (std::fgets(line, sizeof line, file) != nullptr)
+    if (std::sscanf(line, "Anonymous: %ld kB", &kib) == 1)
+      break;
+  std::fclose(file);
+  CHECK(kib >= 0);
+  return kib * 1'024;
+}
+
+} // namespace check

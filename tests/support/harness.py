@@ -1,0 +1,141 @@
+"""Runs a program under a lock; when it hangs, shows every stack and kills its whole group."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support import locate
+
+#: The name under which a program runs with the C library's own locks: no preload at all.
+LIBC = "libc"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to run a program: a lock, and the variables that declare a machine to it."""
+
+    lock: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        declared = "".join(f" on {value}" for value in self.environment.values())
+        return f"{self.lock}{declared}"
+
+    @property
+    def preloaded(self) -> bool:
+        return self.lock != LIBC
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a program left behind; `stacks` is set if it had to be killed."""
+
+    status: int
+    stdout: str
+    stderr: str
+    stacks: str | None = None
+
+    @property
+    def hung(self) -> bool:
+        return self.stacks is not None
+
+    def describe(self) -> str:
+        state = "hung" if self.hung else f"ended with status {self.status}"
+        parts = [state, f"-- stdout\n{self.stdout}", f"-- stderr\n{self.stderr}"]
+        if self.stacks is not None:
+            parts.append(f"-- stacks\n{self.stacks}")
+        return "\n".join(parts)
+
+
+def all_settings() -> list[Setting]:
+    """Every algorithm, the C library itself, and the NUMA-aware ones on two declared nodes."""
+    settings = [Setting(LIBC), *(Setting(lock) for lock in locate.lock_names())]
+    for lock in ("hmcs", "partitioned"):
+        if lock in locate.lock_names():
+            settings.append(Setting(lock, {"LOCKWRIGHT_TOPOLOGY": "0;1"}))
+    return settings
+
+
+def environment(
+    setting: Setting, *, counting: bool = False, extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment that puts the lock under a program."""
+    result = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("LOCKWRIGHT_") and name != "LD_PRELOAD"
+    }
+    if setting.preloaded:
+        result["LD_PRELOAD"] = str(locate.library(setting.lock, counting=counting))
+        # A promise of this library's condition variables that POSIX does not make.
+        result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
+    result.update(setting.environment)
+    result.update(extra or {})
+    return result
+
+
+def _stacks(pid: int) -> str:
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        return "(no gdb here to show the stacks)"
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+    try:
+        shown = subprocess.run(
+            [gdb, "-p", str(pid), "-batch", "-nx", "-ex", "thread apply all bt 24"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        return "(gdb did not answer)"
+    lines = [line for line in shown.stdout.splitlines() if not line.startswith("[New LWP")]
+    return "\n".join(lines[-400:])
+
+
+def run(
+    argv: Sequence[str | Path],
+    env: Mapping[str, str],
+    timeout: float,
+    *,
+    cwd: Path | None = None,
+    stacks: bool = True,
+) -> Outcome:
+    """Runs `argv` in a process group of its own for at most `timeout` seconds."""
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as out,
+        tempfile.TemporaryFile("w+", errors="replace") as err,
+    ):
+        process = subprocess.Popen(
+            [str(word) for word in argv],
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=cwd,
+            process_group=0,
+        )
+        shown = None
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            shown = _stacks(process.pid) if stacks else "(not asked for)"
+        finally:
+            # Children that outlive their parent are in the same group.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        out.seek(0)
+        err.seek(0)
+        return Outcome(process.returncode, out.read(), err.read(), shown)

@@ -1,0 +1,86 @@
+"""Where the sources, the built libraries and the compiled test programs are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+
+_ROW = re.compile(r'^\s*LOCKWRIGHT_LOCK\(\s*"([a-z0-9-]+)"\s*,\s*([a-z0-9_]+)\s*,', re.MULTILINE)
+
+
+class Missing(Exception):
+    """Something that has to be built first is not there."""
+
+
+def registry_rows() -> list[tuple[str, str]]:
+    """The (name, identifier) of every algorithm, in the order of the registry."""
+    return _ROW.findall((ROOT / "include/lockwright/registry.def").read_text())
+
+
+def lock_names() -> list[str]:
+    return [name for name, _ in registry_rows()]
+
+
+@cache
+def lockwright() -> Path:
+    """The installed command: the checkout's own, else the one on PATH."""
+    own = ROOT / ".venv/bin/lockwright"
+    found = str(own) if own.exists() else shutil.which("lockwright")
+    if found is None:
+        raise Missing("the lockwright command is not installed; run ./dev build")
+    return Path(found)
+
+
+@cache
+def library_dir() -> Path:
+    """The directory of liblockwright-*.so, counting/ and locks.json."""
+    declared = os.environ.get("LOCKWRIGHT_LIBDIR")
+    if declared:
+        return Path(declared).resolve()
+    answer = subprocess.run(
+        [lockwright(), "path", lock_names()[0]],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if answer.returncode != 0:
+        raise Missing(f"`lockwright path` failed: {answer.stderr.strip()}; run ./dev build")
+    return Path(answer.stdout.strip()).resolve().parent
+
+
+def library(lock: str, *, counting: bool = False) -> Path:
+    """The shared library of an algorithm."""
+    directory = library_dir() / "counting" if counting else library_dir()
+    path = directory / f"liblockwright-{lock}.so"
+    if not path.exists():
+        raise Missing(f"{path} does not exist; run ./dev build")
+    return path
+
+
+@cache
+def binary_dir() -> Path:
+    """The build tree of tests/: $LOCKWRIGHT_TESTBIN, else the newest of build/*/tests."""
+    declared = os.environ.get("LOCKWRIGHT_TESTBIN")
+    if declared:
+        return Path(declared).resolve()
+    built = [ROOT / "build" / preset / "tests" for preset in ("debug", "release")]
+    present = [path for path in built if (path / "posix").is_dir()]
+    if not present:
+        raise Missing("the C++ tests are not built; run ./dev test, or cmake --preset debug")
+    return max(present, key=lambda path: (path / "posix").stat().st_mtime)
+
+
+def program(suite: str, name: str) -> Path:
+    """A compiled test program or library: `suite` is the directory below tests/."""
+    path = binary_dir() / suite / name
+    if not path.exists():
+        raise Missing(f"{path} does not exist; run ./dev test, or build the C++ tests")
+    return path
