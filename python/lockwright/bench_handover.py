@@ -1,0 +1,223 @@
+"""Threads that contend for one mutex: how fast it changes hands, and what the kernel has to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rich.table import Table
+
+from lockwright.bench_figures import Spread, plain, show, show_ratio, spread
+from lockwright.bench_report import (
+    Column,
+    Report,
+    beside_libc,
+    in_turn,
+    progress,
+    table,
+    watching_others,
+)
+from lockwright.bench_run import Outcome, Subject, number, run
+
+DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
+"""The locks that park, and the C library's mutex through the same layer."""
+
+BOUND = ("futex", 0.95)
+"""`futex` has to reach this share of the C library's throughput."""
+
+COLUMNS = [
+    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    Column(
+        "acquisitions/s",
+        "sections that all threads together completed, per second of the measurement, in a run "
+        "under the plain library; median over the rounds (quartiles). A run that could not end "
+        "by itself is shown as collapsed, with the acquisitions N that it made in S seconds.",
+    ),
+    Column(
+        "ratio to libc",
+        "per round, this lock's acquisitions/s divided by those of a libc run right before or "
+        "after it; median over the rounds (quartiles). Higher is better.",
+    ),
+    Column(
+        "waits/acq",
+        "futex wait calls per acquisition, counted by the lock's counting library in runs of "
+        "their own; median over the rounds. '-' where the calls are the C library's own, which "
+        "nobody counts.",
+    ),
+    Column("wakes/acq", "futex wake calls per acquisition, counted likewise."),
+    Column(
+        "wakes/wait",
+        "futex wake calls per futex wait call. 1 means that each sleeper was woken by one call, "
+        "and no call was made for one that was still awake.",
+    ),
+    Column("contended", "share of the acquisitions that found the mutex held, counted likewise."),
+    Column(
+        "switches/1000",
+        "context switches of the whole process, voluntary + involuntary, per 1000 acquisitions "
+        "(getrusage, runs under the plain library); medians over the rounds.",
+    ),
+    Column(
+        "fairness",
+        "acquisitions of the thread that got fewest divided by those of the thread that got "
+        "most, within one run; median over the rounds. 1 is even.",
+    ),
+]
+
+
+@dataclass
+class _Tally:
+    """What was seen of one lock at one number of threads, one value a round."""
+
+    rate: list[float] = field(default_factory=list)
+    ratio: list[float] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    wakes: list[float] = field(default_factory=list)
+    wakes_per_wait: list[float] = field(default_factory=list)
+    contended: list[float] = field(default_factory=list)
+    voluntary: list[float] = field(default_factory=list)
+    involuntary: list[float] = field(default_factory=list)
+    fairness: list[float] = field(default_factory=list)
+    collapsed: str = ""
+    lost_exclusion: bool = False
+
+
+def measure(
+    report: Report,
+    chosen: list[Subject],
+    rounds: int,
+    arguments: Mapping[str, object],
+    thread_counts: list[int],
+    timeout: float,
+) -> list[Table]:
+    """Fills `report`, and returns a table per thread count.
+
+    `arguments` are those of the measuring program, without the number of threads.
+    """
+    tallies = {(s.name, t): _Tally() for s in chosen for t in thread_counts}
+    steps_in_all = rounds * len(chosen) * len(thread_counts)
+    with watching_others(report), progress("handover", steps_in_all) as steps:
+        for turn in range(rounds):
+            for threads in thread_counts:
+                for subject in in_turn(chosen, turn):
+                    steps.step(f"{subject.name}, {threads} threads")
+                    tally = tallies[subject.name, threads]
+                    if not tally.collapsed:
+                        given = {**arguments, "threads": threads}
+                        _one_turn(report, subject, turn, given, timeout, tally)
+    return [
+        _table(report, chosen, threads, {s.name: tallies[s.name, threads] for s in chosen})
+        for threads in thread_counts
+    ]
+
+
+def _one_turn(
+    report: Report,
+    subject: Subject,
+    turn: int,
+    given: Mapping[str, object],
+    timeout: float,
+    tally: _Tally,
+) -> None:
+    threads = given["threads"]
+    own, beside = beside_libc(report, subject, turn, "handover", given, timeout, threads=threads)
+    line = own.line("measured")
+    other = beside.line("measured")
+    if own.timed_out:
+        tally.collapsed = _collapse(own)
+    if line is not None and (own.timed_out or not own.failure):
+        acquired = number(line, "acquisitions")
+        rate = acquired / number(line, "seconds")
+        tally.rate.append(rate)
+        if other is not None and not beside.failure:
+            tally.ratio.append(rate / (number(other, "acquisitions") / number(other, "seconds")))
+        if acquired:
+            tally.voluntary.append(1000 * number(line, "voluntary") / acquired)
+            tally.involuntary.append(1000 * number(line, "involuntary") / acquired)
+        if number(line, "most"):
+            tally.fairness.append(number(line, "least") / number(line, "most"))
+    _check_exclusion(report, subject, own, tally)
+    if subject.counting is None or tally.collapsed:
+        return
+    counted = run(subject, "handover", given, timeout=timeout, counting=True)
+    report.record(subject, turn, counted, threads=threads, counting=True)
+    _check_exclusion(report, subject, counted, tally)
+    counts = counted.counts
+    if counted.failure or counts is None or not counts.acquisitions:
+        return
+    tally.contended.append(counts.contended / counts.acquisitions)
+    if subject.lock is not None and subject.lock.category == "library":
+        return
+    tally.waits.append(counts.futex_waits / counts.acquisitions)
+    tally.wakes.append(counts.futex_wakes / counts.acquisitions)
+    if counts.futex_waits:
+        tally.wakes_per_wait.append(counts.futex_wakes / counts.futex_waits)
+
+
+def _collapse(outcome: Outcome) -> str:
+    line = outcome.line("measured")
+    if line is None:
+        return f"collapsed: nothing measured in {outcome.seconds:.1f} s"
+    return (
+        f"collapsed: {plain(number(line, 'acquisitions'))} acq in {number(line, 'seconds'):.1f} s"
+    )
+
+
+def _check_exclusion(report: Report, subject: Subject, outcome: Outcome, tally: _Tally) -> None:
+    final = outcome.line("final")
+    if final is not None and number(final, "guarded") != number(final, "acquisitions"):
+        tally.lost_exclusion = True
+        report.failures.append(f"{subject.name}: two threads were inside the section at once")
+
+
+def _table(
+    report: Report, chosen: list[Subject], threads: int, tallies: Mapping[str, _Tally]
+) -> Table:
+    shown = table(f"{threads} threads", COLUMNS)
+    for subject in chosen:
+        tally = tallies[subject.name]
+        rate, ratio = spread(tally.rate), spread(tally.ratio)
+        row = {
+            "waits_per_acquisition": spread(tally.waits),
+            "wakes_per_acquisition": spread(tally.wakes),
+            "wakes_per_wait": spread(tally.wakes_per_wait),
+            "contended_share": spread(tally.contended),
+            "voluntary_per_1000": spread(tally.voluntary),
+            "involuntary_per_1000": spread(tally.involuntary),
+            "fairness": spread(tally.fairness),
+        }
+        holds = None
+        if subject.name == BOUND[0] and ratio is not None:
+            holds = ratio.median >= BOUND[1] and not tally.collapsed
+        report.rows.append(
+            {
+                "lock": subject.name,
+                "threads": threads,
+                "acquisitions_per_second": rate,
+                "ratio": ratio,
+                **row,
+                "collapsed": tally.collapsed,
+                "lost_exclusion": tally.lost_exclusion,
+                "holds": holds,
+            }
+        )
+        if tally.collapsed:
+            shown.add_row(subject.name, tally.collapsed, show_ratio(ratio), *["-"] * 6)
+            continue
+        middle = {name: _median(figures) for name, figures in row.items()}
+        verdict = ""
+        if holds is not None:
+            verdict = f" {'holds' if holds else 'MISSED'} (>= {BOUND[1]})"
+        shown.add_row(
+            subject.name,
+            show(rate),
+            show_ratio(ratio) + verdict,
+            middle["waits_per_acquisition"],
+            middle["wakes_per_acquisition"],
+            middle["wakes_per_wait"],
+            middle["contended_share"],
+            f"{middle['voluntary_per_1000']} + {middle['involuntary_per_1000']}",
+            middle["fairness"],
+        )
+    return shown
+
+
+def _median(figures: Spread | None) -> str:
+    return "-" if figures is None else plain(figures.median)

@@ -1,0 +1,76 @@
+"""What it costs to sleep and be woken: the figure that spinning before parking competes with."""
+
+import os
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from lockwright.bench_figures import show, spread
+from lockwright.bench_report import Column, Report, progress, table, watching_others
+from lockwright.bench_run import LIBC, Subject, number, run
+
+COLUMNS = [
+    Column(
+        "placement",
+        "where the two threads run: wherever the system puts them, on two processors, or both "
+        "on one.",
+    ),
+    Column(
+        "round trip ns",
+        "nanoseconds from before a thread wakes the other (futex wake) until it has itself been "
+        "woken by it: two sleeps, two wakes. Median of a run's trips; median over the rounds "
+        "(quartiles).",
+    ),
+    Column("one way ns", "half the round trip: from one thread's wake call to the other running."),
+    Column(
+        "wake call ns",
+        "nanoseconds that the waking thread spends in the call, likewise. On one processor the "
+        "woken thread may run before the call returns.",
+    ),
+    Column(
+        "slept",
+        "voluntary context switches per trip. 2 means that both threads really slept each time.",
+    ),
+]
+
+
+def measure(
+    report: Report, rounds: int, arguments: Mapping[str, object], timeout: float
+) -> list[Table]:
+    """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
+    allowed = sorted(os.sched_getaffinity(0))
+    placements = {"free": (-1, -1)}
+    if len(allowed) > 1:
+        placements["two processors"] = (allowed[0], allowed[1])
+    placements["one processor"] = (allowed[0], allowed[0])
+    figures: dict[str, dict[str, list[float]]] = {
+        name: {"trip": [], "wake": [], "slept": []} for name in placements
+    }
+    subject = Subject(LIBC)
+    with watching_others(report), progress("park", rounds * len(placements)) as steps:
+        for turn in range(rounds):
+            for name, (first, second) in placements.items():
+                steps.step(name)
+                given = {**arguments, "cpu-a": first, "cpu-b": second}
+                outcome = run(subject, "park", given, timeout=timeout)
+                report.record(subject, turn, outcome, placement=name)
+                line = outcome.line("result")
+                if line is not None and not outcome.failure:
+                    seen = figures[name]
+                    seen["trip"].append(number(line, "median_trip_ns"))
+                    seen["wake"].append(number(line, "median_wake_ns"))
+                    seen["slept"].append(number(line, "voluntary") / number(line, "trips"))
+    shown = table("Sleeping and waking by futex, two threads", COLUMNS)
+    for name, seen in figures.items():
+        trip, wake, slept = (spread(seen[key]) for key in ("trip", "wake", "slept"))
+        report.rows.append(
+            {
+                "placement": name,
+                "round_trip_ns": trip,
+                "one_way_ns": None if trip is None else trip.median / 2,
+                "wake_call_ns": wake,
+                "sleeps_per_trip": slept,
+            }
+        )
+        shown.add_row(name, show(trip), show(trip, 2), show(wake), show(slept))
+    return [shown]

@@ -1,0 +1,239 @@
+"""What all benchmarks have in common: rounds, progress, the table, the JSON file."""
+
+import json
+import os
+import platform
+import resource
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from lockwright import terminal, version
+from lockwright.bench_run import LIBC, Outcome, Subject, run
+from lockwright.errors import LockwrightError
+
+BUSY_WARNING = 0.10
+"""Share of the processors taken by others from which on a warning is printed: one run in ten
+then shares its processor, and a run-to-run difference of that size is no news."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, and the definition that `--help` gives."""
+
+    heading: str
+    definition: str
+
+
+def definitions(columns: Iterable[Column]) -> str:
+    """The definitions as a block for click's help text, kept as it is by the `\\b` mark."""
+    lines = ["\b", "Columns of the table:"]
+    for column in columns:
+        text = f"{column.heading}: {column.definition}"
+        lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+@dataclass
+class Report:
+    """One benchmark's results, as they are shown and as they are written.
+
+    command: the words that repeat it. settings: every option's value. runs: all the lines that
+    the measuring program printed, with the lock and the round. rows: the figures of the table.
+    """
+
+    workload: str
+    command: list[str]
+    settings: Mapping[str, object]
+    columns: Sequence[Column]
+    runs: list[dict[str, object]] = field(default_factory=list)
+    rows: list[dict[str, object]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    busy: float | None = None
+
+    def record(self, subject: Subject, turn: int, outcome: Outcome, **more: object) -> None:
+        """Keeps one run's lines, and its failure if it was one."""
+        self.runs.append(
+            {
+                "lock": subject.name,
+                "round": turn,
+                **more,
+                "seconds": outcome.seconds,
+                "failure": outcome.failure,
+                "lines": list(outcome.lines),
+                "counts": outcome.counts,
+            }
+        )
+        if outcome.failure and not outcome.timed_out:
+            where = ", ".join(f"{k} {v}" for k, v in more.items())
+            self.failures.append(
+                f"{subject.name}{', ' + where if where else ''}: {outcome.failure}"
+            )
+
+    def write(self, path: Path) -> None:
+        """Writes everything as one JSON document."""
+        document = {
+            "workload": self.workload,
+            "command": self.command,
+            "lockwright": version(),
+            "machine": machine(),
+            "settings": dict(self.settings),
+            "processor_share_of_others": self.busy,
+            "columns": {c.heading: c.definition for c in self.columns},
+            "rows": self.rows,
+            "failures": self.failures,
+            "runs": self.runs,
+        }
+        try:
+            path.write_text(json.dumps(document, indent=1, default=vars) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise LockwrightError(
+                f"cannot write {path}: {error.strerror}", "choose another file with --json"
+            ) from error
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def machine() -> dict[str, object]:
+    """What a reader needs to know about where the figures come from."""
+    model = platform.machine()
+    with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return {
+        "processors": processors(),
+        "model": model,
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()),
+    }
+
+
+def _processor_seconds() -> tuple[float, float]:
+    """Busy and total processor seconds of the whole machine since it was started."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    per_second = os.sysconf("SC_CLK_TCK")
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / per_second, sum(ticks) / per_second
+
+
+def _own_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+@contextmanager
+def watching_others(report: Report) -> Iterator[None]:
+    """Sets `report.busy`: the share of all processors that other processes used meanwhile."""
+    busy, total = _processor_seconds()
+    own = _own_seconds()
+    yield
+    busy_after, total_after = _processor_seconds()
+    if total_after > total:
+        others = (busy_after - busy) - (_own_seconds() - own)
+        report.busy = max(0.0, others / (total_after - total))
+
+
+@contextmanager
+def progress(what: str, steps: int) -> Iterator["Steps"]:
+    """A progress bar on stderr that vanishes at the end; nothing where no one looks at it."""
+    console = terminal.errors()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        yield Steps(bar, bar.add_task(what, total=steps), what)
+
+
+class Steps:
+    """The progress of one benchmark."""
+
+    def __init__(self, bar: Progress, task: object, what: str) -> None:
+        self._bar = bar
+        self._task = task
+        self._what = what
+
+    def step(self, now: str) -> None:
+        """One more run is about to start; `now` says which."""
+        self._bar.update(self._task, advance=1, description=f"{self._what}: {now}")  # type: ignore[arg-type]
+
+
+def in_turn(chosen: Sequence[Subject], turn: int) -> list[Subject]:
+    """The subjects in the order of one round: each round starts with another one."""
+    shift = turn % len(chosen)
+    return [*chosen[shift:], *chosen[:shift]]
+
+
+def beside_libc(
+    report: Report,
+    subject: Subject,
+    turn: int,
+    workload: str,
+    arguments: Mapping[str, object],
+    timeout: float,
+    **labels: object,
+) -> tuple[Outcome, Outcome]:
+    """Runs `subject` and libc right after one another; returns the two outcomes in that order.
+
+    Which comes first changes from round to round, so what drifts, drifts for both alike. libc
+    is run beside itself, which shows what the noise alone does to a ratio.
+    """
+    pair = [subject, Subject(LIBC)]
+    outcomes: list[Outcome | None] = [None, None]
+    for place in (0, 1) if turn % 2 == 0 else (1, 0):
+        outcome = run(pair[place], workload, arguments, timeout=timeout)
+        report.record(pair[place], turn, outcome, beside=pair[1 - place].name, **labels)
+        outcomes[place] = outcome
+    own, other = outcomes
+    assert own is not None
+    assert other is not None
+    return own, other
+
+
+def show(
+    report: Report, tables: Sequence[Table], remarks: Sequence[str], json_file: Path | None
+) -> None:
+    """Prints the tables with what a reader has to know beside them, and writes the file."""
+    console = terminal.output()
+    for table in tables:
+        console.print(table)
+    for remark in remarks:
+        console.print(remark, markup=False)
+    if report.busy is not None:
+        line = f"Others used {report.busy:.0%} of the processors meanwhile."
+        if report.busy >= BUSY_WARNING:
+            line = f"Warning: noisy. {line} Repeat it on a quiet machine."
+        console.print(line, markup=False)
+    for failure in dict.fromkeys(report.failures):
+        console.print(f"Failed: {failure}", markup=False)
+    console.print(f"Again: {' '.join(report.command)}", markup=False)
+    console.print(
+        f"What each column means: lockwright bench {report.workload} --help", markup=False
+    )
+    if json_file is not None:
+        report.write(json_file)
+        console.print(f"Written: {json_file}", markup=False)
+
+
+def table(title: str, columns: Sequence[Column]) -> Table:
+    """An empty table, its first column to the left and all others to the right."""
+    empty = Table(title=title, title_justify="left", title_style="bold")
+    for index, column in enumerate(columns):
+        empty.add_column(column.heading, justify="left" if index == 0 else "right", no_wrap=True)
+    return empty

@@ -1,0 +1,207 @@
+"""Runs the measuring program under one lock and brings back what it printed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lockwright import locks
+from lockwright.counters import VARIABLE, CountersFile, Counts
+from lockwright.errors import LockwrightError
+
+LIBC = "libc"
+"""The C library's own mutex, nothing preloaded: every ratio is to it."""
+
+Line = Mapping[str, object]
+"""One JSON object that the measuring program printed."""
+
+
+def program() -> Path:
+    """Absolute path of lockwright-bench. Raises LockwrightError if it was not built."""
+    libraries = locks.directory()
+    for place in (libraries.parent / "bin", libraries):
+        found = place / "lockwright-bench"
+        if os.access(found, os.X_OK) and found.is_file():
+            return found
+    raise LockwrightError(
+        f"the measuring program lockwright-bench is not in {libraries.parent / 'bin'}",
+        "build or install Lockwright again",
+    )
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: a lock with its libraries, or the C library with none."""
+
+    name: str
+    library: Path | None = None
+    counting: Path | None = None
+    lock: locks.Lock | None = None
+
+
+def subjects(names: str | None, default: Sequence[str] | None) -> list[Subject]:
+    """The locks to measure, `libc` first.
+
+    names: comma-separated, `all`, or None for `default` (None: all). Raises LockwrightError for
+    a name that is no lock, and where no libraries are found.
+    """
+    reference = Subject(LIBC)
+    wanted = [word.strip() for word in names.split(",") if word.strip()] if names else None
+    if wanted == [LIBC]:
+        return [reference]
+    known = locks.registry()
+    if wanted == ["all"] or (wanted is None and default is None):
+        wanted = known.names
+    elif wanted is None:
+        wanted = list(default or [])
+    chosen = [reference]
+    for name in dict.fromkeys(wanted):
+        if name == LIBC:
+            continue
+        chosen.append(
+            Subject(name, known.library(name), known.library(name, counting=True), known.find(name))
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run. `seconds` is the wall time of the whole process.
+
+    failure: "" if it ended well; otherwise why it did not, in a few words.
+    timed_out: it was still running after its time limit and was killed.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    seconds: float = 0.0
+    failure: str = ""
+    timed_out: bool = False
+    counts: Counts | None = None
+
+    def line(self, kind: str) -> Line | None:
+        """The first line of that kind, or None where the run did not get that far."""
+        return next((line for line in self.lines if line.get("kind") == kind), None)
+
+
+def run(
+    subject: Subject,
+    workload: str,
+    arguments: Mapping[str, object],
+    *,
+    timeout: float,
+    counting: bool = False,
+) -> Outcome:
+    """Runs one workload under `subject` for at most `timeout` seconds.
+
+    Raises LockwrightError if another library than the one meant served the calls: the figures
+    would be those of another lock.
+    """
+    command = [str(program()), workload]
+    for name, value in arguments.items():
+        command += [f"--{name}", str(value)]
+    library = subject.counting if counting else subject.library
+    environment = {k: v for k, v in os.environ.items() if k not in (VARIABLE, "LD_PRELOAD")}
+    if library is not None:
+        environment["LD_PRELOAD"] = str(library)
+    with CountersFile() if counting else contextlib.nullcontext() as counters:
+        if counters is not None:
+            environment[VARIABLE] = str(counters.path)
+        outcome = _supervise(command, environment, timeout)
+        if counters is not None:
+            outcome = Outcome(
+                outcome.lines, outcome.seconds, outcome.failure, outcome.timed_out, counters.read()
+            )
+    _check_origin(subject, library, outcome.lines)
+    return outcome
+
+
+def _supervise(command: list[str], environment: dict[str, str], timeout: float) -> Outcome:
+    started = time.monotonic()
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        timed_out = False
+        try:
+            output, complaints = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+            _kill(process)
+            output, complaints = process.communicate()
+        except BaseException:
+            _kill(process)
+            raise
+    seconds = time.monotonic() - started
+    failure = ""
+    if timed_out:
+        failure = f"killed after {timeout:g} s"
+    elif process.returncode < 0:
+        failure = f"killed by {signal.Signals(-process.returncode).name}"
+    elif process.returncode > 0:
+        said = complaints.strip().splitlines()
+        failure = said[-1] if said else f"exit status {process.returncode}"
+    return Outcome(_parse(output), seconds, failure, timed_out)
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _parse(output: str) -> list[Line]:
+    lines: list[Line] = []
+    for text in output.splitlines():
+        # A run that was killed may have been cut in the middle of a line.
+        with contextlib.suppress(ValueError):
+            value = json.loads(text)
+            if isinstance(value, dict):
+                lines.append(value)
+    return lines
+
+
+def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line]) -> None:
+    for line in lines:
+        for call in ("mutex", "cond"):
+            origin = line.get(call)
+            if origin is None:
+                continue
+            path = Path(str(origin))
+            if library is None:
+                right = not path.name.startswith("liblockwright-")
+            else:
+                right = path == library or path.resolve() == library.resolve()
+            if not right:
+                raise LockwrightError(
+                    f"under '{subject.name}' the {call} calls were served by {origin}",
+                    "unset what else is preloaded (/etc/ld.so.preload)",
+                )
+
+
+def number(line: Line, name: str) -> float:
+    """A field of a line as a number. Raises LockwrightError if the line has none."""
+    value = line.get(name)
+    if not isinstance(value, (int, float)):
+        raise LockwrightError(
+            f"lockwright-bench printed no '{name}'", "build or install Lockwright again"
+        )
+    return float(value)
+
+
+def loops_per_us() -> float:
+    """Calibrates the busy work once, for all runs of a comparison."""
+    outcome = run(Subject(LIBC), "calibrate", {}, timeout=30)
+    line = outcome.line("result")
+    if line is None:
+        raise LockwrightError(f"calibration failed: {outcome.failure}", "run it again")
+    return number(line, "loops_per_us")

@@ -1,0 +1,84 @@
+"""The cost of a lock that nobody else wants."""
+
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from lockwright.bench_figures import show, show_ratio, spread
+from lockwright.bench_report import (
+    Column,
+    Report,
+    beside_libc,
+    in_turn,
+    progress,
+    table,
+    watching_others,
+)
+from lockwright.bench_run import Outcome, Subject, number
+
+BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
+"""What Lockwright promises: at most so many times the C library's cost."""
+
+COLUMNS = [
+    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    Column(
+        "ns per pair",
+        "nanoseconds for one pthread_mutex_lock and one pthread_mutex_unlock of a mutex that no "
+        "other thread uses, called in a loop. A run times batches of pairs and reports its "
+        "fastest batch; shown is the median over the rounds and, in brackets, the quartiles.",
+    ),
+    Column(
+        "ratio to libc",
+        "per round, this lock's figure divided by that of a libc run right before or after it; "
+        "median over the rounds (quartiles). Lower is better. libc against itself shows what "
+        "noise does to a ratio.",
+    ),
+    Column("bound", "the ratio that this lock has to keep, and whether the median keeps it."),
+]
+
+
+def measure(
+    report: Report,
+    chosen: list[Subject],
+    rounds: int,
+    arguments: Mapping[str, object],
+    timeout: float,
+) -> list[Table]:
+    """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
+    pairs: dict[str, list[float]] = {s.name: [] for s in chosen}
+    ratios: dict[str, list[float]] = {s.name: [] for s in chosen}
+    with watching_others(report), progress("uncontended", rounds * len(chosen)) as steps:
+        for turn in range(rounds):
+            for subject in in_turn(chosen, turn):
+                steps.step(subject.name)
+                own, beside = (
+                    _cost(outcome)
+                    for outcome in beside_libc(
+                        report, subject, turn, "uncontended", arguments, timeout
+                    )
+                )
+                if own and beside:
+                    pairs[subject.name].append(own)
+                    ratios[subject.name].append(own / beside)
+    shown = table("One thread, no contention", COLUMNS)
+    for subject in chosen:
+        cost, ratio = spread(pairs[subject.name]), spread(ratios[subject.name])
+        bound = BOUNDS.get(subject.name)
+        holds = None if bound is None or ratio is None else ratio.median <= bound
+        report.rows.append(
+            {
+                "lock": subject.name,
+                "ns_per_pair": cost,
+                "ratio": ratio,
+                "bound": bound,
+                "holds": holds,
+            }
+        )
+        verdict = "" if holds is None else f"<= {bound:.2f} {'holds' if holds else 'MISSED'}"
+        shown.add_row(subject.name, show(cost), show_ratio(ratio), verdict)
+    return [shown]
+
+
+def _cost(outcome: Outcome) -> float | None:
+    line = outcome.line("result")
+    return None if line is None or outcome.failure else number(line, "min_ns_per_pair")
