@@ -66,7 +66,7 @@ class own_mutex {
   static int lock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
     if (is_plain(self.kind())) [[likely]] {
-      self.entered(self.lock_.lock());
+      self.template entered<plain>(self.lock_.lock());
       return 0;
     }
     return lock_special(mutex);
@@ -75,7 +75,12 @@ class own_mutex {
   static int trylock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
     if (is_plain(self.kind())) [[likely]] {
-      return self.try_enter() ? 0 : EBUSY;
+      if (self.lock_.try_lock()) {
+        self.template entered<plain>(arrival::uncontended);
+        return 0;
+      }
+      count(event::trylock_failed);
+      return EBUSY;
     }
     return trylock_special(mutex);
   }
@@ -85,7 +90,7 @@ class own_mutex {
     if (is_plain(self.kind())) [[likely]] {
       // Unlocking a free mutex is undefined, and harmless in the C library.
       if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
-        self.leave();
+        self.template leave<plain>();
       }
       return 0;
     }
@@ -116,7 +121,7 @@ class own_mutex {
         return ETIMEDOUT;
       }
     }
-    self.entered(arrival::contended);
+    self.template entered<any_type>(arrival::contended);
     return 0;
   }
 
@@ -149,7 +154,7 @@ class own_mutex {
     }
     std::uint32_t again = self.again_ & ~counted;
     self.again_ &= counted;
-    self.leave();
+    self.template leave<any_type>();
     return again;
   }
 
@@ -159,7 +164,7 @@ class own_mutex {
       return real.mutex_lock(mutex);
     }
     self.lock_.lock();
-    self.own();
+    self.template own<any_type>();
     self.again_ |= again;
     return 0;
   }
@@ -172,15 +177,21 @@ class own_mutex {
 
   kind_word kind() const { return kind_.load(std::memory_order_relaxed); }
 
+  /// Whether a function is for the plain types only, which do not ask who holds
+  /// them: that question is answered once, at the entry point.
+  enum entry : bool { plain, any_type };
+
+  template <entry From>
   void own() {
     owner_.store(native_env::tid(), std::memory_order_relaxed);
-    if (!is_plain(kind())) [[unlikely]] {
+    if (From == any_type && knows_owner(kind())) {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
     }
   }
 
+  template <entry From>
   void entered(arrival found) {
-    own();
+    own<From>();
     if constexpr (counting) {
       count(event::acquired);
       if (found == arrival::contended) {
@@ -193,29 +204,33 @@ class own_mutex {
     }
   }
 
-  bool try_enter() {
-    if (lock_.try_lock()) {
-      entered(arrival::uncontended);
-      return true;
+  template <entry From>
+  [[gnu::always_inline]] void leave() {
+    if (!line_.empty()) [[unlikely]] {
+      leave_with_line<From>();
+      return;
     }
-    count(event::trylock_failed);
-    return false;
+    disown<From>();
+    lock_.unlock();
   }
 
-  void leave() {
-    waiter* next = nullptr;
-    if (!line_.empty()) [[unlikely]] {
-      next = line_.pop();
+  template <entry From>
+  [[gnu::noinline]] void leave_with_line() {
+    waiter* next = line_.pop();
+    disown<From>();
+    lock_.unlock();
+    // From here on the mutex may be gone.
+    if (next != nullptr) {
+      next->grant();
     }
-    if (!is_plain(kind())) [[unlikely]] {
+  }
+
+  template <entry From>
+  void disown() {
+    if (From == any_type && knows_owner(kind())) {
       serial_.store(0, std::memory_order_relaxed);
     }
     owner_.store(0, std::memory_order_relaxed);
-    lock_.unlock();
-    // From here on the mutex may be gone.
-    if (next != nullptr) [[unlikely]] {
-      next->grant();
-    }
   }
 
   /// For the types that ask. Relaxed: only the caller could have stored its own serial.
@@ -250,7 +265,7 @@ class own_mutex {
     if (self.is_own()) {
       return self.lock_again();
     }
-    self.entered(self.lock_.lock());
+    self.template entered<any_type>(self.lock_.lock());
     return 0;
   }
 
@@ -273,7 +288,7 @@ class own_mutex {
     if (!self.lock_.try_lock()) {
       return EBUSY;
     }
-    self.entered(arrival::uncontended);
+    self.template entered<any_type>(arrival::uncontended);
     return 0;
   }
 
@@ -289,7 +304,7 @@ class own_mutex {
       --self.again_;
       return 0;
     }
-    self.leave();
+    self.template leave<any_type>();
     return 0;
   }
 

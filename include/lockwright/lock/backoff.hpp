@@ -36,14 +36,8 @@ class backoff {
     if (try_lock()) {
       return arrival::uncontended;
     }
-    std::uint32_t delay = shortest_;
-    for (;;) {
-      Env::delay(delay);
-      if (try_lock()) {
-        return arrival::contended;
-      }
-      delay = delay < longest_ / 2 ? delay * 2 : longest_;
-    }
+    back_off_and_take();
+    return arrival::contended;
   }
 
   // Acquire pairs with the release store in unlock().
@@ -52,6 +46,14 @@ class backoff {
   void unlock() { byte_.store(0, std::memory_order_release); }
 
  private:
+  [[gnu::noinline]] void back_off_and_take() {
+    std::uint32_t delay = shortest_;
+    do {
+      Env::delay(delay);
+      delay = delay < longest_ / 2 ? delay * 2 : longest_;
+    } while (!try_lock());
+  }
+
   // Loop iterations, as in the lock study's library (LiTL).
   static constexpr std::uint32_t shortest_ = 1u << 9;
   static constexpr std::uint32_t longest_ = (1u << 20) - 1;

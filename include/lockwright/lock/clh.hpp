@@ -65,8 +65,7 @@ class clh {
       holder_ = me;
       return arrival::uncontended;
     }
-    before->cell.wait();
-    Env::give_node(before);
+    wait_for(before);
     holder_ = me;
     return arrival::contended;
   }
@@ -104,6 +103,11 @@ class clh {
   }
 
  private:
+  [[gnu::noinline]] static void wait_for(node* before) {
+    before->cell.wait();
+    Env::give_node(before);
+  }
+
   typename Env::template atomic<node*> tail_{};
   typename Env::template plain<node*> holder_{};
 };

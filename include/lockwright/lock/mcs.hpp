@@ -59,9 +59,7 @@ class mcs {
       holder_ = me;
       return arrival::uncontended;
     }
-    // Release pairs with the acquire load of next in unlock().
-    before->next.store(me, std::memory_order_release);
-    me->cell.wait();
+    wait_behind(before, me);
     holder_ = me;
     return arrival::contended;
   }
@@ -101,6 +99,12 @@ class mcs {
   }
 
  private:
+  [[gnu::noinline]] static void wait_behind(node* before, node* me) {
+    // Release pairs with the acquire load of next in unlock().
+    before->next.store(me, std::memory_order_release);
+    me->cell.wait();
+  }
+
   [[gnu::noinline]] static node* await_link(node* me) {
     std::uint32_t step = 0;
     node* behind = nullptr;

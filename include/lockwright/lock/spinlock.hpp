@@ -36,9 +36,7 @@ class spinlock {
     if (try_lock()) {
       return arrival::uncontended;
     }
-    do {
-      Env::relax();
-    } while (!try_lock());
+    poll_and_take();
     return arrival::contended;
   }
 
@@ -52,6 +50,12 @@ class spinlock {
   void unlock() { word_.store(0, std::memory_order_release); }
 
  private:
+  [[gnu::noinline]] void poll_and_take() {
+    do {
+      Env::relax();
+    } while (!try_lock());
+  }
+
   typename Env::template atomic<std::uint32_t> word_{};
 };
 

@@ -41,9 +41,7 @@ class ticket {
     if (grant_.load(std::memory_order_acquire) == mine) {
       return arrival::uncontended;
     }
-    do {
-      Env::relax();
-    } while (grant_.load(std::memory_order_acquire) != mine);
+    await(mine);
     return arrival::contended;
   }
 
@@ -63,6 +61,12 @@ class ticket {
   }
 
  private:
+  [[gnu::noinline]] void await(std::uint32_t mine) {
+    do {
+      Env::relax();
+    } while (grant_.load(std::memory_order_acquire) != mine);
+  }
+
   alignas(8) typename Env::template atomic<std::uint32_t> grant_{};
   typename Env::template atomic<std::uint32_t> request_{};
 };

@@ -35,12 +35,7 @@ class ttas {
     if (take()) {
       return arrival::uncontended;
     }
-    do {
-      // Relaxed: the exchange that follows acquires.
-      while (byte_.load(std::memory_order_relaxed) != 0) {
-        Env::relax();
-      }
-    } while (!take());
+    poll_and_take();
     return arrival::contended;
   }
 
@@ -49,6 +44,15 @@ class ttas {
   void unlock() { byte_.store(0, std::memory_order_release); }
 
  private:
+  [[gnu::noinline]] void poll_and_take() {
+    do {
+      // Relaxed: the exchange that follows acquires.
+      while (byte_.load(std::memory_order_relaxed) != 0) {
+        Env::relax();
+      }
+    } while (!take());
+  }
+
   // Acquire pairs with the release store in unlock().
   bool take() { return byte_.exchange(1, std::memory_order_acquire) == 0; }
 
