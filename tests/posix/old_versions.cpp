@@ -1,0 +1,142 @@
+// A program as it was linked long ago: every name bound to its oldest symbol version. It must get
+// the same exclusion and the same condition variables as one that was linked today.
+#include "../support/check.hpp"
+
+#define OLD(result, name, version, ...)                                                           \
+  extern "C" result old_##name(__VA_ARGS__);                                                      \
+  asm(".symver old_" #name "," #name "@" version)
+
+OLD(int, pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t *, const pthread_mutexattr_t *);
+OLD(int, pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, pthread_mutex_timedlock, "GLIBC_2.2.5", pthread_mutex_t *, const timespec *);
+OLD(int, pthread_mutex_clocklock, "GLIBC_2.30", pthread_mutex_t *, clockid_t, const timespec *);
+OLD(int, __pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t *, const pthread_mutexattr_t *);
+OLD(int, __pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, __pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, __pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, __pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t *);
+OLD(int, pthread_cond_init, "GLIBC_2.2.5", pthread_cond_t *, const pthread_condattr_t *);
+OLD(int, pthread_cond_destroy, "GLIBC_2.2.5", pthread_cond_t *);
+OLD(int, pthread_cond_wait, "GLIBC_2.2.5", pthread_cond_t *, pthread_mutex_t *);
+OLD(int, pthread_cond_timedwait, "GLIBC_2.2.5", pthread_cond_t *, pthread_mutex_t *,
+    const timespec *);
+OLD(int, pthread_cond_clockwait, "GLIBC_2.30", pthread_cond_t *, pthread_mutex_t *, clockid_t,
+    const timespec *);
+OLD(int, pthread_cond_signal, "GLIBC_2.2.5", pthread_cond_t *);
+OLD(int, pthread_cond_broadcast, "GLIBC_2.2.5", pthread_cond_t *);
+
+namespace {
+
+std::string exclusion() {
+  pthread_mutex_t mutex;
+  OK(old_pthread_mutex_init(&mutex, nullptr));
+  volatile long counter = 0;
+  std::atomic<long> entered{0};
+  const timespec later = check::after_ms(CLOCK_REALTIME, 600'000);
+  const timespec later_monotonic = check::after_ms(CLOCK_MONOTONIC, 600'000);
+  const check::Budget budget{100};
+  check::in_parallel(4, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 61};
+    long mine = 0;
+    do {
+      int result = 0;
+      switch (random.below(6)) {
+      case 0:
+        result = old_pthread_mutex_lock(&mutex);
+        break;
+      case 1:
+        result = old_pthread_mutex_trylock(&mutex);
+        break;
+      case 2:
+        result = old_pthread_mutex_timedlock(&mutex, &later);
+        break;
+      case 3:
+        result = old_pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later_monotonic);
+        break;
+      case 4:
+        result = old___pthread_mutex_lock(&mutex);
+        break;
+      default:
+        result = old___pthread_mutex_trylock(&mutex);
+        break;
+      }
+      if (result == EBUSY) {
+        sched_yield();
+        continue;
+      }
+      CHECK_RC(0, result);
+      const long seen = counter;
+      if (random.below(16) == 0)
+        sched_yield();
+      counter = seen + 1;
+      OK(random.below(2) == 0 ? old_pthread_mutex_unlock(&mutex)
+                              : old___pthread_mutex_unlock(&mutex));
+      ++mine;
+    } while (!budget.spent());
+    entered += mine;
+  });
+  CHECK_EQ(entered.load(), counter);
+  OK(old_pthread_mutex_destroy(&mutex));
+  OK(old___pthread_mutex_init(&mutex, nullptr));
+  OK(old___pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// Old and new names on one mutex: both must go to the same lock.
+std::string old_and_new_together() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  OK(pthread_mutex_lock(&mutex));
+  CHECK_RC(EBUSY, old_pthread_mutex_trylock(&mutex));
+  CHECK_RC(EBUSY, old___pthread_mutex_trylock(&mutex));
+  OK(old_pthread_mutex_unlock(&mutex));
+  OK(old_pthread_mutex_trylock(&mutex));
+  CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+  OK(pthread_mutex_unlock(&mutex));
+  return "";
+}
+
+// `clockwait` is younger than the oldest condition variables and does not mix with them.
+std::string condition_variable(bool clockwait) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  if (!clockwait)
+    OK(old_pthread_cond_init(&cond, nullptr));
+  int turn = 0;
+  check::in_parallel(2, [&](int i) {
+    OK(old_pthread_mutex_lock(&mutex));
+    for (int round = 0; round < 500; ++round) {
+      while (turn % 2 != i) {
+        const timespec late = check::after_ms(CLOCK_REALTIME, 600'000);
+        if (clockwait)
+          OK(old_pthread_cond_clockwait(&cond, &mutex, CLOCK_REALTIME, &late));
+        else if (round % 2 == 0)
+          OK(old_pthread_cond_wait(&cond, &mutex));
+        else
+          OK(old_pthread_cond_timedwait(&cond, &mutex, &late));
+      }
+      ++turn;
+      if (clockwait)
+        OK(pthread_cond_signal(&cond));
+      else
+        OK(round % 3 == 0 ? old_pthread_cond_broadcast(&cond) : old_pthread_cond_signal(&cond));
+    }
+    OK(old_pthread_mutex_unlock(&mutex));
+  });
+  CHECK_EQ(1'000, turn);
+  if (!clockwait)
+    OK(old_pthread_cond_destroy(&cond));
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return check::run(argc, argv,
+                    {{"exclusion", exclusion},
+                     {"old and new together", old_and_new_together},
+                     {"condition variable", [] { return condition_variable(false); }},
+                     {"clockwait", [] { return condition_variable(true); }}});
+}

@@ -1,0 +1,57 @@
+"""A lock with a known fault is noticed by the program that is there to notice it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from support import harness, locate
+
+#: Fault, program, case, and how the program has to end: by a failed check or by hanging.
+FAULTS = [
+    ("no_exclusion", "exclusion", "one to four times the cores", "fails"),
+    ("no_exclusion", "exclusion", "on one cpu", "fails"),
+    ("no_exclusion", "nesting", "contended with random release", "fails"),
+    ("trylock_takes_held", "trylock", "refuses while held", "fails"),
+    ("trylock_takes_held", "trylock", "lock against trylock", "fails"),
+    ("signal_lost_sometimes", "cond_queue", "ring of two", "hangs"),
+    ("spurious_wakeups", "cond_wake", "barrier of two", "fails"),
+    ("broadcast_wakes_one", "cond_wake", "broadcast to many", "hangs"),
+    ("timeout_without_mutex", "cond_timed", "no earlier than the deadline", "fails"),
+    ("cancel_without_mutex", "cond_cancel", "clean-up holds the mutex", "fails"),
+]
+
+
+def broken(fault: str) -> dict[str, str]:
+    return {**os.environ, "LD_PRELOAD": str(locate.program("posix", f"broken_{fault}.so"))}
+
+
+@pytest.mark.parametrize(("fault", "name", "case", "ending"), FAULTS)
+def test_fault_is_noticed(fault: str, name: str, case: str, ending: str) -> None:
+    argv = [locate.program("posix", name), case]
+    # Long enough for a run without a fault on a busy machine.
+    limit = 5 if ending == "hangs" else 60
+    outcome = harness.run(argv, broken(fault), limit, stacks=False)
+    assert outcome.hung == (ending == "hangs"), outcome.describe()
+    assert outcome.status != 0, outcome.describe()
+    assert "ok: " + case not in outcome.stdout, outcome.describe()
+
+
+@pytest.mark.parametrize(("name", "case"), sorted({(name, case) for _, name, case, _ in FAULTS}))
+def test_without_a_fault_the_same_case_passes(name: str, case: str) -> None:
+    argv = [locate.program("posix", name), case]
+    outcome = harness.run(argv, harness.environment(harness.Setting(harness.LIBC)), 60)
+    assert outcome.status == 0, outcome.describe()
+
+
+def test_words_of_the_lock_on_stdout_are_noticed() -> None:
+    outcome = harness.run([locate.program("posix", "types"), "errorcheck"], broken("banner"), 60)
+    assert outcome.stdout == "using a lock\nok: errorcheck\n"
+    assert not all(line.startswith("ok: ") for line in outcome.stdout.splitlines())
+
+
+def test_a_hang_is_shown_with_all_stacks() -> None:
+    argv = [locate.program("posix", "cond_wake"), "broadcast to many"]
+    outcome = harness.run(argv, broken("broadcast_wakes_one"), 3)
+    assert outcome.stacks is not None
+    assert "pthread_cond_wait" in outcome.stacks or "no gdb" in outcome.stacks, outcome.describe()
