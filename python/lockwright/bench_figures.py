@@ -1,7 +1,7 @@
 """Medians and spreads, and how they are written."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -40,19 +40,24 @@ def plain(value: float) -> str:
 
 
 def show(figures: Spread | None, unit: float = 1.0) -> str:
-    """`median (low to high)` in multiples of `unit`; "-" for None."""
-    if figures is None:
-        return "-"
-    median, low, high = (plain(v / unit) for v in (figures.median, figures.low, figures.high))
-    return median if low == high == median else f"{median} ({low} to {high})"
+    """`median ±p%` in multiples of `unit`; "-" for None.
+
+    p is half the distance between the quartiles, in per cent of the median; it is left out
+    where there is no distance.
+    """
+    return _with_spread(figures, unit, plain)
 
 
 def show_ratio(figures: Spread | None) -> str:
-    """As `show`, with the decimals that comparing ratios needs."""
+    """As `show`, with the three decimals that comparing ratios needs."""
+    return _with_spread(figures, 1.0, lambda v: f"{v:.3f}" if v >= 0.01 else plain(v))
+
+
+def _with_spread(figures: Spread | None, unit: float, text: Callable[[float], str]) -> str:
     if figures is None:
         return "-"
-
-    def text(v: float) -> str:
-        return f"{v:.3f}" if v >= 0.01 else plain(v)
-
-    return f"{text(figures.median)} ({text(figures.low)} to {text(figures.high)})"
+    half = (figures.high - figures.low) / 2
+    if half == 0 or figures.median == 0:
+        return text(figures.median / unit)
+    share = 100 * half / abs(figures.median)
+    return f"{text(figures.median / unit)} ±{share:.1f}%"

@@ -16,7 +16,7 @@ COLUMNS = [
         "page) while one thread locks and unlocks each mutex of an array once, divided by their "
         "number. The array itself is written to before, and the first mutexes (option --warm) "
         "are locked before, so neither the program's own memory nor the library's fixed cost is "
-        "in it. Median over the rounds (quartiles, where they differ).",
+        "in it. Median over the rounds.",
     ),
     Column(
         "fixed KiB",

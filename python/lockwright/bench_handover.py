@@ -23,43 +23,54 @@ DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
 BOUND = ("futex", 0.95)
 """`futex` has to reach this share of the C library's throughput."""
 
-COLUMNS = [
+SPEED = [
     Column("lock", "libc is the C library's own mutex with nothing preloaded."),
     Column(
-        "acquisitions/s",
-        "sections that all threads together completed, per second of the measurement, in a run "
-        "under the plain library; median over the rounds (quartiles). A run that could not end "
-        "by itself is shown as collapsed, with the acquisitions N that it made in S seconds.",
+        "thousand acq/s",
+        "acquisitions: sections that all threads together completed, in thousands per second of "
+        "the measurement, in a run under the plain library; median over the rounds. A run that "
+        "could not end by itself is shown as collapsed, with the acquisitions that it made in "
+        "how many seconds.",
     ),
     Column(
         "ratio to libc",
         "per round, this lock's acquisitions/s divided by those of a libc run right before or "
-        "after it; median over the rounds (quartiles). Higher is better.",
+        "after it; median over the rounds. Higher is better.",
     ),
-    Column(
-        "waits/acq",
-        "futex wait calls per acquisition, counted by the lock's counting library in runs of "
-        "their own; median over the rounds. '-' where the calls are the C library's own, which "
-        "nobody counts.",
-    ),
-    Column("wakes/acq", "futex wake calls per acquisition, counted likewise."),
-    Column(
-        "wakes/wait",
-        "futex wake calls per futex wait call. 1 means that each sleeper was woken by one call, "
-        "and no call was made for one that was still awake.",
-    ),
-    Column("contended", "share of the acquisitions that found the mutex held, counted likewise."),
-    Column(
-        "switches/1000",
-        "context switches of the whole process, voluntary + involuntary, per 1000 acquisitions "
-        "(getrusage, runs under the plain library); medians over the rounds.",
-    ),
+    Column("bound", "the ratio that this lock has to reach, and whether the median does."),
     Column(
         "fairness",
         "acquisitions of the thread that got fewest divided by those of the thread that got "
         "most, within one run; median over the rounds. 1 is even.",
     ),
 ]
+
+CALLS = [
+    Column("lock", "as above."),
+    Column(
+        "contended",
+        "share of the acquisitions that found the mutex held, counted by the lock's counting "
+        "library in runs of their own; median over the rounds.",
+    ),
+    Column(
+        "waits per acq",
+        "futex wait calls per acquisition, counted likewise. '-' where the calls are the C "
+        "library's own, which nobody counts.",
+    ),
+    Column("wakes per acq", "futex wake calls per acquisition, counted likewise."),
+    Column(
+        "wakes per wait",
+        "futex wake calls per futex wait call. 1 means that each sleeper was woken by one call, "
+        "and no call was made for one that was still awake.",
+    ),
+    Column(
+        "switches per 1000 acq",
+        "context switches of the whole process, voluntary + involuntary, per 1000 acquisitions "
+        "(getrusage, runs under the plain library); medians over the rounds.",
+    ),
+]
+
+COLUMNS = [*SPEED, *CALLS[1:]]
 
 
 @dataclass
@@ -87,7 +98,7 @@ def measure(
     thread_counts: list[int],
     timeout: float,
 ) -> list[Table]:
-    """Fills `report`, and returns a table per thread count.
+    """Fills `report`, and returns two tables per thread count.
 
     `arguments` are those of the measuring program, without the number of threads.
     """
@@ -103,8 +114,11 @@ def measure(
                         given = {**arguments, "threads": threads}
                         _one_turn(report, subject, turn, given, timeout, tally)
     return [
-        _table(report, chosen, threads, {s.name: tallies[s.name, threads] for s in chosen})
+        one
         for threads in thread_counts
+        for one in _tables(
+            report, chosen, threads, {s.name: tallies[s.name, threads] for s in chosen}
+        )
     ]
 
 
@@ -167,21 +181,22 @@ def _check_exclusion(report: Report, subject: Subject, outcome: Outcome, tally: 
         report.failures.append(f"{subject.name}: two threads were inside the section at once")
 
 
-def _table(
+def _tables(
     report: Report, chosen: list[Subject], threads: int, tallies: Mapping[str, _Tally]
-) -> Table:
-    shown = table(f"{threads} threads", COLUMNS)
+) -> list[Table]:
+    speed = table(f"{threads} threads: speed", SPEED)
+    calls = table(f"{threads} threads: what the kernel had to do", CALLS)
     for subject in chosen:
         tally = tallies[subject.name]
         rate, ratio = spread(tally.rate), spread(tally.ratio)
-        row = {
+        fairness = spread(tally.fairness)
+        details = {
+            "contended_share": spread(tally.contended),
             "waits_per_acquisition": spread(tally.waits),
             "wakes_per_acquisition": spread(tally.wakes),
             "wakes_per_wait": spread(tally.wakes_per_wait),
-            "contended_share": spread(tally.contended),
             "voluntary_per_1000": spread(tally.voluntary),
             "involuntary_per_1000": spread(tally.involuntary),
-            "fairness": spread(tally.fairness),
         }
         holds = None
         if subject.name == BOUND[0] and ratio is not None:
@@ -192,31 +207,24 @@ def _table(
                 "threads": threads,
                 "acquisitions_per_second": rate,
                 "ratio": ratio,
-                **row,
+                "fairness": fairness,
+                **details,
                 "collapsed": tally.collapsed,
                 "lost_exclusion": tally.lost_exclusion,
                 "holds": holds,
             }
         )
-        if tally.collapsed:
-            shown.add_row(subject.name, tally.collapsed, show_ratio(ratio), *["-"] * 6)
-            continue
-        middle = {name: _median(figures) for name, figures in row.items()}
-        verdict = ""
-        if holds is not None:
-            verdict = f" {'holds' if holds else 'MISSED'} (>= {BOUND[1]})"
-        shown.add_row(
+        verdict = "" if holds is None else f">= {BOUND[1]:.2f} {'holds' if holds else 'MISSED'}"
+        speed.add_row(
             subject.name,
-            show(rate),
-            show_ratio(ratio) + verdict,
-            middle["waits_per_acquisition"],
-            middle["wakes_per_acquisition"],
-            middle["wakes_per_wait"],
-            middle["contended_share"],
-            f"{middle['voluntary_per_1000']} + {middle['involuntary_per_1000']}",
-            middle["fairness"],
+            tally.collapsed or show(rate, 1000),
+            show_ratio(ratio),
+            verdict,
+            _median(fairness),
         )
-    return shown
+        middle = [_median(figures) for figures in details.values()]
+        calls.add_row(subject.name, *middle[:-2], f"{middle[-2]} + {middle[-1]}")
+    return [speed, calls]
 
 
 def _median(figures: Spread | None) -> str:

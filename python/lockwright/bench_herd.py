@@ -25,13 +25,12 @@ COLUMNS = [
     Column(
         "ms per broadcast",
         "milliseconds from just before pthread_cond_broadcast until the last waiter has done its "
-        "section under the mutex; the median broadcast of a run; median over the rounds "
-        "(quartiles).",
+        "section under the mutex; the median broadcast of a run; median over the rounds.",
     ),
     Column(
         "time ratio",
         "per round, that time divided by the one of a libc run right before or after it; median "
-        "over the rounds (quartiles). Lower is better.",
+        "over the rounds. Lower is better.",
     ),
     Column(
         "switches/waiter",
@@ -41,7 +40,7 @@ COLUMNS = [
     ),
     Column(
         "switch ratio",
-        "per round, all switches divided by those of the libc run beside it; median (quartiles). "
+        "per round, all switches divided by those of the libc run beside it; median. "
         "Lower is better.",
     ),
     Column(

@@ -18,8 +18,7 @@ COLUMNS = [
     Column(
         "round trip ns",
         "nanoseconds from before a thread wakes the other (futex wake) until it has itself been "
-        "woken by it: two sleeps, two wakes. Median of a run's trips; median over the rounds "
-        "(quartiles).",
+        "woken by it: two sleeps, two wakes. Median of a run's trips; median over the rounds.",
     ),
     Column("one way ns", "half the round trip: from one thread's wake call to the other running."),
     Column(

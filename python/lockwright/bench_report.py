@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich import box
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -32,7 +33,10 @@ class Column:
 
 def definitions(columns: Iterable[Column]) -> str:
     """The definitions as a block for click's help text, kept as it is by the `\\b` mark."""
-    lines = ["\b", "Columns of the table:"]
+    lines = [
+        "\b",
+        "Columns (±: half the distance between the quartiles over the rounds):",
+    ]
     for column in columns:
         text = f"{column.heading}: {column.definition}"
         lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
@@ -233,7 +237,7 @@ def show(
 
 def table(title: str, columns: Sequence[Column]) -> Table:
     """An empty table, its first column to the left and all others to the right."""
-    empty = Table(title=title, title_justify="left", title_style="bold")
+    empty = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
-        empty.add_column(column.heading, justify="left" if index == 0 else "right", no_wrap=True)
+        empty.add_column(column.heading, justify="left" if index == 0 else "right")
     return empty

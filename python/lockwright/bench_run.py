@@ -7,11 +7,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lockwright import locks
-from lockwright.counters import VARIABLE, CountersFile, Counts
+from lockwright import counters, locks
+from lockwright.counters import Counts
 from lockwright.errors import LockwrightError
 
 LIBC = "libc"
@@ -105,17 +105,16 @@ def run(
     for name, value in arguments.items():
         command += [f"--{name}", str(value)]
     library = subject.counting if counting else subject.library
-    environment = {k: v for k, v in os.environ.items() if k not in (VARIABLE, "LD_PRELOAD")}
+    unwanted = (counters.VARIABLE, "LD_PRELOAD")
+    environment = {k: v for k, v in os.environ.items() if k not in unwanted}
     if library is not None:
         environment["LD_PRELOAD"] = str(library)
-    with CountersFile() if counting else contextlib.nullcontext() as counters:
-        if counters is not None:
-            environment[VARIABLE] = str(counters.path)
+    if counting:
+        with counters.counters_file() as path:
+            environment[counters.VARIABLE] = str(path)
+            outcome = replace(_supervise(command, environment, timeout), counts=counters.read(path))
+    else:
         outcome = _supervise(command, environment, timeout)
-        if counters is not None:
-            outcome = Outcome(
-                outcome.lines, outcome.seconds, outcome.failure, outcome.timed_out, counters.read()
-            )
     _check_origin(subject, library, outcome.lines)
     return outcome
 

@@ -25,12 +25,12 @@ COLUMNS = [
         "ns per pair",
         "nanoseconds for one pthread_mutex_lock and one pthread_mutex_unlock of a mutex that no "
         "other thread uses, called in a loop. A run times batches of pairs and reports its "
-        "fastest batch; shown is the median over the rounds and, in brackets, the quartiles.",
+        "fastest batch; shown is the median over the rounds.",
     ),
     Column(
         "ratio to libc",
         "per round, this lock's figure divided by that of a libc run right before or after it; "
-        "median over the rounds (quartiles). Lower is better. libc against itself shows what "
+        "median over the rounds. Lower is better. libc against itself shows what "
         "noise does to a ratio.",
     ),
     Column("bound", "the ratio that this lock has to keep, and whether the median keeps it."),
