@@ -16,6 +16,7 @@ COMMANDS = {
     "path": "Where the library of a lock lies.",
     "run": "Run a program with a lock in place.",
     "compare": "Run a program under several locks and show which is best.",
+    "bench": "Measure what each lock costs.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
 

@@ -8,6 +8,8 @@ stripe per group of threads so that counting adds little contention of its own.
 import os
 import struct
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,34 +44,48 @@ class Counts:
 
     @property
     def took_a_mutex(self) -> bool:
+        """Whether any mutex was taken, ours or the C library's."""
         return self.acquisitions > 0 or self.handed_over > 0
 
 
-class CountersFile:
-    """A counters file that exists as long as the `with` block that it heads."""
-
-    def __enter__(self) -> "CountersFile":
-        # Memory-backed where there is such a place: the pages are written on every acquisition.
-        folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+@contextmanager
+def counters_file() -> Iterator[Path]:
+    """Path of a counters file, all zero, that is removed at the end of the `with` block."""
+    # Memory-backed where there is such a place: the pages are written on every acquisition.
+    folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    try:
+        handle, name = tempfile.mkstemp(prefix="lockwright-", suffix=".stats", dir=folder)
         try:
-            handle, name = tempfile.mkstemp(prefix="lockwright-", suffix=".stats", dir=folder)
-            try:
-                os.write(handle, _MAGIC.ljust(_SIZE, b"\0"))
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise LockwrightError(
-                f"cannot create the counters file: {error.strerror}",
-                "make room in /dev/shm or TMPDIR",
-            ) from error
-        self.path = Path(name)
-        return self
+            os.write(handle, _MAGIC.ljust(_SIZE, b"\0"))
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot create the counters file: {error.strerror}", "make room in /dev/shm or TMPDIR"
+        ) from error
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
 
-    def __exit__(self, *_: object) -> None:
-        self.path.unlink(missing_ok=True)
 
-    def read(self) -> Counts:
-        """What has been counted so far."""
-        words = struct.unpack(f"={_SIZE // 8}Q", self.path.read_bytes()[:_SIZE])
-        sums = [sum(words[_WORDS + i :: _WORDS]) for i in range(_WORDS)]
-        return Counts(words[1], words[2], *sums)
+def read(path: Path) -> Counts:
+    """What has been counted so far."""
+    words = struct.unpack(f"={_SIZE // 8}Q", path.read_bytes()[:_SIZE])
+    sums = [sum(words[_WORDS + i :: _WORDS]) for i in range(_WORDS)]
+    return Counts(words[1], words[2], *sums)
+
+
+def refuse_unused(counts: Counts, program: str) -> None:
+    """Raises LockwrightError if no lock of ours can have served the program."""
+    if counts.processes == 0:
+        raise LockwrightError(
+            f"'{program}' never loaded the lock's library",
+            "check that what it starts is dynamically linked and keeps LD_PRELOAD",
+        )
+    if not counts.took_a_mutex:
+        raise LockwrightError(
+            f"'{program}' took no mutex, so no lock can change how it runs",
+            "give it a multi-threaded workload that uses pthread mutexes",
+        )

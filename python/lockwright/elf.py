@@ -24,6 +24,7 @@ class Elf:
 
     @property
     def architecture(self) -> str:
+        """Word size, machine and unusual byte order, for a person."""
         order = "" if self.little_endian else ", big-endian"
         return f"{self.bits}-bit {_MACHINES.get(self.machine, f'machine {self.machine}')}{order}"
 

@@ -9,6 +9,7 @@ class LockwrightError(Exception):
     """
 
     def __init__(self, what: str, todo: str, status: int = 2) -> None:
+        """Takes the two halves of the line, without full stops."""
         super().__init__(what)
         self.what = what
         self.todo = todo

@@ -48,6 +48,7 @@ class Registry:
     """All locks of one directory of libraries, in registry order."""
 
     def __init__(self, directory: Path, rows: Sequence[dict[str, object]]) -> None:
+        """Takes the rows of locks.json and the directory that it lies in."""
         self.directory = directory
         self.rows = list(rows)
         known = {field.name for field in fields(Lock)}
@@ -58,10 +59,12 @@ class Registry:
         }
 
     def __iter__(self) -> Iterator[Lock]:
+        """The locks in registry order."""
         return iter(self._locks.values())
 
     @property
     def names(self) -> list[str]:
+        """All names in registry order."""
         return list(self._locks)
 
     def find(self, name: str) -> Lock:

@@ -53,34 +53,18 @@ def _run_counted(locks: "Registry", lock: str, program: Path, argv: list[str]) -
     from lockwright import counters, foreground
     from lockwright.locks import preload
 
-    with counters.CountersFile() as file:
+    with counters.counters_file() as path:
         environment = preload(locks.library(lock, counting=True), dict(os.environ))
-        environment[counters.VARIABLE] = str(file.path)
+        environment[counters.VARIABLE] = str(path)
         try:
             status = foreground.run(program, argv, environment)
         except OSError as error:
             raise _cannot_start(program, error) from error
-        counts = file.read()
+        counts = counters.read(path)
     if status == 0:
-        refuse_unused(counts, argv[0])
+        counters.refuse_unused(counts, argv[0])
     _show(lock, counts)
     return foreground.end_as(status)
-
-
-def refuse_unused(counts: "Counts", program: str) -> None:
-    """Raises LockwrightError if no lock of ours can have served the program."""
-    from lockwright.errors import LockwrightError
-
-    if counts.processes == 0:
-        raise LockwrightError(
-            f"'{program}' never loaded the lock's library",
-            "check that what it starts is dynamically linked and keeps LD_PRELOAD",
-        )
-    if not counts.took_a_mutex:
-        raise LockwrightError(
-            f"'{program}' took no mutex, so no lock can change how it runs",
-            "give it a multi-threaded workload that uses pthread mutexes",
-        )
 
 
 def _show(lock: str, counts: "Counts") -> None:

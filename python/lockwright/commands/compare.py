@@ -1,0 +1,231 @@
+"""`lockwright compare`: run a program under several locks and show which is best."""
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from lockwright.compare.plan import Plan
+    from lockwright.compare.record import Record
+    from lockwright.compare.report import Report
+    from lockwright.compare.store import Comparison, Store
+    from lockwright.locks import Registry
+
+_FILE = click.Path(path_type=Path)
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Stopped(BaseException):
+    """A signal asks the comparison to stop."""
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    # A second one must not cut short the clearing up that the first one starts.
+    for each in _STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    raise _Stopped(number)
+
+
+@click.command("compare", context_settings={"allow_interspersed_args": False})
+@click.option("--locks", default="all", metavar="A,B,...", help="The locks, or all (the default).")
+@click.option("--threads", metavar="N,N,...", help="Thread counts that {threads} stands for.")
+@click.option("--runs", default=5, show_default=True, help="Counted runs of each lock.")
+@click.option("--warmup", default=1, show_default=True, help="Runs before, not counted.")
+@click.option(
+    "--metric",
+    metavar="REGEX",
+    help="Measure this number in the output instead of wall time: the first group of the last"
+    " match, in standard output or else in standard error.",
+)
+@click.option("--unit", metavar="U", help="Unit of --metric.")
+@click.option("--lower-is-better", is_flag=True, help="Low values of --metric are good.")
+@click.option(
+    "--timeout", default=60.0, show_default=True, metavar="S", help="Seconds a run may take."
+)
+@click.option("--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured.")
+@click.option("--json", "json_file", type=_FILE, metavar="F", help="Write everything as JSON.")
+@click.option("--csv", "csv_file", type=_FILE, metavar="F", help="Write a line per run as CSV.")
+@click.option("--html", "html_file", type=_FILE, metavar="F", help="Write a report with plots.")
+@click.option("--db", type=_FILE, metavar="F", help="Keep the results in this SQLite file.")
+@click.option("--resume", is_flag=True, help="Go on with this comparison where it was interrupted.")
+@click.option("--title", metavar="T", help="Title of the report.")
+@click.argument("arguments", metavar="-- CMD...", nargs=-1, required=True)
+def command(
+    locks: str,
+    threads: str | None,
+    runs: int,
+    warmup: int,
+    metric: str | None,
+    unit: str | None,
+    lower_is_better: bool,
+    timeout: float,
+    prepare: str | None,
+    json_file: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+    db: Path | None,
+    resume: bool,
+    title: str | None,
+    arguments: tuple[str, ...],
+) -> int:
+    """Run a program under several locks and show which is best.
+
+    In CMD and --prepare, {threads} stands for each number of --threads, and {=EXPRESSION} for
+    arithmetic with it: {=3200000//t} keeps the total work the same. Allowed are whole numbers,
+    t, + - * // ( ) min max.
+
+    Rounds are interleaved: each runs every lock once, in an order shuffled per round. A run that
+    takes longer than --timeout is killed with all its children; after two, that lock is not run
+    further at that number of threads. Results are kept as they come: repeat the command with
+    --resume if it was interrupted.
+
+    Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
+    """
+    from lockwright import binary
+    from lockwright.compare import files, plan, provenance, report
+    from lockwright.compare.progress import say
+    from lockwright.compare.store import Store, default_path
+    from lockwright.errors import LockwrightError
+    from lockwright.locks import BASELINE, registry
+
+    if metric is None and (unit is not None or lower_is_better):
+        option = "--unit" if unit is not None else "--lower-is-better"
+        raise LockwrightError(f"{option} is given without --metric", "add --metric REGEX")
+    if metric is not None and not unit:
+        raise LockwrightError(
+            "--metric is given without --unit", "name its unit, as in --unit ops/s"
+        )
+    known = registry()
+    names, added = plan.choose_locks(locks, known)
+    wanted = plan.Plan(
+        command=arguments,
+        locks=names,
+        threads=plan.choose_threads(threads),
+        runs=runs,
+        warmup=warmup,
+        metric=metric,
+        unit=unit or "s",
+        lower_is_better=lower_is_better or metric is None,
+        timeout=timeout,
+        prepare=prepare,
+    )
+    plan.check(wanted)
+    program = binary.find(wanted.argv(min(wanted.threads))[0])
+    for name in names:
+        known.library(name)
+    binary.check(program, known.library(BASELINE), wanted.argv(min(wanted.threads))[1:])
+    outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html_file))
+    for option, path in outputs:
+        if path is not None:
+            files.try_out(path, option)
+    path = db or default_path()
+    if db is not None:
+        files.try_out(db, "--db")
+    if added:
+        say(f"{BASELINE} is added: every ratio is to it")
+    facts = provenance.gather(program, known.directory)
+    before = {each: signal.signal(each, _stop) for each in _STOPPING}
+    store = Store(path)
+    try:
+        comparison = _interrupted(store, wanted, facts) if resume else None
+        if comparison is None:
+            comparison = _begun(store, wanted, facts, program, known)
+        records = _carried_out(store, comparison, program, known, resume)
+        made = report.make(comparison, title or shlex.join(arguments), records)
+        _show(made)
+        for option, file in outputs:
+            if file is not None:
+                files.write(file, _render(option, made), option)
+                say(f"{option.removeprefix('--')} written to {file}")
+        store.finish(comparison)
+    except _Stopped as stopped:
+        say("interrupted before the first counted run; nothing is kept, so just start again")
+        return 128 + int(stopped.args[0])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        store.close()
+    return 0
+
+
+def _interrupted(store: "Store", plan: "Plan", facts: dict[str, Any]) -> "Comparison":
+    """The latest interrupted comparison with this plan. Raises LockwrightError if none fits."""
+    from lockwright.compare.provenance import MUST_MATCH
+    from lockwright.errors import LockwrightError
+
+    found = store.unfinished()
+    same = next((each for each in found if each.plan == plan), None)
+    if same is None:
+        alike = next((each.plan for each in found if each.plan.command == plan.command), None)
+        if alike is None:
+            raise LockwrightError(
+                f"{store.path} has no interrupted comparison of this command",
+                "leave out --resume to start one",
+            )
+        raise LockwrightError(
+            f"the interrupted comparison of this command differs in --{alike.difference(plan)}",
+            "repeat it with the options it had, or leave out --resume to start another",
+        )
+    for name in MUST_MATCH:
+        if same.provenance.get(name) != facts.get(name):
+            raise LockwrightError(
+                f"the interrupted comparison was made with another {name} "
+                f"({same.provenance.get(name)}, now {facts.get(name)})",
+                "leave out --resume to start another",
+            )
+    store.adopt(same)
+    return same
+
+
+def _begun(
+    store: "Store", plan: "Plan", facts: dict[str, Any], program: Path, known: "Registry"
+) -> "Comparison":
+    """A comparison that has been proved to make sense, and is now in the results file."""
+    from lockwright.compare.probe import probe
+    from lockwright.compare.runner import Runner
+
+    with Runner(plan, program) as runner:
+        counts = probe(plan, known, runner)
+    return store.begin(plan, facts, counts)
+
+
+def _carried_out(
+    store: "Store", comparison: "Comparison", program: Path, known: "Registry", resumed: bool
+) -> "list[Record]":
+    """All runs of the comparison. Ends the command, with how to resume, if it is stopped."""
+    from lockwright.compare.progress import say
+    from lockwright.compare.runner import Runner
+    from lockwright.compare.session import carry_out
+
+    try:
+        with Runner(comparison.plan, program) as runner:
+            return carry_out(comparison, store, known, runner)
+    except _Stopped as stopped:
+        words = ["lockwright", *sys.argv[1:]]
+        if not resumed:
+            words.insert(2, "--resume")
+        say(f"interrupted, what was measured is kept; go on with: {shlex.join(words)}")
+        raise SystemExit(128 + int(stopped.args[0])) from None
+
+
+def _show(made: "Report") -> None:
+    from lockwright.compare import table
+    from lockwright.terminal import output
+
+    table.show(output(), made.comparison.plan, made.tables, made.warnings, made.verdict)
+    sys.stdout.flush()
+
+
+def _render(option: str, made: "Report") -> str:
+    if option == "--html":
+        from lockwright.compare import html
+
+        return html.render(made)
+    from lockwright.compare import export
+
+    return export.to_json(made) if option == "--json" else export.to_csv(made)

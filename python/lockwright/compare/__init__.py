@@ -1,0 +1,1 @@
+"""Comparing locks under one program: plan, measure, keep, judge, show."""

@@ -1,0 +1,56 @@
+"""The results for other programs: JSON with everything, CSV with one line per run."""
+
+import csv
+import io
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+from lockwright.compare.plan import AS_IT_IS
+from lockwright.compare.record import Record
+from lockwright.compare.report import Report
+
+SCHEMA = 1
+"""Raised when a field changes its meaning or goes."""
+
+
+def to_json(report: Report) -> str:
+    """The whole comparison. threads is null where the command names no number of threads."""
+    comparison = report.comparison
+    plan = asdict(comparison.plan)
+    plan["threads"] = [_threads(threads) for threads in comparison.plan.threads]
+    whole = {
+        "schema": SCHEMA,
+        "title": report.title,
+        "started": comparison.started,
+        "plan": plan,
+        "provenance": comparison.provenance,
+        "probe": comparison.probe,
+        "summaries": [_row(summary) for table in report.tables for summary in table],
+        "warnings": list(report.warnings),
+        "verdict": asdict(report.verdict),
+        "runs": [_row(run) for run in report.records],
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def to_csv(report: Report) -> str:
+    """One line per run, warm-up ones (round below 1) too; columns are those of Record and unit."""
+    text = io.StringIO()
+    names = [field.name for field in fields(Record)]
+    names.insert(names.index("value") + 1, "unit")
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    for run in report.records:
+        writer.writerow(_row(run) | {"unit": report.comparison.plan.unit})
+    return text.getvalue()
+
+
+def _threads(threads: int) -> int | None:
+    return None if threads == AS_IT_IS else threads
+
+
+def _row(row: Any) -> dict[str, Any]:
+    values = asdict(row)
+    values["threads"] = _threads(values["threads"])
+    return values

@@ -1,0 +1,169 @@
+"""What a comparison is to do: made from the arguments, checked before anything runs."""
+
+import json
+import math
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from lockwright.compare import template
+from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE, Registry
+
+AS_IT_IS = 0
+"""Stands for the number of threads where the command names none."""
+_MOST_THREADS = 100_000
+_SEED = 20
+"""Start of the order of runs. Fixed, so that an interrupted comparison goes on in its order."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One run to make. round: counted ones from 1, warm-up ones below 1."""
+
+    threads: int
+    round: int
+    lock: str
+
+    @property
+    def counted(self) -> bool:
+        """Whether this run is no warm-up."""
+        return self.round >= 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison. timeout: seconds per run; metric: None measures wall time in seconds."""
+
+    command: tuple[str, ...]
+    locks: tuple[str, ...]
+    threads: tuple[int, ...]
+    runs: int
+    warmup: int
+    metric: str | None
+    unit: str
+    lower_is_better: bool
+    timeout: float
+    prepare: str | None
+
+    def slots(self) -> Iterator[Slot]:
+        """Every run, in order: a round runs each lock once, in an order shuffled per round.
+
+        So drift of the machine hits all locks alike, and none always follows the same other.
+        """
+        for threads in self.threads:
+            for number in range(1 - self.warmup, self.runs + 1):
+                order = list(self.locks)
+                random.Random(f"{_SEED} {threads} {number}").shuffle(order)
+                for lock in order:
+                    yield Slot(threads, number, lock)
+
+    def argv(self, threads: int) -> list[str]:
+        """The command for that number of threads."""
+        if threads == AS_IT_IS:
+            return list(self.command)
+        return [template.expand(word, threads) for word in self.command]
+
+    def preparation(self, threads: int) -> str | None:
+        """The shell command to run before each run."""
+        if self.prepare is None or threads == AS_IT_IS:
+            return self.prepare
+        return template.expand(self.prepare, threads)
+
+    def to_json(self) -> str:
+        """One line that is equal for equal plans."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Plan":
+        """The plan that `to_json` wrote."""
+        fields = json.loads(text)
+        for name in ("command", "locks", "threads"):
+            fields[name] = tuple(fields[name])
+        return cls(**fields)
+
+    def difference(self, other: "Plan") -> str | None:
+        """Name of the first option in which the plans differ; None if they are equal."""
+        mine, others = asdict(self), asdict(other)
+        for name, value in mine.items():
+            if value != others[name]:
+                return name.replace("_", "-")
+        return None
+
+
+def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
+    """The locks that a comma-separated list names, and whether the baseline was added to them.
+
+    Raises LockwrightError if one is unknown or none is named.
+    """
+    if text.strip() == "all":
+        names = registry.names
+    else:
+        names = [registry.find(part.strip()).name for part in text.split(",") if part.strip()]
+        names = list(dict.fromkeys(names))
+    if not names:
+        raise LockwrightError("--locks names no lock", "name some, or say --locks all")
+    if BASELINE in names:
+        return tuple(names), False
+    registry.find(BASELINE)
+    return (BASELINE, *names), True
+
+
+def choose_threads(text: str | None) -> tuple[int, ...]:
+    """Thread counts of a comma-separated list. Raises LockwrightError if it is malformed."""
+    if text is None:
+        return (AS_IT_IS,)
+    counts = []
+    for part in text.split(","):
+        word = part.strip()
+        # isdecimal alone would let through digits of other scripts.
+        if not (word.isascii() and word.isdecimal()) or not 1 <= int(word) <= _MOST_THREADS:
+            raise LockwrightError(
+                f"--threads {text}: '{word}' is not a number of threads",
+                f"give whole numbers from 1 to {_MOST_THREADS} with commas, as in 2,4,16",
+            )
+        counts.append(int(word))
+    return tuple(dict.fromkeys(counts))
+
+
+def check(plan: Plan) -> None:
+    """Raises LockwrightError for a plan that cannot be carried out as it stands."""
+    if plan.runs < 1:
+        raise LockwrightError("--runs must be at least 1", "give a whole number of runs")
+    if plan.warmup < 0:
+        raise LockwrightError("--warmup must not be negative", "give 0 for no warm-up")
+    if not (math.isfinite(plan.timeout) and plan.timeout > 0):
+        raise LockwrightError("--timeout must be above 0", "give the seconds a run may take")
+    if plan.metric is not None:
+        _check_metric(plan.metric)
+    words = [*plan.command, plan.prepare or ""]
+    used = template.uses_threads(words)
+    if used and AS_IT_IS in plan.threads:
+        raise LockwrightError(
+            "the command has a placeholder for threads, but --threads is not given",
+            "add it, as in --threads 2,4,16",
+        )
+    if not used and AS_IT_IS not in plan.threads:
+        raise LockwrightError(
+            "--threads is given, but the command has no {threads}",
+            "put {threads} where the program takes its number of threads",
+        )
+    for threads in plan.threads:
+        plan.argv(threads)
+        plan.preparation(threads)
+
+
+def _check_metric(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise LockwrightError(
+            f"--metric is not a regular expression: {error}",
+            r"correct it, as in --metric 'rate: ([0-9.]+)'",
+        ) from error
+    if groups > 1:
+        raise LockwrightError(
+            f"--metric has {groups} groups, so it is not clear which is the number",
+            "keep one group, write the others as (?:...)",
+        )

@@ -1,0 +1,39 @@
+"""The run before all others: proves that the program takes mutexes and that they are ours."""
+
+from dataclasses import asdict
+
+from lockwright import counters
+from lockwright.compare import runner
+from lockwright.compare.plan import Plan
+from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE, Registry
+
+
+def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str, int]:
+    """Counts of one run under the counting baseline at the smallest number of threads.
+
+    Raises LockwrightError if the run fails, takes no mutex, or shows no metric.
+    """
+    threads = min(plan.threads)
+    shown = " ".join(plan.argv(threads))[:120]
+    with counters.counters_file() as path:
+        library = registry.library(BASELINE, counting=True)
+        answer = supervised.ask(threads, library, {counters.VARIABLE: str(path)})
+        counts = counters.read(path)
+    problem = answer.problem(plan.timeout)
+    if answer.outcome == "timeout":
+        raise LockwrightError(
+            f"a first run of '{shown}' {problem}", "give it less work, or raise --timeout"
+        )
+    if problem:
+        raise LockwrightError(
+            f"a first run of '{shown}' failed ({problem})",
+            "make the command work by itself first",
+        )
+    counters.refuse_unused(counts, plan.command[0])
+    if plan.metric is not None and runner.number(answer.facts["metric"]) is None:
+        raise LockwrightError(
+            f"a first run of '{shown}': {runner.why_no_number(answer.facts['metric'])}",
+            "correct --metric; its first group, in the last match, is the number",
+        )
+    return asdict(counts)

@@ -1,0 +1,176 @@
+"""Makes single runs through the supervisor process, and says in a record what came of each."""
+
+import contextlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lockwright.compare import record, store
+from lockwright.compare.plan import Plan, Slot
+from lockwright.compare.record import Record
+from lockwright.counters import VARIABLE
+from lockwright.errors import LockwrightError
+from lockwright.locks import preload
+
+_SCRIPT = Path(__file__).with_name("supervisor.py")
+_PATIENCE = 20.0
+"""Seconds for the supervisor to kill a program's processes and leave."""
+
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the supervisor tells of a run; the fields of `facts` are described there."""
+
+    facts: dict[str, Any]
+
+    @property
+    def outcome(self) -> str:
+        """`exited`, `timeout`, `flood` or `unstartable`."""
+        return str(self.facts["outcome"])
+
+    def problem(self, timeout: float) -> str | None:
+        """Why the run cannot count, in words; None if it ended with status 0."""
+        about = "the --prepare command" if self.facts["stage"] == "prepare" else ""
+        match self.outcome:
+            case "unstartable":
+                what = f"cannot be started: {self.facts['reason']}"
+            case "timeout":
+                what = f"took more than {timeout:g} s"
+            case "flood":
+                what = "printed more than 1 GiB"
+            case _ if self.facts["status"] == 0:
+                return None
+            case _:
+                what = record.describe_status(self.facts["status"])
+                if self.facts["last_line"]:
+                    what += f": {self.facts['last_line']}"
+        return f"{about} {what}".strip()
+
+
+class Runner:
+    """Starts runs one at a time; `close` (or leaving the `with` block) kills what still runs."""
+
+    def __init__(self, plan: Plan, program: Path) -> None:
+        """program: path of the command's program."""
+        self._plan = plan
+        self._program = program
+        environment = dict(os.environ)
+        environment.pop(VARIABLE, None)
+        self._environment = environment
+        # A session of its own keeps the terminal's Ctrl-C from the program: we stop it in order.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SCRIPT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> "Runner":
+        """The runner itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes it."""
+        self.close()
+
+    def close(self) -> None:
+        """Ends the supervisor, which kills a program that still runs, and waits for that."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._process.stdout.close()
+
+    def ask(self, threads: int, library: Path, extra: dict[str, str] | None = None) -> Answer:
+        """One run with `library` preloaded and `extra` added to the environment."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {
+            "program": str(self._program),
+            "argv": self._plan.argv(threads),
+            "environment": preload(library, self._environment) | (extra or {}),
+            "bare_environment": self._environment,
+            "prepare": self._plan.preparation(threads),
+            "timeout": self._plan.timeout,
+            "metric": self._plan.metric,
+        }
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            raise LockwrightError(
+                "the process that supervises the runs has died",
+                "see whether memory ran out, then repeat with --resume",
+            )
+        return Answer(json.loads(line))
+
+    def measure(self, slot: Slot, library: Path) -> Record:
+        """The run that `slot` asks for."""
+        started = store.now()
+        answer = self.ask(slot.threads, library)
+        facts = answer.facts
+        note = answer.problem(self._plan.timeout) or ""
+        value = None
+        if answer.outcome == "timeout" and facts["stage"] == "run":
+            outcome = record.TIMEOUT
+        elif note:
+            outcome = record.FAILED
+        elif self._plan.metric is None:
+            outcome, value = record.FINISHED, float(facts["wall"])
+        else:
+            value = number(facts["metric"])
+            outcome = record.NO_METRIC if value is None else record.FINISHED
+            if value is None:
+                note = why_no_number(facts["metric"])
+        return Record(
+            threads=slot.threads,
+            round=slot.round,
+            lock=slot.lock,
+            outcome=outcome,
+            value=value,
+            wall=facts.get("wall", 0.0),
+            user=facts.get("user", 0.0),
+            system=facts.get("system", 0.0),
+            voluntary=facts.get("voluntary", 0),
+            involuntary=facts.get("involuntary", 0),
+            others=facts.get("others"),
+            status=facts.get("status"),
+            note=note,
+            started=started,
+        )
+
+
+def number(text: str | None) -> float | None:
+    """The finite number that `text` is, commas between thousands allowed; None if it is none."""
+    if text is None:
+        return None
+    word = text.strip()
+    if _THOUSANDS.fullmatch(word):
+        word = word.replace(",", "")
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def why_no_number(text: str | None) -> str:
+    """Says why `number` found none."""
+    if text is None:
+        return "its output has no match of --metric"
+    return f"--metric matched '{text[:60]}', which is not a number"

@@ -1,0 +1,31 @@
+"""Carries a comparison out: every run that is still to be made, in order, each kept at once."""
+
+from lockwright.compare import stats
+from lockwright.compare.plan import Slot
+from lockwright.compare.progress import Display
+from lockwright.compare.record import Record
+from lockwright.compare.runner import Runner
+from lockwright.compare.store import Comparison, Store
+from lockwright.locks import Registry
+
+
+def carry_out(
+    comparison: Comparison, store: Store, registry: Registry, runner: Runner
+) -> list[Record]:
+    """Makes the missing runs and returns all, those of earlier sittings included."""
+    libraries = {lock: registry.library(lock) for lock in comparison.plan.locks}
+    records = store.records(comparison)
+    made = {Slot(r.threads, r.round, r.lock) for r in records}
+    slots = list(comparison.plan.slots())
+    to_do = [slot for slot in slots if slot not in made]
+    with Display(len(slots), len(made)) as display:
+        while to_do:
+            slot = to_do[0]
+            if not stats.has_given_up(records, slot.threads, slot.lock):
+                display.next(slot, records, to_do)
+                record = runner.measure(slot, libraries[slot.lock])
+                store.add(comparison, record)
+                records.append(record)
+            to_do.pop(0)
+            display.done()
+    return records

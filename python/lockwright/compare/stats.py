@@ -1,0 +1,183 @@
+"""Statistics of a comparison. Nothing here knows files, processes or screens."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lockwright.compare import record
+from lockwright.compare.plan import Plan
+from lockwright.compare.record import Record
+from lockwright.locks import BASELINE
+
+CONFIDENCE = 0.95
+"""Two-sided coverage of every interval shown."""
+
+NEAR = 0.95
+"""A lock within 5 % of the best is marked: m >= 0.95 max, or m <= min / 0.95 for times."""
+
+GIVE_UP = 2
+"""Time-outs at one number of threads after which a lock is not run there again."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times better than the baseline, with its confidence interval.
+
+    low and high are None where fewer than two rounds are paired.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    rounds: int
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval leaves out 1."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One lock at one number of threads.
+
+    values: of the counted runs that finished, in order of rounds; median and spread are None
+    where there are too few; gave_up: not run further after GIVE_UP time-outs; mark: `*` for the
+    best, `=` for one within 5 % of it, else empty.
+    """
+
+    threads: int
+    lock: str
+    values: tuple[float, ...]
+    median: float | None
+    spread: float | None
+    ratio: Ratio | None
+    wanted: int
+    timeouts: int
+    failures: int
+    note: str
+    gave_up: bool
+    mark: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every counted run finished."""
+        return len(self.values) == self.wanted
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Relative standard deviation: sample (n - 1) over mean. None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    mean = statistics.fmean(values)
+    return statistics.stdev(values) / abs(mean) if mean else None
+
+
+def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
+    """Two-sided quantile of Student's t distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, 0.5 + confidence / 2))
+
+
+def paired_ratio(
+    values: Sequence[float], baseline: Sequence[float], lower_is_better: bool
+) -> Ratio | None:
+    """Geometric mean of per-round ratios, with a t interval on their logarithms.
+
+    values and baseline are of the same rounds in the same order. Above 1 is better than the
+    baseline, whether low or high values are good. None if there is no round, or if a value is
+    not positive, so that it has no logarithm.
+    """
+    if not values or min(*values, *baseline) <= 0:
+        return None
+    sign = -1 if lower_is_better else 1
+    logs = [sign * math.log(a / b) for a, b in zip(values, baseline, strict=True)]
+    mean = statistics.fmean(logs)
+    if len(logs) < 2:
+        return Ratio(math.exp(mean), None, None, len(logs))
+    half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs))
+
+
+def deviations(values: Sequence[float]) -> list[float]:
+    """Modified z-scores: distance from the median in robust standard deviations.
+
+    The robust standard deviation is 1.4826 times the median absolute deviation (Rousseeuw and
+    Croux, 1993). All 0 where more than half of the values are equal.
+    """
+    middle = statistics.median(values)
+    scale = 1.4826 * statistics.median(abs(value - middle) for value in values)
+    return [(value - middle) / scale if scale else 0.0 for value in values]
+
+
+def has_given_up(records: Sequence[Record], threads: int, lock: str) -> bool:
+    """Whether a lock has used up its time-outs at this number of threads, warm-up included."""
+    timeouts = sum(
+        r.outcome == record.TIMEOUT for r in records if (r.threads, r.lock) == (threads, lock)
+    )
+    return timeouts >= GIVE_UP
+
+
+def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summary]:
+    """One summary per lock, the best first and those without a median last."""
+    counted = [r for r in records if r.threads == threads and r.counted]
+    by_lock = {
+        lock: {r.round: r.value for r in counted if r.lock == lock and r.value is not None}
+        for lock in plan.locks
+    }
+    summaries = []
+    for lock in plan.locks:
+        mine, base = by_lock[lock], by_lock[BASELINE]
+        paired = sorted(mine.keys() & base.keys())
+        values = tuple(mine[number] for number in sorted(mine))
+        runs = [r for r in records if (r.threads, r.lock) == (threads, lock)]
+        bad = [r for r in runs if r.outcome != record.FINISHED]
+        failed = [r for r in bad if r.outcome != record.TIMEOUT]
+        summaries.append(
+            Summary(
+                threads=threads,
+                lock=lock,
+                values=values,
+                median=statistics.median(values) if values else None,
+                spread=spread(values),
+                ratio=paired_ratio(
+                    [mine[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
+                ),
+                wanted=plan.runs,
+                timeouts=sum(r.outcome == record.TIMEOUT for r in bad),
+                failures=len(failed),
+                note=failed[0].note if failed else "",
+                gave_up=has_given_up(records, threads, lock),
+            )
+        )
+    return _marked(summaries, plan.lower_is_better)
+
+
+def _marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
+    """Sorted, with marks. Only a lock that finished every counted run can be marked."""
+
+    def order(summary: Summary) -> tuple[bool, float]:
+        if summary.median is None:
+            return (True, 0.0)
+        return (False, summary.median if lower_is_better else -summary.median)
+
+    ranked = sorted(summaries, key=order)
+    best = next((s for s in ranked if s.complete and s.median is not None), None)
+    if best is None or best.median is None:
+        return ranked
+    marked = []
+    for summary in ranked:
+        mark = ""
+        if summary is best:
+            mark = "*"
+        elif summary.complete and summary.median is not None:
+            near = (
+                summary.median * NEAR <= best.median
+                if lower_is_better
+                else summary.median >= NEAR * best.median
+            )
+            mark = "=" if near else ""
+        marked.append(Summary(**(vars(summary) | {"mark": mark})))
+    return marked

@@ -1,0 +1,206 @@
+"""Results in an SQLite file, each run committed as soon as it has ended."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lockwright.compare.plan import Plan
+from lockwright.compare.record import Record
+from lockwright.errors import LockwrightError
+
+_FORMAT = 1
+"""Kept in the file's user_version; a file of another format is refused, not misread."""
+
+_RUN_COLUMNS = [field.name for field in fields(Record)]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS comparison (
+    id INTEGER PRIMARY KEY,
+    started TEXT NOT NULL,
+    finished TEXT,
+    owner TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    provenance TEXT NOT NULL,
+    probe TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS run (
+    comparison INTEGER NOT NULL REFERENCES comparison (id),
+    threads INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    lock TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    value REAL,
+    wall REAL NOT NULL,
+    user REAL NOT NULL,
+    system REAL NOT NULL,
+    voluntary INTEGER NOT NULL,
+    involuntary INTEGER NOT NULL,
+    others REAL,
+    status INTEGER,
+    note TEXT NOT NULL,
+    started TEXT NOT NULL,
+    UNIQUE (comparison, threads, round, lock)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row of the file: one comparison, finished or not. probe: counts of the probe run."""
+
+    id: int
+    started: str
+    finished: str | None
+    owner: str
+    plan: Plan
+    provenance: dict[str, Any]
+    probe: dict[str, int]
+
+
+def default_path() -> Path:
+    """Where results go if no file is named: a file in the user's state directory."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    # The base directory specification tells to ignore a relative path.
+    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return base / "lockwright" / "comparisons.sqlite"
+
+
+def now() -> str:
+    """The time as ISO 8601, UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Store:
+    """An open results file. Every method raises LockwrightError if the file fails it."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file, creating it and its directories as needed."""
+        self.path = path
+        with self._guard():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=10, isolation_level=None)
+            self._connection.row_factory = sqlite3.Row
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _FORMAT):
+                raise LockwrightError(
+                    f"{path} is of format {version}, this Lockwright knows format {_FORMAT}",
+                    "name another file with --db",
+                )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            # The kernel's crash is not guarded against, a kill at any moment is.
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+            self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise LockwrightError(
+                f"cannot write results to {self.path}: {reason}",
+                "free space or name another file with --db; with --resume, what was measured stays",
+            ) from error
+
+    def close(self) -> None:
+        """Closes the file; what was added is in it already."""
+        with self._guard():
+            self._connection.close()
+
+    def begin(self, plan: Plan, provenance: dict[str, Any], probe: dict[str, int]) -> Comparison:
+        """Adds a comparison that this process carries out."""
+        started, owner = now(), _this_process()
+        with self._guard():
+            cursor = self._connection.execute(
+                "INSERT INTO comparison (started, owner, plan, provenance, probe)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (started, owner, plan.to_json(), json.dumps(provenance), json.dumps(probe)),
+            )
+        assert cursor.lastrowid is not None
+        return Comparison(cursor.lastrowid, started, None, owner, plan, provenance, probe)
+
+    def unfinished(self) -> list[Comparison]:
+        """All comparisons that were interrupted or are under way, the latest first."""
+        with self._guard():
+            rows = self._connection.execute(
+                "SELECT * FROM comparison WHERE finished IS NULL ORDER BY id DESC"
+            ).fetchall()
+        found = []
+        for row in rows:
+            values = dict(row)
+            values["plan"] = Plan.from_json(values["plan"])
+            values["provenance"] = json.loads(values["provenance"])
+            values["probe"] = json.loads(values["probe"])
+            found.append(Comparison(**values))
+        return found
+
+    def adopt(self, comparison: Comparison) -> None:
+        """Makes this process the owner. Raises LockwrightError if the owner is still alive."""
+        if comparison.owner != _this_process() and _is_alive(comparison.owner):
+            pid = comparison.owner.partition(" ")[0]
+            raise LockwrightError(
+                f"that comparison is still being carried out by process {pid}",
+                "wait for it, or stop it first",
+            )
+        with self._guard():
+            self._connection.execute(
+                "UPDATE comparison SET owner = ? WHERE id = ?", (_this_process(), comparison.id)
+            )
+
+    def add(self, comparison: Comparison, record: Record) -> None:
+        """Keeps a run."""
+        values = asdict(record)
+        names = ", ".join(_RUN_COLUMNS)
+        marks = ", ".join("?" * len(_RUN_COLUMNS))
+        with self._guard():
+            self._connection.execute(
+                f"INSERT INTO run (comparison, {names}) VALUES (?, {marks})",
+                (comparison.id, *(values[name] for name in _RUN_COLUMNS)),
+            )
+
+    def records(self, comparison: Comparison) -> list[Record]:
+        """All runs of a comparison, in the order in which they were made."""
+        names = ", ".join(_RUN_COLUMNS)
+        with self._guard():
+            rows = self._connection.execute(
+                f"SELECT {names} FROM run WHERE comparison = ? ORDER BY rowid", (comparison.id,)
+            ).fetchall()
+        return [Record(**dict(row)) for row in rows]
+
+    def finish(self, comparison: Comparison) -> None:
+        """Marks a comparison as complete: all runs made, all files written."""
+        with self._guard():
+            self._connection.execute(
+                "UPDATE comparison SET finished = ? WHERE id = ?", (now(), comparison.id)
+            )
+
+
+def _start_time(pid: int) -> str:
+    """Start of a process in ticks after boot: with its id and the boot, it names the process."""
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _this_process() -> str:
+    return f"{os.getpid()} {_start_time(os.getpid())} {_boot()}"
+
+
+def _is_alive(owner: str) -> bool:
+    pid, start, boot = (owner.split(" ") + ["", ""])[:3]
+    return bool(start) and boot == _boot() and _start_time(int(pid)) == start

@@ -1,0 +1,295 @@
+"""A process of its own that starts the measured program, times it, and clears up after it.
+
+It is run as a script, with the standard library only, so that it is small, single-threaded and
+starts fast. Requests come on standard input and answers go to standard output, one JSON object a
+line. When standard input ends, whatever the reason (Ctrl-C, `kill -9` of the parent), the program
+that is running is killed with all its descendants: nothing stays behind to disturb the next run.
+
+It is a child subreaper (prctl(2)): a descendant whose parent has died becomes its child, also one
+that left the process group, so it finds them all by following parent process ids.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import re
+import resource
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_PR_SET_CHILD_SUBREAPER = 36
+_MOST_OUTPUT = 1 << 30
+"""Bytes a program may print before it is stopped; what it prints is kept in memory."""
+_TICK = 1.0
+"""Seconds between looks at a running program: rare, because each takes CPU time from it."""
+_CLEARING = 10.0
+"""Seconds that killed processes get to disappear (one may hang in the kernel)."""
+
+
+class _Usage:
+    """Sums of resource usage over processes that were waited for."""
+
+    def __init__(self) -> None:
+        self.user = self.system = 0.0
+        self.voluntary = self.involuntary = 0
+
+    def add(self, usage: resource.struct_rusage) -> None:
+        self.user += usage.ru_utime
+        self.system += usage.ru_stime
+        self.voluntary += usage.ru_nvcsw
+        self.involuntary += usage.ru_nivcsw
+
+
+class _Capture:
+    """A file in memory that takes a program's output."""
+
+    def __init__(self, name: str) -> None:
+        self.handle = os.memfd_create(name)
+        # A program that opens /dev/stdout anew must not write over what is there.
+        fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
+
+    def size(self) -> int:
+        return os.fstat(self.handle).st_size
+
+    def text(self) -> str:
+        data = os.pread(self.handle, self.size(), 0)
+        return data.decode(errors="replace")
+
+    def close(self) -> None:
+        os.close(self.handle)
+
+
+def _cpu_times() -> tuple[int, int]:
+    """(busy, all) CPU time of the machine since boot in clock ticks; a hypervisor's is busy."""
+    fields = Path("/proc/stat").read_bytes().split(b"\n", 1)[0].split()[1:9]
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
+    busy = user + nice + system + irq + softirq + steal
+    return busy, busy + idle + iowait
+
+
+def _descendants() -> list[int]:
+    """Process ids of all descendants that have not been waited for, zombies left out."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # The command name may hold anything, also a parenthesis: split after the last one.
+            state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+        except (OSError, ValueError):
+            continue
+        if state != b"Z":
+            children.setdefault(int(parent), []).append(int(entry.name))
+    found: list[int] = []
+    queue = [os.getpid()]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def _reap(usage: _Usage, watched: int = -1) -> int | None:
+    """Waits for all that have ended; the wait status of `watched` if it is one of them."""
+    status = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, ended, spent = os.wait4(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            usage.add(spent)
+            if pid == watched:
+                status = ended
+    return status
+
+
+def _clear(usage: _Usage, watched: int = -1) -> tuple[int, int | None]:
+    """Kills every descendant. Returns how many there were, and the wait status of `watched`."""
+    deadline = time.monotonic() + _CLEARING
+    killed: set[int] = set()
+    status = None
+    while time.monotonic() < deadline:
+        living = _descendants()
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed.update(living)
+        ended = _reap(usage, watched)
+        status = ended if status is None else status
+        if not living:
+            break
+        time.sleep(0.005)
+    return len(killed), status
+
+
+def _spawn(program: str, argv: list[str], environment: dict[str, str], out: int, err: int) -> int:
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        return os.posix_spawn(
+            program,
+            argv,
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, null, 0),
+                (os.POSIX_SPAWN_DUP2, null if out < 0 else out, 1),
+                (os.POSIX_SPAWN_DUP2, err, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+            # What we or the interpreter ignore, exec would hand on.
+            setsigdef=[
+                signal.SIGPIPE,
+                signal.SIGXFSZ,
+                signal.SIGINT,
+                signal.SIGTERM,
+                signal.SIGHUP,
+            ],
+        )
+    finally:
+        os.close(null)
+
+
+def _run(
+    program: str,
+    argv: list[str],
+    environment: dict[str, str],
+    timeout: float,
+    out: _Capture | None,
+    err: _Capture,
+) -> dict[str, Any]:
+    """One process from start to end, descendants that outlive it left alone.
+
+    Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
+    tell), `status` a wait status.
+    """
+    usage = _Usage()
+    busy, total = _cpu_times()
+    start = time.monotonic()
+    try:
+        child = _spawn(program, argv, environment, out.handle if out else -1, err.handle)
+    except OSError as error:
+        return {"outcome": "unstartable", "reason": error.strerror or str(error)}
+    handle = os.pidfd_open(child)
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    poll.register(0, select.POLLIN | select.POLLHUP)
+    outcome, status = "exited", None
+    try:
+        while True:
+            remaining = start + timeout - time.monotonic()
+            ready = {fd for fd, _ in poll.poll(max(0.0, min(_TICK, remaining)) * 1000)}
+            end = time.monotonic()
+            if handle in ready:
+                break
+            if 0 in ready:
+                outcome = "aborted"
+                break
+            if end - start >= timeout:
+                outcome = "timeout"
+                break
+            if err.size() + (out.size() if out else 0) > _MOST_OUTPUT:
+                outcome = "flood"
+                break
+            status = _reap(usage, child)
+            if status is not None:
+                break
+    finally:
+        os.close(handle)
+    busy_end, total_end = _cpu_times()
+    if outcome == "exited":
+        ended = _reap(usage, child)
+        status = ended if status is None else status
+        left = 0
+    else:
+        left, status = _clear(usage, child)
+    ticks = os.sysconf("SC_CLK_TCK")
+    elapsed = total_end - total
+    own = (usage.user + usage.system) * ticks
+    others = max(0.0, busy_end - busy - own) / elapsed if elapsed >= 0.1 * ticks else None
+    return {
+        "outcome": outcome,
+        "wall": end - start,
+        "user": usage.user,
+        "system": usage.system,
+        "voluntary": usage.voluntary,
+        "involuntary": usage.involuntary,
+        "others": others,
+        "status": status,
+        "left": left,
+    }
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip()[:300] if lines else ""
+
+
+def _find(pattern: str, *texts: str) -> str | None:
+    """The last match in the first of `texts` that has one: its first group, or all of it."""
+    for text in texts:
+        last = None
+        for last in re.finditer(pattern, text, re.MULTILINE):
+            pass
+        if last is not None:
+            return last.group(1) if last.re.groups else last.group(0)
+    return None
+
+
+def _serve(request: dict[str, Any]) -> dict[str, Any]:
+    """Prepares, runs and clears up as asked."""
+    environment: dict[str, str] = request["environment"]
+    out = _Capture("stdout") if request["metric"] else None
+    err = _Capture("stderr")
+    try:
+        if request["prepare"]:
+            shell = ["sh", "-c", request["prepare"]]
+            bare = request["bare_environment"]
+            answer = _run("/bin/sh", shell, bare, request["timeout"], None, err)
+            if answer["outcome"] != "exited" or answer["status"] != 0:
+                return answer | {"stage": "prepare", "last_line": _last_line(err.text())}
+            os.ftruncate(err.handle, 0)
+        answer = _run(
+            request["program"], request["argv"], environment, request["timeout"], out, err
+        )
+        if out and answer["outcome"] == "exited":
+            answer["metric"] = _find(request["metric"], out.text(), err.text())
+        return answer | {"stage": "run", "last_line": _last_line(err.text())}
+    finally:
+        extra = _Usage()
+        left, _ = _clear(extra)
+        request["left"] = left
+        err.close()
+        if out:
+            out.close()
+
+
+def main() -> None:
+    """Serves requests until standard input ends."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("no child subreaper")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # The parent decides when to stop; its end is seen on standard input.
+        signal.signal(number, signal.SIG_IGN)
+    # Unbuffered: poll must see on the descriptor whatever has not been read as a request.
+    with open(0, "rb", buffering=0, closefd=False) as requests:
+        while line := requests.readline():
+            request = json.loads(line)
+            answer = _serve(request)
+            answer["left"] = answer.get("left", 0) + request["left"]
+            try:
+                os.write(1, json.dumps(answer).encode() + b"\n")
+            except BrokenPipeError:
+                return
+            if answer.get("outcome") == "aborted":
+                return
+
+
+if __name__ == "__main__":
+    main()
