@@ -202,5 +202,5 @@ def _this_process() -> str:
 
 
 def _is_alive(owner: str) -> bool:
-    pid, start, boot = (owner.split(" ") + ["", ""])[:3]
+    pid, start, boot = owner.split(" ")
     return bool(start) and boot == _boot() and _start_time(int(pid)) == start

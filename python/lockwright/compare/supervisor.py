@@ -20,6 +20,7 @@ import select
 import signal
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -233,11 +234,10 @@ def _last_line(text: str) -> str:
 def _find(pattern: str, *texts: str) -> str | None:
     """The last match in the first of `texts` that has one: its first group, or all of it."""
     for text in texts:
-        last = None
-        for last in re.finditer(pattern, text, re.MULTILINE):
-            pass
-        if last is not None:
-            return last.group(1) if last.re.groups else last.group(0)
+        matches = deque(re.finditer(pattern, text, re.MULTILINE), maxlen=1)
+        if matches:
+            group: str | None = matches[0].group(min(1, matches[0].re.groups))
+            return group
     return None
 
 

@@ -20,7 +20,10 @@ class Verdict:
 
 def decide(plan: Plan, tables: Sequence[Sequence[Summary]]) -> Verdict:
     """The verdict on one list of summaries per number of threads, best first."""
-    sentences = [_sentence(table) for table in tables]
+    found: dict[str, list[int]] = {}
+    for table in tables:
+        found.setdefault(_sentence(table), []).append(table[0].threads)
+    sentences = [_placed(sentence, threads) for sentence, threads in found.items()]
     command = None
     # The largest number of threads is where locks differ most, and where it matters which is used.
     for table in sorted(tables, key=lambda table: -table[0].threads):
@@ -42,32 +45,37 @@ def _beats(summary: Summary) -> bool:
     return ratio is None or (ratio.differs and ratio.value > 1)
 
 
+def _placed(sentence: str, threads: Sequence[int]) -> str:
+    """The sentence, headed by the numbers of threads that it is true of."""
+    if AS_IT_IS in threads:
+        return sentence[0].upper() + sentence[1:]
+    *most, last = map(str, threads)
+    where = f"{', '.join(most)} and {last}" if most else last
+    return f"At {where} thread{'' if where == '1' else 's'}: {sentence}"
+
+
 def _sentence(table: Sequence[Summary]) -> str:
-    where = at(table[0].threads).strip()
-    head = f"{where[0].upper()}{where[1:]}: " if where else ""
     winner = _winner(table)
     others = [s for s in table if s.lock != BASELINE and s.ratio is not None]
     baseline = next(s for s in table if s.lock == BASELINE)
     if winner is None:
-        return f"{head}no lock finished all of its runs."
+        return f"no lock finished all of its runs."
     if not baseline.values:
-        return f"{head}{winner.lock} is best; {BASELINE} finished no run, so there is no ratio."
+        return f"{winner.lock} is best; {BASELINE} finished no run, so there is no ratio."
     if winner.lock != BASELINE and winner.ratio is None:
-        return f"{head}{winner.lock} is best; it has no ratio to {BASELINE}."
+        return f"{winner.lock} is best; it has no ratio to {BASELINE}."
     if all(s.ratio is not None and s.ratio.low is None for s in others) and others:
-        return f"{head}{winner.lock} has the best median; one round cannot tell it from chance."
+        return f"{winner.lock} has the best median; one round cannot tell it from chance."
     if winner.lock != BASELINE and winner.ratio is not None and _beats(winner):
         ratio = winner.ratio
         return (
-            f"{head}{winner.lock} is best, {ratio.value:.2f} times as good as {BASELINE} "
+            f"{winner.lock} is best, {ratio.value:.2f} times as good as {BASELINE} "
             f"({ratio.low:.2f} to {ratio.high:.2f})."
         )
     unfinished = any(not s.complete for s in table)
     if unfinished or any(s.ratio is not None and s.ratio.differs for s in others):
-        return f"{head}no lock is better than {BASELINE} beyond the confidence interval."
-    return (
-        f"{head}not lock-sensitive: no lock differs from {BASELINE} beyond the confidence interval."
-    )
+        return f"no lock is better than {BASELINE} beyond the confidence interval."
+    return f"not lock-sensitive: no lock differs from {BASELINE} beyond the confidence interval."
 
 
 def heading(plan: Plan, threads: int) -> str:
