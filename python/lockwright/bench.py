@@ -1,5 +1,6 @@
 """`lockwright bench`: what each lock costs, measured side by side with the C library's mutex."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +30,16 @@ def bench() -> None:
     """
 
 
+def _check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    """Refuses, before minutes are spent on measuring, a file that cannot be written then."""
+    if file is None:
+        return None
+    there = file if file.exists() else file.absolute().parent
+    if not there.exists() or not os.access(there, os.W_OK):
+        raise LockwrightError(f"cannot write {file}", "choose another file with --json")
+    return file
+
+
 def _options(
     rounds: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
 ) -> _Decorator:
@@ -54,6 +65,7 @@ def _options(
                 "--json",
                 "json_file",
                 type=click.Path(path_type=Path, dir_okay=False),
+                callback=_check_writable,
                 help="Also write every run and every figure to this file.",
             ),
         ]

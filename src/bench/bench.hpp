@@ -29,39 +29,39 @@ void must(int result, const char* call);
 
 // `--name value` pairs; `known` lists every accepted name with its default.
 class options {
-  public:
-    struct known {
-        const char* name;
-        double initial;
-    };
-    options(int argc, char** argv, std::initializer_list<known> list);
-    [[nodiscard]] double real(std::string_view name) const;
-    // As `real`, for counts: a whole number, at least `least`.
-    [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0) const;
+ public:
+  struct known {
+    const char* name;
+    double initial;
+  };
+  options(int argc, char** argv, std::initializer_list<known> list);
+  [[nodiscard]] double real(std::string_view name) const;
+  // As `real`, for counts: a whole number, at least `least`.
+  [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0) const;
 
-  private:
-    struct entry {
-        std::string name;
-        double value;
-    };
-    std::vector<entry> entries_;
+ private:
+  struct entry {
+    std::string name;
+    double value;
+  };
+  std::vector<entry> entries_;
 };
 
 // One JSON object on one line of stdout, flushed when printed so that a driver that has to kill
 // the program later has it.
 class result {
-  public:
-    result(std::string_view workload, std::string_view kind);
-    result& field(std::string_view name, double value);
-    result& field(std::string_view name, std::uint64_t value);
-    result& field(std::string_view name, std::int64_t value);
-    result& field(std::string_view name, std::string_view value);
-    result& field(std::string_view name, const std::vector<std::uint64_t>& values);
-    void print();
+ public:
+  result(std::string_view workload, std::string_view kind);
+  result& field(std::string_view name, double value);
+  result& field(std::string_view name, std::uint64_t value);
+  result& field(std::string_view name, std::int64_t value);
+  result& field(std::string_view name, std::string_view value);
+  result& field(std::string_view name, const std::vector<std::uint64_t>& values);
+  void print();
 
-  private:
-    std::string text_;
-    void key(std::string_view name);
+ private:
+  std::string text_;
+  void key(std::string_view name);
 };
 
 // The file that `pthread_mutex_lock` and `pthread_cond_wait` resolve to in this process, as
@@ -74,18 +74,18 @@ void sleep_ns(std::uint64_t ns);
 
 // Context switches of the whole process so far (getrusage, all threads).
 struct switches {
-    std::int64_t voluntary;
-    std::int64_t involuntary;
+  std::int64_t voluntary;
+  std::int64_t involuntary;
 };
 switches switches_so_far();
 
 // Work that takes processor time and touches no memory: a chain of dependent multiplications.
 inline void spin_loops(std::uint64_t loops) {
-    std::uint64_t x = loops;
-    for (std::uint64_t i = 0; i < loops; ++i) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        asm volatile("" : "+r"(x));
-    }
+  std::uint64_t x = loops;
+  for (std::uint64_t i = 0; i < loops; ++i) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    asm volatile("" : "+r"(x));
+  }
 }
 
 // Loops of `spin_loops` per microsecond on this processor: the fastest of many short trials,
@@ -95,13 +95,13 @@ double calibrate_loops_per_us();
 // Loops for `ns`, from `--loops-per-us` where the caller gave it (so that all the processes of a
 // comparison do the very same work) and from a calibration of its own otherwise.
 class work_scale {
-  public:
-    explicit work_scale(double loops_per_us);
-    [[nodiscard]] std::uint64_t loops(double ns) const;
-    [[nodiscard]] double loops_per_us() const { return loops_per_us_; }
+ public:
+  explicit work_scale(double loops_per_us);
+  [[nodiscard]] std::uint64_t loops(double ns) const;
+  [[nodiscard]] double loops_per_us() const { return loops_per_us_; }
 
-  private:
-    double loops_per_us_;
+ private:
+  double loops_per_us_;
 };
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
@@ -110,17 +110,17 @@ void futex_wake(std::atomic<std::uint32_t>& word, int how_many);
 // Holds threads back until all are there and then lets them go at once, without any pthread
 // object. Can be used again after `close`.
 class gate {
-  public:
-    // In a worker: report in and sleep until the gate opens.
-    void pass();
-    // In the main thread: sleep until `threads` have reported in.
-    void await(std::uint32_t threads);
-    void open();
-    void close();
+ public:
+  // In a worker: report in and sleep until the gate opens.
+  void pass();
+  // In the main thread: sleep until `threads` have reported in.
+  void await(std::uint32_t threads);
+  void open();
+  void close();
 
-  private:
-    alignas(apart) std::atomic<std::uint32_t> arrived_{0};
-    alignas(apart) std::atomic<std::uint32_t> open_{0};
+ private:
+  alignas(apart) std::atomic<std::uint32_t> arrived_{0};
+  alignas(apart) std::atomic<std::uint32_t> open_{0};
 };
 
 // Sets this thread's affinity to one CPU; a negative number leaves it free.

@@ -9,114 +9,114 @@ namespace bench {
 namespace {
 
 struct alignas(apart) tally {
-    std::atomic<std::uint64_t> acquisitions{0};
+  std::atomic<std::uint64_t> acquisitions{0};
 };
 
 struct arena {
-    alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    // Written under the mutex only, by plain instructions: if it falls behind the sum of the
-    // tallies, two threads were inside at once.
-    alignas(apart) std::uint64_t guarded = 0;
-    alignas(apart) std::atomic<bool> stop{false};
-    gate start;
-    std::uint64_t section_loops = 0;
-    std::uint64_t gap_loops = 0;
+  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  // Written under the mutex only, by plain instructions: if it falls behind the sum of the
+  // tallies, two threads were inside at once.
+  alignas(apart) std::uint64_t guarded = 0;
+  alignas(apart) std::atomic<bool> stop{false};
+  gate start;
+  std::uint64_t section_loops = 0;
+  std::uint64_t gap_loops = 0;
 };
 
 struct contender {
-    arena* shared;
-    tally* own;
-    pthread_t thread;
+  arena* shared;
+  tally* own;
+  pthread_t thread;
 };
 
 void* contend(void* at) {
-    auto* const me = static_cast<contender*>(at);
-    arena& a = *me->shared;
-    std::uint64_t done = 0;
-    a.start.pass();
-    while (!a.stop.load(std::memory_order_relaxed)) {
-        must(pthread_mutex_lock(&a.mutex), "pthread_mutex_lock");
-        const std::uint64_t before = a.guarded;
-        spin_loops(a.section_loops);
-        a.guarded = before + 1;
-        must(pthread_mutex_unlock(&a.mutex), "pthread_mutex_unlock");
-        me->own->acquisitions.store(++done, std::memory_order_relaxed);
-        spin_loops(a.gap_loops);
-    }
-    return nullptr;
+  auto* const me = static_cast<contender*>(at);
+  arena& a = *me->shared;
+  std::uint64_t done = 0;
+  a.start.pass();
+  while (!a.stop.load(std::memory_order_relaxed)) {
+    must(pthread_mutex_lock(&a.mutex), "pthread_mutex_lock");
+    const std::uint64_t before = a.guarded;
+    spin_loops(a.section_loops);
+    a.guarded = before + 1;
+    must(pthread_mutex_unlock(&a.mutex), "pthread_mutex_unlock");
+    me->own->acquisitions.store(++done, std::memory_order_relaxed);
+    spin_loops(a.gap_loops);
+  }
+  return nullptr;
 }
 
 std::vector<std::uint64_t> read_tallies(const tally* tallies, std::size_t count) {
-    std::vector<std::uint64_t> values(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        values[i] = tallies[i].acquisitions.load(std::memory_order_relaxed);
-    }
-    return values;
+  std::vector<std::uint64_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = tallies[i].acquisitions.load(std::memory_order_relaxed);
+  }
+  return values;
 }
 
 std::uint64_t sum(const std::vector<std::uint64_t>& values) {
-    std::uint64_t total = 0;
-    for (const std::uint64_t v : values) {
-        total += v;
-    }
-    return total;
+  std::uint64_t total = 0;
+  for (const std::uint64_t v : values) {
+    total += v;
+  }
+  return total;
 }
 
 }  // namespace
 
 int handover(int argc, char** argv) {
-    const options given(argc, argv,
-                        {{"threads", 2},
-                         {"seconds", 0.5},
-                         {"section-ns", 100},
-                         {"gap-ns", 200},
-                         {"loops-per-us", 0}});
-    const std::uint64_t threads = given.count("threads", 1);
-    const double seconds = given.real("seconds");
-    const work_scale scale(given.real("loops-per-us"));
-    static arena a;
-    a.section_loops = scale.loops(given.real("section-ns"));
-    a.gap_loops = scale.loops(given.real("gap-ns"));
+  const options given(argc, argv,
+                      {{"threads", 2},
+                       {"seconds", 0.5},
+                       {"section-ns", 100},
+                       {"gap-ns", 200},
+                       {"loops-per-us", 0}});
+  const std::uint64_t threads = given.count("threads", 1);
+  const double seconds = given.real("seconds");
+  const work_scale scale(given.real("loops-per-us"));
+  static arena a;
+  a.section_loops = scale.loops(given.real("section-ns"));
+  a.gap_loops = scale.loops(given.real("gap-ns"));
 
-    const std::unique_ptr<tally[]> tallies(new tally[threads]);
-    std::vector<contender> crew(threads);
-    for (std::size_t i = 0; i < threads; ++i) {
-        crew[i] = {&a, &tallies[i], {}};
-        must(pthread_create(&crew[i].thread, nullptr, contend, &crew[i]), "pthread_create");
-    }
-    a.start.await(static_cast<std::uint32_t>(threads));
-    const switches before = switches_so_far();
-    const std::uint64_t started = now_ns();
-    a.start.open();
-    sleep_ns(static_cast<std::uint64_t>(seconds * 1e9));
+  const std::unique_ptr<tally[]> tallies(new tally[threads]);
+  std::vector<contender> crew(threads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    crew[i] = {&a, &tallies[i], {}};
+    must(pthread_create(&crew[i].thread, nullptr, contend, &crew[i]), "pthread_create");
+  }
+  a.start.await(static_cast<std::uint32_t>(threads));
+  const switches before = switches_so_far();
+  const std::uint64_t started = now_ns();
+  a.start.open();
+  sleep_ns(static_cast<std::uint64_t>(seconds * 1e9));
 
-    // The count is taken here, before the threads are told to stop: where every hand-over waits
-    // for a time slice, the last round alone can take longer than the measurement.
-    const std::vector<std::uint64_t> counted = read_tallies(tallies.get(), threads);
-    const std::uint64_t elapsed = now_ns() - started;
-    const switches after = switches_so_far();
-    a.stop.store(true);
-    result measured("handover", "measured");
-    measured.field("threads", threads)
-        .field("seconds", static_cast<double>(elapsed) / 1e9)
-        .field("acquisitions", sum(counted))
-        .field("least", *std::min_element(counted.begin(), counted.end()))
-        .field("most", *std::max_element(counted.begin(), counted.end()))
-        .field("voluntary", after.voluntary - before.voluntary)
-        .field("involuntary", after.involuntary - before.involuntary);
-    add_origin(measured);
-    measured.print();
+  // The count is taken here, before the threads are told to stop: where every hand-over waits
+  // for a time slice, the last round alone can take longer than the measurement.
+  const std::vector<std::uint64_t> counted = read_tallies(tallies.get(), threads);
+  const std::uint64_t elapsed = now_ns() - started;
+  const switches after = switches_so_far();
+  a.stop.store(true);
+  result measured("handover", "measured");
+  measured.field("threads", threads)
+      .field("seconds", static_cast<double>(elapsed) / 1e9)
+      .field("acquisitions", sum(counted))
+      .field("least", *std::min_element(counted.begin(), counted.end()))
+      .field("most", *std::max_element(counted.begin(), counted.end()))
+      .field("voluntary", after.voluntary - before.voluntary)
+      .field("involuntary", after.involuntary - before.involuntary);
+  add_origin(measured);
+  measured.print();
 
-    for (const contender& c : crew) {
-        must(pthread_join(c.thread, nullptr), "pthread_join");
-    }
-    const std::vector<std::uint64_t> final = read_tallies(tallies.get(), threads);
-    result("handover", "final")
-        .field("acquisitions", sum(final))
-        .field("guarded", a.guarded)
-        .field("per_thread", final)
-        .print();
-    return 0;
+  for (const contender& c : crew) {
+    must(pthread_join(c.thread, nullptr), "pthread_join");
+  }
+  const std::vector<std::uint64_t> final = read_tallies(tallies.get(), threads);
+  result("handover", "final")
+      .field("acquisitions", sum(final))
+      .field("guarded", a.guarded)
+      .field("per_thread", final)
+      .print();
+  return 0;
 }
 
 }  // namespace bench

@@ -12,59 +12,59 @@ namespace bench {
 namespace {
 
 struct herd_state {
-    alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    alignas(apart) pthread_cond_t wake_up = PTHREAD_COND_INITIALIZER;
+  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  alignas(apart) pthread_cond_t wake_up = PTHREAD_COND_INITIALIZER;
 
-    // Guarded by the mutex.
-    alignas(apart) std::uint64_t generation = 0;
-    std::uint64_t waiting = 0;
-    std::uint64_t done = 0;
-    std::uint64_t sections = 0;
-    std::uint64_t spurious = 0;
+  // Guarded by the mutex.
+  alignas(apart) std::uint64_t generation = 0;
+  std::uint64_t waiting = 0;
+  std::uint64_t done = 0;
+  std::uint64_t sections = 0;
+  std::uint64_t spurious = 0;
 
-    std::uint64_t finished_at = 0;
-    alignas(apart) std::atomic<std::uint32_t> finished{0};
+  std::uint64_t finished_at = 0;
+  alignas(apart) std::atomic<std::uint32_t> finished{0};
 
-    // Where a waiter rests between two broadcasts when it does not go straight back to the
-    // condition variable: no pthread object, so that only the broadcast is measured.
-    alignas(apart) std::atomic<std::uint32_t> rest{0};
-    alignas(apart) std::atomic<std::uint64_t> resting{0};
+  // Where a waiter rests between two broadcasts when it does not go straight back to the
+  // condition variable: no pthread object, so that only the broadcast is measured.
+  alignas(apart) std::atomic<std::uint32_t> rest{0};
+  alignas(apart) std::atomic<std::uint64_t> resting{0};
 
-    std::uint64_t waiters = 0;
-    std::uint64_t rounds = 0;
-    std::uint64_t section_loops = 0;
-    bool rejoin = false;
+  std::uint64_t waiters = 0;
+  std::uint64_t rounds = 0;
+  std::uint64_t section_loops = 0;
+  bool rejoin = false;
 };
 
 void* wait_for_broadcasts(void* at) {
-    herd_state& h = *static_cast<herd_state*>(at);
-    must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
-    for (std::uint64_t round = 1; round <= h.rounds; ++round) {
-        ++h.waiting;
-        bool woken = false;
-        while (h.generation < round) {
-            h.spurious += woken ? 1 : 0;
-            must(pthread_cond_wait(&h.wake_up, &h.mutex), "pthread_cond_wait");
-            woken = true;
-        }
-        spin_loops(h.section_loops);
-        ++h.sections;
-        if (++h.done == h.waiters) {
-            h.finished_at = now_ns();
-            h.finished.store(1);
-            futex_wake(h.finished, 1);
-        }
-        must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
-        if (!h.rejoin) {
-            h.resting.fetch_add(1);
-            while (h.rest.load() < round) {
-                futex_wait(h.rest, static_cast<std::uint32_t>(round - 1));
-            }
-        }
-        must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
+  herd_state& h = *static_cast<herd_state*>(at);
+  must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
+  for (std::uint64_t round = 1; round <= h.rounds; ++round) {
+    ++h.waiting;
+    bool woken = false;
+    while (h.generation < round) {
+      h.spurious += woken ? 1 : 0;
+      must(pthread_cond_wait(&h.wake_up, &h.mutex), "pthread_cond_wait");
+      woken = true;
+    }
+    spin_loops(h.section_loops);
+    ++h.sections;
+    if (++h.done == h.waiters) {
+      h.finished_at = now_ns();
+      h.finished.store(1);
+      futex_wake(h.finished, 1);
     }
     must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
-    return nullptr;
+    if (!h.rejoin) {
+      h.resting.fetch_add(1);
+      while (h.rest.load() < round) {
+        futex_wait(h.rest, static_cast<std::uint32_t>(round - 1));
+      }
+    }
+    must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
+  }
+  must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
+  return nullptr;
 }
 
 constexpr std::uint64_t poll_ns = 1000000;
@@ -74,104 +74,104 @@ constexpr std::uint64_t settle_ns = 3000000;
 // Returns when every waiter is inside pthread_cond_wait: it counts itself under the mutex, and
 // the wait releases the mutex only once the waiter can be woken.
 void await_waiters(herd_state& h) {
-    for (;;) {
-        must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
-        const bool all = h.waiting == h.waiters;
-        must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
-        if (all) {
-            break;
-        }
-        sleep_ns(poll_ns);
+  for (;;) {
+    must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
+    const bool all = h.waiting == h.waiters;
+    must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
+    if (all) {
+      break;
     }
-    sleep_ns(settle_ns);
+    sleep_ns(poll_ns);
+  }
+  sleep_ns(settle_ns);
 }
 
 void measure_broadcast(herd_state& h, std::uint64_t round, bool unlocked) {
+  await_waiters(h);
+  h.finished.store(0);
+  h.resting.store(0);
+
+  const switches before = switches_so_far();
+  must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
+  h.generation = round;
+  h.waiting = 0;
+  h.done = 0;
+  const std::uint64_t started = now_ns();
+  if (unlocked) {
+    must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
+    must(pthread_cond_broadcast(&h.wake_up), "pthread_cond_broadcast");
+  } else {
+    must(pthread_cond_broadcast(&h.wake_up), "pthread_cond_broadcast");
+    must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
+  }
+  const std::uint64_t returned = now_ns();
+  while (h.finished.load() == 0) {
+    futex_wait(h.finished, 0);
+  }
+  if (!h.rejoin) {
+    while (h.resting.load() < h.waiters) {
+      sleep_ns(poll_ns);
+    }
+    sleep_ns(settle_ns);
+  } else if (round < h.rounds) {
     await_waiters(h);
-    h.finished.store(0);
-    h.resting.store(0);
+  }
+  const switches after = switches_so_far();
 
-    const switches before = switches_so_far();
-    must(pthread_mutex_lock(&h.mutex), "pthread_mutex_lock");
-    h.generation = round;
-    h.waiting = 0;
-    h.done = 0;
-    const std::uint64_t started = now_ns();
-    if (unlocked) {
-        must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
-        must(pthread_cond_broadcast(&h.wake_up), "pthread_cond_broadcast");
-    } else {
-        must(pthread_cond_broadcast(&h.wake_up), "pthread_cond_broadcast");
-        must(pthread_mutex_unlock(&h.mutex), "pthread_mutex_unlock");
-    }
-    const std::uint64_t returned = now_ns();
-    while (h.finished.load() == 0) {
-        futex_wait(h.finished, 0);
-    }
-    if (!h.rejoin) {
-        while (h.resting.load() < h.waiters) {
-            sleep_ns(poll_ns);
-        }
-        sleep_ns(settle_ns);
-    } else if (round < h.rounds) {
-        await_waiters(h);
-    }
-    const switches after = switches_so_far();
-
-    result line("herd", "broadcast");
-    line.field("round", round)
-        .field("waiters", h.waiters)
-        .field("wall_ns", h.finished_at - started)
-        .field("call_ns", returned - started)
-        .field("voluntary", after.voluntary - before.voluntary)
-        .field("involuntary", after.involuntary - before.involuntary);
-    add_origin(line);
-    line.print();
-    h.rest.store(static_cast<std::uint32_t>(round));
-    futex_wake(h.rest, INT_MAX);
+  result line("herd", "broadcast");
+  line.field("round", round)
+      .field("waiters", h.waiters)
+      .field("wall_ns", h.finished_at - started)
+      .field("call_ns", returned - started)
+      .field("voluntary", after.voluntary - before.voluntary)
+      .field("involuntary", after.involuntary - before.involuntary);
+  add_origin(line);
+  line.print();
+  h.rest.store(static_cast<std::uint32_t>(round));
+  futex_wake(h.rest, INT_MAX);
 }
 
 }  // namespace
 
 int herd(int argc, char** argv) {
-    const options given(argc, argv,
-                        {{"waiters", 1000},
-                         {"rounds", 5},
-                         {"section-ns", 5000},
-                         {"unlocked", 0},
-                         {"rejoin", 0},
-                         {"loops-per-us", 0}});
-    static herd_state h;
-    const work_scale scale(given.real("loops-per-us"));
-    h.waiters = given.count("waiters", 1);
-    h.rounds = given.count("rounds", 1);
-    h.section_loops = scale.loops(given.real("section-ns"));
-    h.rejoin = given.count("rejoin") != 0;
-    const bool unlocked = given.count("unlocked") != 0;
+  const options given(argc, argv,
+                      {{"waiters", 1000},
+                       {"rounds", 5},
+                       {"section-ns", 5000},
+                       {"unlocked", 0},
+                       {"rejoin", 0},
+                       {"loops-per-us", 0}});
+  static herd_state h;
+  const work_scale scale(given.real("loops-per-us"));
+  h.waiters = given.count("waiters", 1);
+  h.rounds = given.count("rounds", 1);
+  h.section_loops = scale.loops(given.real("section-ns"));
+  h.rejoin = given.count("rejoin") != 0;
+  const bool unlocked = given.count("unlocked") != 0;
 
-    // A thousand default stacks would reserve 8 GB of address space, which a container may not
-    // grant; a waiter uses a few hundred bytes and a preloaded library's thread-local data.
-    constexpr std::size_t stack_bytes = 256 * 1024;
-    pthread_attr_t small;
-    must(pthread_attr_init(&small), "pthread_attr_init");
-    must(pthread_attr_setstacksize(&small, stack_bytes), "pthread_attr_setstacksize");
-    std::vector<pthread_t> threads(h.waiters);
-    for (pthread_t& t : threads) {
-        must(pthread_create(&t, &small, wait_for_broadcasts, &h), "pthread_create");
-    }
-    for (std::uint64_t round = 1; round <= h.rounds; ++round) {
-        measure_broadcast(h, round, unlocked);
-    }
-    for (const pthread_t t : threads) {
-        must(pthread_join(t, nullptr), "pthread_join");
-    }
-    result("herd", "final")
-        .field("waiters", h.waiters)
-        .field("rounds", h.rounds)
-        .field("sections", h.sections)
-        .field("spurious", h.spurious)
-        .print();
-    return 0;
+  // A thousand default stacks would reserve 8 GB of address space, which a container may not
+  // grant; a waiter uses a few hundred bytes and a preloaded library's thread-local data.
+  constexpr std::size_t stack_bytes = 256 * 1024;
+  pthread_attr_t small;
+  must(pthread_attr_init(&small), "pthread_attr_init");
+  must(pthread_attr_setstacksize(&small, stack_bytes), "pthread_attr_setstacksize");
+  std::vector<pthread_t> threads(h.waiters);
+  for (pthread_t& t : threads) {
+    must(pthread_create(&t, &small, wait_for_broadcasts, &h), "pthread_create");
+  }
+  for (std::uint64_t round = 1; round <= h.rounds; ++round) {
+    measure_broadcast(h, round, unlocked);
+  }
+  for (const pthread_t t : threads) {
+    must(pthread_join(t, nullptr), "pthread_join");
+  }
+  result("herd", "final")
+      .field("waiters", h.waiters)
+      .field("rounds", h.rounds)
+      .field("sections", h.sections)
+      .field("spurious", h.spurious)
+      .print();
+  return 0;
 }
 
 }  // namespace bench

@@ -10,9 +10,9 @@
 namespace {
 
 struct workload {
-    const char* name;
-    int (*run)(int argc, char** argv);
-    const char* help;
+  const char* name;
+  int (*run)(int argc, char** argv);
+  const char* help;
 };
 
 constexpr workload workloads[] = {
@@ -35,26 +35,26 @@ constexpr workload workloads[] = {
 };
 
 int print_help(std::FILE* to) {
-    std::fputs("usage: lockwright-bench WORKLOAD [--option value]...\n", to);
-    for (const workload& w : workloads) {
-        std::fprintf(to, "  %s: %s\n", w.name, w.help);
-    }
-    return 0;
+  std::fputs("usage: lockwright-bench WORKLOAD [--option value]...\n", to);
+  for (const workload& w : workloads) {
+    std::fprintf(to, "  %s: %s\n", w.name, w.help);
+  }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2) {
-        bench::refuse("no workload named; run 'lockwright-bench help'");
+  if (argc < 2) {
+    bench::refuse("no workload named; run 'lockwright-bench help'");
+  }
+  if (std::strcmp(argv[1], "help") == 0 || std::strcmp(argv[1], "--help") == 0) {
+    return print_help(stdout);
+  }
+  for (const workload& w : workloads) {
+    if (std::strcmp(argv[1], w.name) == 0) {
+      return w.run(argc - 2, argv + 2);
     }
-    if (std::strcmp(argv[1], "help") == 0 || std::strcmp(argv[1], "--help") == 0) {
-        return print_help(stdout);
-    }
-    for (const workload& w : workloads) {
-        if (std::strcmp(argv[1], w.name) == 0) {
-            return w.run(argc - 2, argv + 2);
-        }
-    }
-    bench::refuse(std::string("unknown workload '") + argv[1] + "'; run 'lockwright-bench help'");
+  }
+  bench::refuse(std::string("unknown workload '") + argv[1] + "'; run 'lockwright-bench help'");
 }

@@ -1,0 +1,242 @@
+"""`lockwright bench` measures the lock it names, wakes and counts exactly, and never hangs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lockwright import bench_run
+from lockwright.errors import LockwrightError
+
+LOCKS = ["ttas", "mcs-stp"]
+BROADCASTS = 3
+WAITERS = 40
+
+
+def call(
+    lockwright: Path, *arguments: str, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [lockwright, "bench", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@pytest.fixture
+def measure(lockwright: Path, tmp_path: Path) -> Any:
+    """Runs a benchmark and returns the JSON document that it wrote."""
+
+    def run(*arguments: str) -> dict[str, Any]:
+        written = tmp_path / "result.json"
+        done = call(lockwright, *arguments, "--json", str(written))
+        assert done.returncode == 0, done.stdout + done.stderr
+        document: dict[str, Any] = json.loads(written.read_text())
+        return document
+
+    return run
+
+
+def lines(document: dict[str, Any], kind: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each (run, line) with a line of that kind."""
+    return [
+        (run, line) for run in document["runs"] for line in run["lines"] if line["kind"] == kind
+    ]
+
+
+def test_uncontended_pairs_each_lock_with_libc_and_measures_that_lock(measure: Any) -> None:
+    """Each run is served by the library it is named after, and has a libc run beside it."""
+    options = ["--locks", ",".join(LOCKS), "--rounds", "3", "--batch", "1000", "--batches", "2"]
+    document = measure("uncontended", *options)
+    assert [row["lock"] for row in document["rows"]] == ["libc", *LOCKS]
+    assert all(row["ratio"]["count"] == 3 for row in document["rows"])
+    for run, line in lines(document, "result"):
+        own = f"liblockwright-{run['lock']}.so" if run["lock"] != "libc" else "libc.so.6"
+        assert Path(line["mutex"]).name == own
+        assert line["pairs"] == 2000
+    runs = document["runs"]
+    for first, second in zip(runs[::2], runs[1::2], strict=True):
+        assert "libc" in (first["lock"], second["lock"])
+        assert first["beside"] == second["lock"]
+        assert second["beside"] == first["lock"]
+    firsts = {
+        (run["round"], run["lock"] == "libc") for run in runs[::2] if run["beside"] != run["lock"]
+    }
+    assert firsts == {(0, False), (1, True), (2, False)}
+
+
+def test_footprint_is_zero_in_place_and_shows_what_is_not(
+    measure: Any, all_locks: list[dict[str, Any]]
+) -> None:
+    """libc and in-place locks grow by exactly nothing; the others by what they say or more."""
+    outside = {row["name"]: row["bytes_per_mutex_outside"] for row in all_locks}
+    chosen = ["mcs-spin", *[name for name, size in outside.items() if size]]
+    document = measure("footprint", "--locks", ",".join(chosen), "--mutexes", "60000")
+    for _, line in lines(document, "result"):
+        assert line["array_bytes"] == 60000 * 40
+    rows = {row["lock"]: row for row in document["rows"]}
+    assert set(rows) == {"libc", *chosen}
+    for name, row in rows.items():
+        if outside.get(name, 0) == 0:
+            assert row["bytes_per_mutex"]["median"] == 0
+            assert row["holds"] is True
+        else:
+            # The last page and the last block of the pool may have been there before.
+            assert row["bytes_per_mutex"]["median"] > 0.9 * outside[name]
+            assert row["holds"] is None
+
+
+def test_handover_counts_every_acquisition_once(measure: Any) -> None:
+    """Per-thread counts, the guarded counter and the counting library agree on the total."""
+    document = measure(
+        *("handover", "--locks", ",".join(LOCKS), "--rounds", "1", "--seconds", "0.05"),
+        *("--threads-per-core", "1,2"),
+    )
+    finals = lines(document, "final")
+    assert finals
+    for run, line in finals:
+        assert sum(line["per_thread"]) == line["acquisitions"] == line["guarded"]
+        assert len(line["per_thread"]) == run["threads"]
+        if run.get("counting"):
+            assert run["counts"]["acquisitions"] == line["acquisitions"]
+            assert run["counts"]["mutexes"] == 1
+            assert run["counts"]["unresolved"] == 0
+    counted = {run["lock"] for run, _ in finals if run.get("counting")}
+    assert counted == set(LOCKS)
+    for _, line in lines(document, "measured"):
+        assert 0 <= line["least"] <= line["most"] <= line["acquisitions"]
+
+
+@pytest.mark.parametrize(
+    "variant", [[], ["--unlocked"], ["--rejoin"]], ids=["held", "unlocked", "rejoin"]
+)
+def test_herd_wakes_every_waiter_once_a_broadcast(measure: Any, variant: list[str]) -> None:
+    """Every waiter has exactly one turn for each broadcast, and sleeps at least once for it."""
+    document = measure(
+        *("herd", "--locks", ",".join(LOCKS), "--rounds", "1", "--section-ns", "1000,0"),
+        *("--waiters", str(WAITERS), "--rounds-inside", str(BROADCASTS), *variant),
+    )
+    assert {(row["lock"], row["section_ns"]) for row in document["rows"]} == {
+        (lock, section) for lock in ["libc", *LOCKS] for section in (1000, 0)
+    }
+    for _, line in lines(document, "final"):
+        assert line["sections"] == WAITERS * BROADCASTS
+    broadcasts = lines(document, "broadcast")
+    assert len(broadcasts) == BROADCASTS * len(document["runs"])
+    if "--rejoin" not in variant:
+        assert all(line["voluntary"] >= WAITERS for _, line in broadcasts)
+
+
+def test_park_really_sleeps(measure: Any) -> None:
+    """On one processor each trip needs a switch to the other thread and one back."""
+    document = measure("park", "--rounds", "1", "--trips", "500")
+    assert document["rows"][-1]["placement"] == "one processor"
+    for run, line in lines(document, "result"):
+        if run["placement"] == "one processor":
+            assert line["voluntary"] + line["involuntary"] >= line["trips"]
+
+
+def test_a_run_that_does_not_end_is_killed_and_shown(lockwright: Path, tmp_path: Path) -> None:
+    """The watchdog ends a run, the table says so, and nothing of it is left running."""
+    written = tmp_path / "result.json"
+    arguments = ["--locks", "libc", "--rounds", "2", "--seconds", "3600", "--timeout", "0.5"]
+    started = time.monotonic()
+    arguments += ["--threads-per-core", "1", "--json", str(written)]
+    done = call(lockwright, "handover", *arguments)
+    assert time.monotonic() - started < 100
+    assert done.returncode == 0, done.stderr
+    assert "collapsed" in done.stdout
+    document = json.loads(written.read_text())
+    assert document["rows"][0]["collapsed"].startswith("collapsed")
+    assert len(document["runs"]) == 2, "a collapsed lock is not run again"
+    left = [
+        path
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if b"--seconds\x003600.0" in _read(path) and b"lockwright-bench" in _read(path)
+    ]
+    assert left == []
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_another_library_than_the_one_meant_is_found_out(libdir: Path) -> None:
+    """A library that the dynamic linker did not load must not be reported as measured."""
+    absent = bench_run.Subject("ttas", libdir / "liblockwright-absent.so")
+    few = {"batch": 1, "batches": 1}
+    with pytest.raises(LockwrightError, match="were served by"):
+        bench_run.run(absent, "uncontended", few, timeout=30)
+
+
+@pytest.mark.parametrize("workload", ["uncontended", "footprint", "handover", "herd", "park"])
+def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str) -> None:
+    """Each heading of the table is explained by `--help`."""
+    small = {
+        "uncontended": ["--batch", "10"],
+        "footprint": ["--mutexes", "2000"],
+        "handover": ["--seconds", "0.01"],
+        "herd": ["--waiters", "4"],
+        "park": ["--trips", "10"],
+    }[workload]
+    if workload != "park":
+        small += ["--locks", "libc"]
+    columns = measure(workload, "--rounds", "1", *small)["columns"]
+    text = " ".join(call(lockwright, workload, "--help").stdout.split())
+    for heading, definition in columns.items():
+        assert f"{heading}: {' '.join(definition.split())}" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["uncontended", "--locks", "tas"], "'tas'"),
+        (["handover", "--threads-per-core", "many"], "'many'"),
+        (["herd", "--section-ns", "-1"], "'-1'"),
+        (["footprint", "--mutexes", "10", "--warm", "10"], "--warm 10"),
+        (["park", "--json", "/nonexistent/result.json"], "/nonexistent/result.json"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    lockwright: Path, arguments: list[str], named: str
+) -> None:
+    """What is wrong and what to do, on one line, with exit status 2 and no output."""
+    done = call(lockwright, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lockwright: ")
+    assert named in done.stderr
+    assert ";" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nap"],
+        ["park", "--naps", "1"],
+        ["park", "--trips"],
+        ["park", "--trips", "few"],
+        ["park", "--trips", "0"],
+        ["footprint", "--warm", "5", "--mutexes", "5"],
+    ],
+)
+def test_the_program_refuses_what_it_does_not_know(arguments: list[str]) -> None:
+    """lockwright-bench itself ends with one line and exit status 2."""
+    done = subprocess.run(
+        [bench_run.program(), *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lockwright-bench: ")
