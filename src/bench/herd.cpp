@@ -151,7 +151,7 @@ int herd(int argc, char** argv) {
 
   // A thousand default stacks would reserve 8 GB of address space, which a container may not
   // grant; a waiter uses a few hundred bytes and a preloaded library's thread-local data.
-  constexpr std::size_t stack_bytes = 256 * 1024;
+  constexpr std::size_t stack_bytes = 262144;
   pthread_attr_t small;
   must(pthread_attr_init(&small), "pthread_attr_init");
   must(pthread_attr_setstacksize(&small, stack_bytes), "pthread_attr_setstacksize");

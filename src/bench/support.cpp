@@ -187,7 +187,7 @@ work_scale::work_scale(double loops_per_us)
     : loops_per_us_(loops_per_us > 0 ? loops_per_us : calibrate_loops_per_us()) {}
 
 std::uint64_t work_scale::loops(double ns) const {
-  return static_cast<std::uint64_t>(ns * loops_per_us_ / 1000.0 + 0.5);
+  return static_cast<std::uint64_t>(std::llround(ns * loops_per_us_ / 1000.0));
 }
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
