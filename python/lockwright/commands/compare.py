@@ -223,9 +223,9 @@ def _show(made: "Report") -> None:
 
 def _render(option: str, made: "Report") -> str:
     if option == "--html":
-        from lockwright.compare import html
+        from lockwright.compare.html import render
 
-        return html.render(made)
+        return render(made)
     from lockwright.compare import export
 
     return export.to_json(made) if option == "--json" else export.to_csv(made)

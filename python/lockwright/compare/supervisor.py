@@ -96,18 +96,22 @@ def _descendants() -> list[int]:
     return found
 
 
-def _reap(usage: _Usage, watched: int = -1) -> int | None:
-    """Waits for all that have ended; the wait status of `watched` if it is one of them."""
+def _reap(usage: _Usage, watched: int = -1) -> tuple[bool, int | None]:
+    """Waits for all that have ended.
+
+    Returns whether there are others, and the wait status of `watched` if it has ended.
+    """
     status = None
-    with contextlib.suppress(ChildProcessError):
+    try:
         while True:
             pid, ended, spent = os.wait4(-1, os.WNOHANG)
             if pid == 0:
-                break
+                return True, status
             usage.add(spent)
             if pid == watched:
                 status = ended
-    return status
+    except ChildProcessError:
+        return False, status
 
 
 def _clear(usage: _Usage, watched: int = -1) -> tuple[int, int | None]:
@@ -121,9 +125,10 @@ def _clear(usage: _Usage, watched: int = -1) -> tuple[int, int | None]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         killed.update(living)
-        ended = _reap(usage, watched)
+        # A process whose first thread has died looks dead while the others still hold its files.
+        remain, ended = _reap(usage, watched)
         status = ended if status is None else status
-        if not living:
+        if not living and not remain:
             break
         time.sleep(0.005)
     return len(killed), status
@@ -197,14 +202,14 @@ def _run(
             if err.size() + (out.size() if out else 0) > _MOST_OUTPUT:
                 outcome = "flood"
                 break
-            status = _reap(usage, child)
+            _, status = _reap(usage, child)
             if status is not None:
                 break
     finally:
         os.close(handle)
     busy_end, total_end = _cpu_times()
     if outcome == "exited":
-        ended = _reap(usage, child)
+        _, ended = _reap(usage, child)
         status = ended if status is None else status
         left = 0
     else:

@@ -1,6 +1,7 @@
 """The tables that a comparison ends with on a terminal, and their cells for the report too."""
 
 from collections.abc import Sequence
+from textwrap import shorten
 
 from rich.console import Console
 from rich.table import Table
@@ -52,7 +53,9 @@ def remarks(plan: Plan, summary: Summary) -> str:
         parts.append(f"{text}, not run further" if summary.gave_up else text)
     if summary.failures:
         runs = "run" if summary.failures == 1 else "runs"
-        parts.append(f"{summary.failures} {runs} failed ({summary.note})")
+        parts.append(
+            f"{summary.failures} {runs} failed ({shorten(summary.note, 60, placeholder='...')})"
+        )
     if summary.values and not summary.complete:
         parts.append(f"median of {len(summary.values)} of {summary.wanted}")
     return "; ".join(parts)

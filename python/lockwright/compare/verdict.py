@@ -48,7 +48,7 @@ def _beats(summary: Summary) -> bool:
 def _placed(sentence: str, threads: Sequence[int]) -> str:
     """The sentence, headed by the numbers of threads that it is true of."""
     if AS_IT_IS in threads:
-        return sentence[0].upper() + sentence[1:]
+        return f"For this command: {sentence}"
     *most, last = map(str, threads)
     where = f"{', '.join(most)} and {last}" if most else last
     return f"At {where} thread{'' if where == '1' else 's'}: {sentence}"
@@ -59,7 +59,7 @@ def _sentence(table: Sequence[Summary]) -> str:
     others = [s for s in table if s.lock != BASELINE and s.ratio is not None]
     baseline = next(s for s in table if s.lock == BASELINE)
     if winner is None:
-        return f"no lock finished all of its runs."
+        return "no lock finished all of its runs."
     if not baseline.values:
         return f"{winner.lock} is best; {BASELINE} finished no run, so there is no ratio."
     if winner.lock != BASELINE and winner.ratio is None:

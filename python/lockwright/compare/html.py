@@ -1,0 +1,189 @@
+"""The report: one HTML file that needs nothing else, not even a network.
+
+page/page.html holds its structure, page.css its looks, page.js draws the plots with plotly.js,
+which is put into the file.
+"""
+
+import json
+import math
+import shlex
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lockwright.compare import table
+from lockwright.compare.plan import AS_IT_IS
+from lockwright.compare.record import describe_status
+from lockwright.compare.report import Report
+from lockwright.compare.stats import Summary
+from lockwright.compare.verdict import heading
+from lockwright.locks import BASELINE
+
+_PAGE = Path(__file__).with_name("page")
+
+
+def render(report: Report) -> str:
+    """The whole file as text."""
+    from plotly.offline import get_plotlyjs
+
+    plan = report.comparison.plan
+    parts = {
+        "title": escape(report.title),
+        "command": escape(shlex.join(plan.command)),
+        "measured": escape(_measured(report)),
+        "verdict": escape(report.verdict.sentence),
+        "use": _use(report.verdict.command),
+        "winners": "".join(_winner(report, summaries) for summaries in report.tables),
+        "tables": "".join(_table(report, summaries) for summaries in report.tables),
+        "legend": escape(table.LEGEND),
+        "warnings": _warnings(report.warnings),
+        "provenance": _facts(_provenance(report)),
+        "css": _read("page.css"),
+        # A closing tag inside a string would end the script element.
+        "data": json.dumps(_data(report), allow_nan=False).replace("</", "<\\/"),
+        "js": _read("page.js"),
+        "plotly": get_plotlyjs().replace("</script", "<\\/script"),
+    }
+    # Split, not replaced in turn: what is put in may hold the mark of another part.
+    pieces = _read("page.html").split("@@")
+    return "".join(parts[piece] if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+def _read(name: str) -> str:
+    return (_PAGE / name).read_text(encoding="utf-8")
+
+
+def _measured(report: Report) -> str:
+    plan = report.comparison.plan
+    what = f"{plan.unit} from the program's output" if plan.metric else "wall time in seconds"
+    better = "lower" if plan.lower_is_better else "higher"
+    warmup = f"{plan.warmup} warm-up" if plan.warmup else "no warm-up"
+    return f"Measured: {what} ({better} is better), {plan.runs} runs of each lock, {warmup}."
+
+
+def _use(command: str | None) -> str:
+    if command is None:
+        return ""
+    return f'<p class="use">Use the winner: <code>{escape(command)}</code></p>'
+
+
+def _winner(report: Report, summaries: Iterable[Summary]) -> str:
+    """One card: the best lock at a number of threads, and what it gains."""
+    summaries = list(summaries)
+    best = next((summary for summary in summaries if summary.mark == "*"), None)
+    threads = summaries[0].threads
+    where = "" if threads == AS_IT_IS else heading(report.comparison.plan, threads)
+    if best is None:
+        name, gain = "none", "no lock finished all of its runs"
+    elif best.lock == BASELINE:
+        name, gain = BASELINE, "the C library's own mutex"
+    else:
+        name, gain = best.lock, f"no ratio to {BASELINE}"
+        if best.ratio is not None:
+            gain = f"{best.ratio.value:.3g}&times; {BASELINE}"
+            if best.ratio.low is not None:
+                gain += f" ({best.ratio.low:.3g} to {best.ratio.high:.3g})"
+    near = [summary.lock for summary in summaries if summary.mark == "="]
+    also = f'<div class="near">within 5 %: {escape(", ".join(near))}</div>' if near else ""
+    return (
+        f'<div class="card"><div class="where">{escape(where) or "best"}</div>'
+        f'<div class="best">{escape(name)}</div><div class="gain">{gain}</div>{also}</div>'
+    )
+
+
+def _table(report: Report, summaries: Iterable[Summary]) -> str:
+    summaries = list(summaries)
+    plan = report.comparison.plan
+    threads = summaries[0].threads
+    caption = "" if threads == AS_IT_IS else f"<h3>{escape(heading(plan, threads))}</h3>"
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.COLUMNS)
+    rows = []
+    for summary in summaries:
+        kind = {"*": "winner", "=": "close"}.get(summary.mark, "")
+        kind = kind if summary.complete else "incomplete"
+        columns = "".join(f"<td>{escape(cell)}</td>" for cell in table.cells(plan, summary))
+        rows.append(f'<tr class="{kind}">{columns}</tr>')
+    return (
+        f'{caption}<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _warnings(warnings: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(warning)}</li>" for warning in warnings)
+    return f"<ul>{items}</ul>" if items else "<p>None.</p>"
+
+
+def _provenance(report: Report) -> dict[str, str]:
+    comparison, plan = report.comparison, report.comparison.plan
+    facts = {
+        "started": comparison.started,
+        "command": shlex.join(plan.command),
+        "runs": f"{plan.runs} after {plan.warmup} warm-up, at most {plan.timeout:g} s each",
+    }
+    if plan.metric:
+        facts["metric"] = f"{plan.metric} ({plan.unit})"
+    if plan.prepare:
+        facts["prepare"] = plan.prepare
+    facts |= {name: str(value) for name, value in comparison.provenance.items()}
+    probe = comparison.probe
+    facts["mutexes"] = (
+        f"{probe['mutexes']:,} taken {probe['acquisitions']:,} times in the first run"
+    )
+    return facts
+
+
+def _facts(facts: dict[str, str]) -> str:
+    rows = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _data(report: Report) -> dict[str, Any]:
+    """What page.js draws. Not a number and infinity do not occur: values are checked finite."""
+    plan = report.comparison.plan
+    panels = []
+    for threads, summaries in zip(plan.threads, report.tables, strict=True):
+        runs = [
+            {
+                "lock": run.lock,
+                "round": run.round,
+                "value": run.value,
+                "outcome": run.outcome,
+                "note": run.note or describe_status(run.status or 0),
+                "others": run.others,
+            }
+            for run in report.records
+            if run.threads == threads
+        ]
+        panels.append(
+            {
+                "label": "" if threads == AS_IT_IS else heading(plan, threads),
+                "threads": threads,
+                "runs": runs,
+                "rows": [_point(summary) for summary in summaries],
+            }
+        )
+    return {
+        "baseline": BASELINE,
+        "locks": list(plan.locks),
+        "unit": plan.unit,
+        "quantity": "wall time" if plan.metric is None else plan.unit,
+        "lowerIsBetter": plan.lower_is_better,
+        "runs": plan.runs,
+        "panels": panels,
+    }
+
+
+def _point(summary: Summary) -> dict[str, Any]:
+    ratio = summary.ratio
+    whole = ratio is not None and all(
+        math.isfinite(x) for x in (ratio.value, ratio.low or 1, ratio.high or 1)
+    )
+    return {
+        "lock": summary.lock,
+        "median": summary.median,
+        "spread": summary.spread,
+        "mark": summary.mark,
+        "ratio": [ratio.value, ratio.low, ratio.high] if ratio is not None and whole else None,
+    }
