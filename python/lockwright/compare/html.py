@@ -74,6 +74,7 @@ def _winner(report: Report, summaries: Iterable[Summary]) -> str:
     best = next((summary for summary in summaries if summary.mark == "*"), None)
     threads = summaries[0].threads
     where = "" if threads == AS_IT_IS else heading(report.comparison.plan, threads)
+    beats = best is not None and best.lock != BASELINE
     if best is None:
         name, gain = "none", "no lock finished all of its runs"
     elif best.lock == BASELINE:
@@ -81,13 +82,17 @@ def _winner(report: Report, summaries: Iterable[Summary]) -> str:
     else:
         name, gain = best.lock, f"no ratio to {BASELINE}"
         if best.ratio is not None:
+            beats = best.ratio.differs
             gain = f"{best.ratio.value:.3g}&times; {BASELINE}"
             if best.ratio.low is not None:
                 gain += f" ({best.ratio.low:.3g} to {best.ratio.high:.3g})"
+            if not beats:
+                gain += ", no more than chance"
     near = [summary.lock for summary in summaries if summary.mark == "="]
     also = f'<div class="near">within 5 %: {escape(", ".join(near))}</div>' if near else ""
+    kind = "card" if beats else "card alike"
     return (
-        f'<div class="card"><div class="where">{escape(where) or "best"}</div>'
+        f'<div class="{kind}"><div class="where">{escape(where) or "best"}</div>'
         f'<div class="best">{escape(name)}</div><div class="gain">{gain}</div>{also}</div>'
     )
 

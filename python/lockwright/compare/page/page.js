@@ -75,8 +75,7 @@ function shortFigure(value) {
 }
 
 function draw(element, traces, wanted) {
-  Plotly.react(element, traces, layout(wanted), { displaylogo: false, responsive: true,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
+  Plotly.react(element, traces, layout(wanted), { displayModeBar: false, responsive: true });
 }
 
 function drawByThreads() {
@@ -117,14 +116,11 @@ function drawByThreads() {
   });
 }
 
+// All panels of a row are made at once: the width of each depends on how many there are.
 function panel(parent, index, height) {
-  const id = `${parent}-${index}`;
-  let element = document.getElementById(id);
-  if (!element) {
-    element = document.createElement("div");
-    element.id = id;
-    document.getElementById(parent).append(element);
-  }
+  const row = document.getElementById(parent);
+  while (row.childElementCount < DATA.panels.length) row.append(document.createElement("div"));
+  const element = row.children[index];
   element.style.height = `${height}px`;
   return element;
 }
@@ -174,8 +170,8 @@ function drawRatios() {
         line: { color: css("--ink"), width: 1.5 },
       }],
       annotations: rows.filter((row) => !row.ratio).map((row) => ({
-        x: 0, y: `${row.lock} ${row.mark || " "}`, xref: "x", xanchor: "left", showarrow: false,
-        text: " no ratio: runs did not finish", font: { size: 11, color: css("--caution") },
+        x: 1, y: `${row.lock} ${row.mark || " "}`, xref: "paper", xanchor: "right", showarrow: false,
+        text: "no ratio: runs did not finish", font: { size: 11, color: css("--caution") },
       })),
     });
   });
