@@ -7,25 +7,28 @@
 namespace {
 
 // Every number goes in once and comes out once, in order where one consumer takes them.
-std::string producer_consumer(int producers, int consumers, long items, bool signal_inside) {
+std::string producer_consumer(int producers, int consumers, long at_most, bool signal_inside) {
   struct Queue {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
     pthread_cond_t not_full = PTHREAD_COND_INITIALIZER;
     std::deque<long> items;
     long produced = 0;
+    bool closed = false;
     long consumed = 0;
     long long sum = 0;
   } queue;
   constexpr std::size_t room = 4;
+  const check::Budget budget{150};
   check::in_parallel(producers + consumers, [&](int i) {
     for (;;) {
       OK(pthread_mutex_lock(&queue.mutex));
       pthread_cond_t *tell = nullptr;
       if (i < producers) {
-        while (queue.items.size() == room && queue.produced < items)
+        while (queue.items.size() == room && !queue.closed)
           OK(pthread_cond_wait(&queue.not_full, &queue.mutex));
-        if (queue.produced == items) {
+        queue.closed = queue.closed || queue.produced == at_most || budget.spent();
+        if (queue.closed) {
           OK(pthread_cond_broadcast(&queue.not_full));
           OK(pthread_cond_broadcast(&queue.not_empty));
           OK(pthread_mutex_unlock(&queue.mutex));
@@ -34,7 +37,7 @@ std::string producer_consumer(int producers, int consumers, long items, bool sig
         queue.items.push_back(queue.produced++);
         tell = &queue.not_empty;
       } else {
-        while (queue.items.empty() && queue.produced < items)
+        while (queue.items.empty() && !queue.closed)
           OK(pthread_cond_wait(&queue.not_empty, &queue.mutex));
         if (queue.items.empty()) {
           OK(pthread_mutex_unlock(&queue.mutex));
@@ -54,25 +57,31 @@ std::string producer_consumer(int producers, int consumers, long items, bool sig
         OK(pthread_cond_signal(tell));
     }
   });
-  CHECK_EQ(items, queue.consumed);
-  CHECK_EQ(items * (items - 1) / 2, queue.sum);
+  CHECK_EQ(queue.produced, queue.consumed);
+  CHECK_EQ(queue.produced * (queue.produced - 1) / 2, queue.sum);
   OK(pthread_cond_destroy(&queue.not_empty));
   OK(pthread_cond_destroy(&queue.not_full));
   OK(pthread_mutex_destroy(&queue.mutex));
-  return "items " + std::to_string(items);
+  return "items " + std::to_string(queue.produced);
 }
 
 // A token goes round; each thread sleeps on its own condition variable until it has the token.
 // Exactly one signal is sent per round, so one lost wake-up stops the ring for ever.
-std::string ring(int threads, long rounds, bool signal_inside) {
+std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::vector<pthread_cond_t> conds(static_cast<std::size_t>(threads), PTHREAD_COND_INITIALIZER);
   long at = 0;
+  long end = at_most;
+  const check::Budget budget{budget_ms};
   check::in_parallel(threads, [&](int i) {
-    for (long round = i; round < rounds; round += threads) {
+    for (long round = i;; round += threads) {
       OK(pthread_mutex_lock(&mutex));
       while (at != round)
         OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
+      // Whoever finds the time spent lets the token go round once more and ends it.
+      if (budget.spent() && end == at_most)
+        end = at + threads;
+      const bool last = at + threads >= end;
       ++at;
       pthread_cond_t *next = &conds[static_cast<std::size_t>((i + 1) % threads)];
       if (signal_inside)
@@ -80,12 +89,14 @@ std::string ring(int threads, long rounds, bool signal_inside) {
       OK(pthread_mutex_unlock(&mutex));
       if (!signal_inside)
         OK(pthread_cond_signal(next));
+      if (last)
+        return;
     }
   });
-  CHECK_EQ(rounds, at);
+  CHECK(at >= end && at < end + threads);
   for (auto &cond : conds)
     OK(pthread_cond_destroy(&cond));
-  return "rounds " + std::to_string(rounds);
+  return "rounds " + std::to_string(at);
 }
 
 // Tokens are put with one signal each; half of the takers give up and try again all the time.
@@ -156,8 +167,8 @@ int main(int argc, char **argv) {
       {{"one consumer", [] { return producer_consumer(1, 1, 5'000, true); }},
        {"many consumers", [] { return producer_consumer(2, 4, 1'500, true); }},
        {"signal after unlock", [] { return producer_consumer(2, 3, 1'500, false); }},
-       {"ring of two", [] { return ring(2, 100'000, true); }},
-       {"ring of two signalled outside", [] { return ring(2, 30'000, false); }},
-       {"ring of eight", [] { return ring(8, 10'000, true); }},
+       {"ring of two", [] { return ring(2, 100'000, 5'000, true); }},
+       {"ring of two signalled outside", [] { return ring(2, 30'000, 1'000, false); }},
+       {"ring of eight", [] { return ring(8, 10'000, 300, true); }},
        {"tokens with impatient takers", tokens_with_impatient_takers}});
 }

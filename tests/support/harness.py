@@ -78,6 +78,8 @@ def environment(
         result["LD_PRELOAD"] = str(locate.library(setting.lock, counting=counting))
         # A promise of this library's condition variables that POSIX does not make.
         result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
+        if locate.is_fifo(setting.lock):
+            result["LOCKWRIGHT_TEST_FIFO"] = "1"
     result.update(setting.environment)
     result.update(extra or {})
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -54,6 +55,17 @@ def library_dir() -> Path:
     if answer.returncode != 0:
         raise Missing(f"`lockwright path` failed: {answer.stderr.strip()}; run ./dev build")
     return Path(answer.stdout.strip()).resolve().parent
+
+
+@cache
+def _fifo_locks() -> frozenset[str]:
+    rows = json.loads((library_dir() / "locks.json").read_text())
+    return frozenset(row["name"] for row in rows if row["fifo"])
+
+
+def is_fifo(lock: str) -> bool:
+    """True if the algorithm states that it admits in the order of arrival."""
+    return lock in _fifo_locks()
 
 
 def library(lock: str, *, counting: bool = False) -> Path:

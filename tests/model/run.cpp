@@ -1,0 +1,163 @@
+// Relacy's searches, instantiated once for each number of threads.
+
+#include <chrono>
+#include <sstream>
+#include <stdexcept>
+
+#include "lockwright/env/model.hpp"
+#include "program.hpp"
+
+namespace lockwright::check {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// What the suite, which Relacy makes, has to know of the run.
+struct {
+  maker make_program = nullptr;
+  clock::time_point deadline;
+  std::uint64_t executions = 0;
+} now_running;
+
+alignas(64) std::byte room[program_room];
+
+template <int Threads>
+struct suite : rl::test_suite<suite<Threads>, Threads> {
+  program* current;
+
+  suite() {
+    model_env::execution_now.begin();
+    model_env::sleepers_now.begin();
+    current = now_running.make_program(room);
+  }
+  ~suite() {
+    current->~program();
+    if (model_env::execution_now.nodes_taken != 0) {
+      model_env::fail("a queue node was never given back", rl::test_result_memory_leak, RL_INFO);
+    }
+    if (model_env::execution_now.blocks_reserved != 0) {
+      model_env::fail("reserved memory was never given back", rl::test_result_memory_leak, RL_INFO);
+    }
+  }
+
+  void before() {
+    // A clock costs more than an execution.
+    if (++now_running.executions % 512 == 0 && clock::now() > now_running.deadline) {
+      rl::ctx().rl_until("out of time", RL_INFO);
+    }
+  }
+  void thread(unsigned index) { current->thread(index); }
+  void after() { current->after(); }
+};
+
+rl::test_params parameters(const search& how, std::ostream& out) {
+  rl::test_params p;
+  switch (how.how) {
+    case search::full:
+      p.search_type = rl::sched_full;
+      break;
+    case search::bound:
+      p.search_type = rl::sched_bound;
+      p.context_bound = static_cast<unsigned>(how.limit);
+      break;
+    case search::random:
+      p.search_type = rl::sched_random;
+      p.iteration_count = how.limit;
+      break;
+  }
+  p.execution_depth_limit = 3'000;  // Steps; far more than any program here takes.
+  p.output_stream = &out;
+  p.progress_stream = &out;
+  return p;
+}
+
+template <class Suite>
+rl::test_result_e search_once(rl::test_params& p, std::ostream& state, bool again) {
+  constexpr rl::thread_id_t threads = Suite::params::thread_count;
+  switch (p.search_type) {
+    case rl::sched_full:
+      return rl::run_test<Suite, rl::full_search_scheduler<threads>>(p, state, again);
+    case rl::sched_bound:
+      return rl::run_test<Suite, rl::context_bound_scheduler<threads>>(p, state, again);
+    default:
+      return rl::run_test<Suite, rl::random_scheduler<threads>>(p, state, again);
+  }
+}
+
+/// Keeps the execution in the order in which it happened, without the copies
+/// by thread that Relacy adds.
+std::string readable(const std::string& history) {
+  std::istringstream lines(history);
+  std::string text;
+  std::string line;
+  bool inside = false;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("execution history")) {
+      inside = true;
+    } else if (inside && !line.starts_with("[")) {
+      break;
+    } else if (inside) {
+      for (const char* noise : {", in at, ", ", in operator(), "}) {
+        if (std::size_t at = line.find(noise); at != std::string::npos) {
+          line.replace(at, std::strlen(noise), "  ");
+        }
+      }
+      text += line + '\n';
+    }
+  }
+  return text;
+}
+
+template <class Suite>
+outcome run_suite(const search& how, bool trace) {
+  rl::ostringstream out;  // Relacy writes to it while it owns `new`
+  rl::test_params p = parameters(how, out);
+  rl::ostringstream state;
+  const clock::time_point start = clock::now();
+  now_running.deadline =
+      start + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(how.seconds));
+  now_running.executions = 0;
+
+  outcome result;
+  const rl::test_result_e found = search_once<Suite>(p, state, false);
+  result.seconds = std::chrono::duration<double>(clock::now() - start).count();
+  result.executions = now_running.executions;
+  if (found == rl::test_result_success) {
+    return result;
+  }
+  if (found == rl::test_result_until_condition_hit) {
+    result.result = outcome::out_of_time;
+    return result;
+  }
+  result.result = outcome::failed;
+  result.problem = rl::test_result_str(found);
+  if (trace) {
+    p.initial_state = state.str();
+    p.collect_history = true;
+    now_running.deadline = clock::time_point::max();
+    rl::ostringstream ignored;
+    search_once<Suite>(p, ignored, true);
+    const std::string history(out.str().c_str());
+    result.problem = history.substr(0, history.find('\n'));
+    result.trace = readable(history);
+  }
+  return result;
+}
+
+}  // namespace
+
+outcome run(maker make_program, std::uint32_t threads, const search& how,
+            const model_env::world& world, bool trace) {
+  now_running.make_program = make_program;
+  model_env::world_now = world;
+  switch (threads) {
+    case 2:
+      return run_suite<suite<2>>(how, trace);
+    case 3:
+      return run_suite<suite<3>>(how, trace);
+    default:
+      throw std::invalid_argument("the checker runs 2 or 3 threads");
+  }
+}
+
+}  // namespace lockwright::check

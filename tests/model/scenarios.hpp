@@ -1,0 +1,164 @@
+// The programs that every lock has to survive, whatever the interleaving.
+#pragma once
+
+#include <cstdint>
+#include <new>
+
+#include "lockwright/env/model.hpp"
+#include "program.hpp"
+
+namespace lockwright::check {
+
+/// Data that a lock protects. Two threads at it at once, or one that does not
+/// see what the one before did, is a data race, which the checker reports.
+class protected_data {
+ public:
+  void change() { count_ = count_ + 1; }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+
+ private:
+  model::plain<std::uint32_t> count_{0};
+};
+
+inline void require(bool condition, const char* what,
+                    const std::source_location& at = std::source_location::current()) {
+  if (!condition) {
+    model_env::fail(what, rl::test_result_user_assert_failed, model_env::relacy_info(at));
+  }
+}
+
+template <class L>
+struct one_lock : program {
+  L lock;
+  protected_data data;
+
+  void section() {
+    lock.lock();
+    data.change();
+    lock.unlock();
+  }
+
+  void after() override {
+    require(lock.try_lock(), "after all threads are through the lock is free");
+    data.change();
+    lock.unlock();
+  }
+};
+
+/// Each thread is inside `Times` times, and none is lost.
+template <class L, std::uint32_t Threads, std::uint32_t Times>
+struct exclusion final : one_lock<L> {
+  void thread(std::uint32_t) override {
+    for (std::uint32_t i = 0; i < Times; ++i) {
+      this->section();
+    }
+  }
+  void after() override {
+    require(this->data.count() == Threads * Times, "every acquisition counted");
+    one_lock<L>::after();
+  }
+};
+
+/// The first thread locks; the others try, and take the long way if refused.
+template <class L>
+struct trylock final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      this->section();
+      this->section();
+      return;
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      if (this->lock.try_lock()) {
+        this->data.change();
+        this->lock.unlock();
+      }
+    }
+    this->section();
+  }
+};
+
+/// A held lock is refused, to its holder too, also while another thread queues.
+template <class L>
+struct refusal final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    this->lock.lock();
+    this->data.change();
+    if (index == 0) {
+      require(!this->lock.try_lock(), "a held lock is refused");
+    }
+    this->data.change();
+    this->lock.unlock();
+  }
+};
+
+/// Queue nodes go from lock to lock and from thread to thread.
+template <class L>
+struct reuse final : program {
+  L first, second;
+  protected_data of_first, of_second;
+
+  void thread(std::uint32_t index) override {
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      if ((i + index) % 2 == 0) {
+        first.lock();
+        of_first.change();
+        first.unlock();
+      } else {
+        second.lock();
+        of_second.change();
+        second.unlock();
+      }
+    }
+  }
+};
+
+/// Two locks held at once and released in the order of their taking.
+template <class L>
+struct nested final : program {
+  L outer, inner;
+  protected_data of_outer, of_inner;
+
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      outer.lock();
+      of_outer.change();
+      inner.lock();
+      of_inner.change();
+      outer.unlock();
+      of_inner.change();
+      inner.unlock();
+    } else {
+      inner.lock();
+      of_inner.change();
+      inner.unlock();
+      outer.lock();
+      of_outer.change();
+      inner.lock();
+      of_inner.change();
+      inner.unlock();
+      outer.unlock();
+    }
+  }
+};
+
+/// Whoever leaves last destroys the lock, as POSIX lets the last user of a
+/// mutex do: unlock must be through with the lock once another can have it.
+template <class L, std::uint32_t Threads>
+struct last_user_destroys final : program {
+  alignas(L) unsigned char room[sizeof(L)];
+  L* lock = ::new (static_cast<void*>(room)) L;
+  protected_data left;
+
+  void thread(std::uint32_t) override {
+    lock->lock();
+    left.change();
+    const bool last = left.count() == Threads;
+    lock->unlock();
+    if (last) {
+      lock->~L();
+    }
+  }
+};
+
+}  // namespace lockwright::check
