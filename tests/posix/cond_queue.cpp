@@ -99,6 +99,12 @@ std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
   return "rounds " + std::to_string(at);
 }
 
+// On one CPU every round has to put one thread to sleep and wake the other.
+std::string ring_on_one_cpu(bool signal_inside) {
+  const check::Confined one{1};
+  return ring(2, 20'000, 1'000, signal_inside);
+}
+
 // Tokens are put with one signal each; half of the takers give up and try again all the time.
 std::string tokens_with_impatient_takers() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -169,6 +175,8 @@ int main(int argc, char **argv) {
        {"signal after unlock", [] { return producer_consumer(2, 3, 1'500, false); }},
        {"ring of two", [] { return ring(2, 100'000, 5'000, true); }},
        {"ring of two signalled outside", [] { return ring(2, 30'000, 1'000, false); }},
+       {"ring on one cpu", [] { return ring_on_one_cpu(true); }},
+       {"ring on one cpu signalled outside", [] { return ring_on_one_cpu(false); }},
        {"ring of eight", [] { return ring(8, 10'000, 300, true); }},
        {"tokens with impatient takers", tokens_with_impatient_takers}});
 }

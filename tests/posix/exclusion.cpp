@@ -65,18 +65,8 @@ std::string one_to_four_times_the_cores() {
 }
 
 std::string on_one_cpu() {
-  cpu_set_t before;
-  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
-  int cpu = 0;
-  while (!CPU_ISSET(static_cast<std::size_t>(cpu), &before))
-    ++cpu;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(cpu), &one);
-  CHECK(sched_setaffinity(0, sizeof one, &one) == 0); // inherited by the threads started now
-  std::string said = contend(PTHREAD_MUTEX_NORMAL, 4, 20'000, 100);
-  CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
-  return said;
+  const check::Confined one{1};
+  return contend(PTHREAD_MUTEX_NORMAL, 4, 20'000, 100);
 }
 
 std::string every_type() {

@@ -34,19 +34,8 @@ private:
 
 thread_local Gate *my_gate = nullptr;
 
-void stay_on_two_cpus() {
-  cpu_set_t all;
-  CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
-  cpu_set_t two;
-  CPU_ZERO(&two);
-  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; ++cpu)
-    if (CPU_ISSET(cpu, &all))
-      CPU_SET(static_cast<std::size_t>(cpu), &two);
-  CHECK(sched_setaffinity(0, sizeof two, &two) == 0);
-}
-
 std::string two_hundred_in_one_queue() {
-  stay_on_two_cpus();
+  const check::Confined two{2};
   struct sigaction action = {};
   action.sa_handler = [](int) { my_gate->pass(); };
   CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);

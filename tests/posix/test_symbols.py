@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -68,44 +69,51 @@ def test_the_c_library_has_what_we_think() -> None:
     assert len(wanted()) > len(names)  # some in more than one version
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A program that only refers to the API, and what it is bound to."""
+
+    path: Path
+    symbols: frozenset[Symbol]
+
+
+@cache
+def linked_today() -> frozenset[Symbol]:
+    """What a program gets that is linked now: the default versions."""
+    listed = tool("nm", "-D", "--defined-only", "--with-symbol-versions", c_library())
+    names = (line.split()[-1].split("@@") for line in listed.splitlines() if "@@" in line)
+    return frozenset((name, version) for name, version in names) & wanted()
+
+
+def compile_reference(directory: Path, label: str, symbols: frozenset[Symbol]) -> Bound:
+    lines = ["typedef void function(void);"]
+    for i, (name, version) in enumerate(sorted(symbols)):
+        lines.append(f"extern function bound_{i};")
+        lines.append(f'__asm__(".symver bound_{i}, {name}@{version}");')
+    pointers = ", ".join(f"bound_{i}" for i in range(len(symbols)))
+    lines.append(f"function *const volatile table[] = {{{pointers}}};")
+    lines.append("int main(void) { return table[0] == 0; }")
+    source = directory / f"{label}.c"
+    source.write_text("\n".join(lines) + "\n")
+    tool("cc", "-w", "-pthread", "-o", directory / label, source)
+    return Bound(directory / label, symbols)
+
+
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Programs that only refer to the API: one in every old version, one as linked today."""
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bound]:
+    """One program bound to what is linked today, one to everything that is older than that."""
     directory = tmp_path_factory.mktemp("bound")
-    default = {
-        name
-        for line in tool("nm", "-D", "--with-symbol-versions", c_library()).splitlines()
-        if "@@" in (name := line.split()[-1])
+    return {
+        "new": compile_reference(directory, "new", linked_today()),
+        "old": compile_reference(directory, "old", wanted() - linked_today()),
     }
-    old = sorted(
-        (name, version) for name, version in wanted() if f"{name}@@{version}" not in default
-    )
-    # Names with one version only are old and new at once.
-    several = {name for name, _ in old if not name.startswith("__")}
-    old += sorted(s for s in wanted() if s[0] not in several and s not in old)
-    new = sorted(symbol for symbol in wanted() if symbol not in old or symbol[0] not in several)
 
-    def build(label: str, symbols: list[Symbol], versioned: bool) -> Path:
-        lines = ["typedef void function(void);"]
-        for i, (name, version) in enumerate(symbols):
-            lines.append(f"extern function bound_{i};")
-            target = f"{name}@{version}" if versioned else name
-            if versioned:
-                lines.append(f'__asm__(".symver bound_{i}, {target}");')
-            else:
-                lines[-1] = f'extern function bound_{i} __asm__("{name}");'
-        pointers = ", ".join(f"bound_{i}" for i in range(len(symbols)))
-        lines.append(f"function *const volatile table[] = {{{pointers}}};")
-        lines.append("int main(void) { return table[0] == 0; }")
-        source = directory / f"{label}.c"
-        source.write_text("\n".join(lines) + "\n")
-        program = directory / label
-        tool("cc", "-w", "-pthread", "-o", program, source)
-        return program
 
-    # __pthread_mutex_* have no default version: a program linked today cannot name them.
-    linkable = [s for s in new if f"{s[0]}@@{s[1]}" in default]
-    return {"old": build("old", old, True), "new": build("new", linkable, False)}
+def test_old_and_new_are_all(programs: dict[str, Bound]) -> None:
+    assert programs["old"].symbols | programs["new"].symbols == wanted()
+    assert {name for name, _ in programs["new"].symbols} == {
+        name for name, _ in wanted() if not name.startswith("__")
+    }
 
 
 def bindings(directory: Path) -> dict[Symbol, set[tuple[str, str]]]:
@@ -118,60 +126,71 @@ def bindings(directory: Path) -> dict[Symbol, set[tuple[str, str]]]:
     return result
 
 
+def strays(recorded: dict[Symbol, set[tuple[str, str]]], library: Path) -> set[str]:
+    """What was bound to anything but the library, other than by the library itself."""
+    return {
+        f"{source}: {name}@{version} -> {target}"
+        for (name, version), pairs in recorded.items()
+        for source, target in pairs
+        if target != str(library) and source != str(library)
+    }
+
+
+RECORD = {"LD_BIND_NOW": "1", "LD_DEBUG": "bindings"}
+
+
 @pytest.mark.parametrize("age", ["old", "new"])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_bindings(
-    run_under: RunUnder, programs: dict[str, Path], tmp_path: Path, lock: str, age: str
+    run_under: RunUnder, programs: dict[str, Bound], tmp_path: Path, lock: str, age: str
 ) -> None:
     program = programs[age]
-    outcome = run_under(
-        lock,
-        [program],
-        env={
-            "LD_BIND_NOW": "1",
-            "LD_DEBUG": "bindings",
-            "LD_DEBUG_OUTPUT": str(tmp_path / "record"),
-        },
-    )
+    if not program.symbols:
+        pytest.skip("the C library of this machine has no older versions")
+    env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
+    outcome = run_under(lock, [program.path], env=env)
     assert outcome.status == 0, outcome.describe()
-    library = str(locate.library(lock))
     recorded = bindings(tmp_path)
-    asked = {symbol for symbol, pairs in recorded.items() if any(s == str(program) for s, _ in pairs)}
-    assert {name for name, _ in asked} >= {n for n, _ in wanted() if age == "old" or n[0] != "_"}
-    strays = {
-        (symbol, source, target)
+    got = {
+        symbol
         for symbol, pairs in recorded.items()
-        for source, target in pairs
-        if target != library and source != library
+        if (str(program.path), str(locate.library(lock))) in pairs
     }
-    assert not strays
+    assert got == program.symbols
+    assert not strays(recorded, locate.library(lock))
 
 
-@pytest.mark.parametrize("name", ["exclusion", "cond_timed", "old_versions"])
+def test_the_record_shows_the_c_library_where_nothing_is_preloaded(
+    run_under: RunUnder, programs: dict[str, Bound], tmp_path: Path
+) -> None:
+    env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
+    run_under(harness.LIBC, [programs["new"].path], env=env)
+    recorded = bindings(tmp_path)
+    assert set(recorded) >= programs["new"].symbols
+    assert len(strays(recorded, locate.library(LOCKS[0]))) >= len(programs["new"].symbols)
+
+
+#: Real programs with the C++ library: program and case.
+REAL = [
+    ("exclusion", "every type"),
+    ("cond_timed", "std::condition_variable"),
+    ("old_versions", "old and new together"),
+]
+
+
+@pytest.mark.parametrize(("name", "case"), REAL, ids=[name for name, _ in REAL])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_library_of_a_real_program_passes_by(
-    run_under: RunUnder, tmp_path: Path, lock: str, name: str
+    run_under: RunUnder, tmp_path: Path, lock: str, name: str, case: str
 ) -> None:
-    if name == "old_versions" and not (locate.binary_dir() / "posix" / name).exists():
-        pytest.skip("this machine's C library has no old versions")
-    case = "exclusion" if name == "old_versions" else {"exclusion": "every type"}.get(
-        name, "std::condition_variable"
-    )
-    outcome = run_under(
-        lock,
-        [locate.program("posix", name), case],
-        env={
-            "LD_BIND_NOW": "1",
-            "LD_DEBUG": "bindings",
-            "LD_DEBUG_OUTPUT": str(tmp_path / "record"),
-        },
-    )
+    if name == "old_versions" and linked_today() == wanted():
+        pytest.skip("the C library of this machine has no older versions")
+    env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
+    outcome = run_under(lock, [locate.program("posix", name), case], env=env)
     assert outcome.status == 0, outcome.describe()
-    library = str(locate.library(lock))
     recorded = bindings(tmp_path)
     assert recorded
-    for pairs in recorded.values():
-        assert {target for source, target in pairs if source != library} <= {library}
+    assert not strays(recorded, locate.library(lock))
 
 
 LOOKUP = r"""
@@ -185,7 +204,7 @@ int main(int argc, char **argv) {
     if (found == NULL || dladdr(found, &info) == 0) info.dli_fname = "nowhere";
     printf("%s %s %s\n", argv[i], argv[i + 1], info.dli_fname);
   }
-  for (int i = 1; i + 1 < argc; i += 2) {
+  for (int i = 1; i + 1 < argc; i += 2) { /* and as an old plugin loader asks */
     void *found = dlsym(RTLD_DEFAULT, argv[i]);
     Dl_info info = {0};
     if (found == NULL || dladdr(found, &info) == 0) info.dli_fname = "nowhere";
@@ -207,12 +226,15 @@ def lookup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_looked_up_while_running(run_under: RunUnder, lookup: Path, lock: str) -> None:
-    words = [word for symbol in sorted(wanted()) for word in symbol]
-    outcome = run_under(lock, [lookup, *words])
-    lines = outcome.stdout.splitlines()
-    assert len(lines) == 2 * len(wanted())
-    strays = [line for line in lines if not line.endswith(f" {locate.library(lock)}")]
-    assert not strays
+    argv = [str(lookup), *(word for symbol in sorted(wanted()) for word in symbol)]
+    without = run_under(harness.LIBC, argv).stdout.splitlines()
+    found = [line for line in without if not line.endswith(" nowhere")]
+    assert len(found) >= len(wanted())  # every version, and what is found without one
+    expected = [
+        line if line.endswith(" nowhere") else f"{line.rsplit(' ', 1)[0]} {locate.library(lock)}"
+        for line in without
+    ]
+    assert run_under(lock, argv).stdout.splitlines() == expected
 
 
 @pytest.mark.parametrize("lock", LOCKS)

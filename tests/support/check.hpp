@@ -249,6 +249,26 @@ private:
   std::atomic<int> round_{0};
 };
 
+// Confines the calling thread, and those it starts, to so many of its CPUs while it lives.
+class Confined {
+public:
+  explicit Confined(int cpus) {
+    CHECK(sched_getaffinity(0, sizeof before_, &before_) == 0);
+    cpu_set_t few;
+    CPU_ZERO(&few);
+    for (std::size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&few) < cpus; ++cpu)
+      if (CPU_ISSET(cpu, &before_))
+        CPU_SET(cpu, &few);
+    CHECK(sched_setaffinity(0, sizeof few, &few) == 0);
+  }
+  Confined(const Confined &) = delete;
+  Confined &operator=(const Confined &) = delete;
+  ~Confined() { CHECK(sched_setaffinity(0, sizeof before_, &before_) == 0); }
+
+private:
+  cpu_set_t before_{};
+};
+
 inline constexpr int all_types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
                                     PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP};
 

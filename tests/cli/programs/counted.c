@@ -1,5 +1,5 @@
 /* Does a known number of each thing that --stats counts:
-   3 mutexes, 118 acquisitions, 1 of them contended, 2 condition variable waits, 4 failed trylocks,
+   3 mutexes, 115 acquisitions, 2 of them contended, 2 condition variable waits, 4 failed trylocks,
    and 5 acquisitions of a process-shared mutex. */
 #include <errno.h>
 #include <pthread.h>
@@ -52,8 +52,7 @@ int main(void) {
     pthread_mutex_unlock(&a);
     pthread_join(thread, NULL);
 
-    /* 2 of c; the setter can take it only once the wait has let it go. It starts after a wait that
-       times out, so that it finds the mutex free or held for the length of a call. */
+    /* 2 of c, the setter's contended: it can take it only once the wait has let it go. */
     struct timespec past = {0, 0};
     pthread_mutex_lock(&c);
     if (pthread_cond_timedwait(&condition, &c, &past) != ETIMEDOUT) return 3;

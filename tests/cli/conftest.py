@@ -1,0 +1,96 @@
+"""The command as a user runs it, and small programs to run it on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended. status: negative if a signal killed it."""
+
+    status: int
+    out: str
+    err: str
+
+    def refuses(self, *parts: str) -> None:
+        """Asserts one line of explanation that has all of `parts`, and status 2."""
+        assert self.status == 2, (self.status, self.out, self.err)
+        assert self.out == ""
+        lines = self.err.splitlines()
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("lockwright: ")
+        assert "; " in lines[0], "no advice"
+        for part in parts:
+            assert part in lines[0]
+
+
+Cli = Callable[..., Result]
+Program = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def command() -> list[str]:
+    """The words that start the command: what is installed beside this Python, or the package."""
+    beside = Path(sys.executable).with_name("lockwright")
+    return [str(beside)] if beside.exists() else [sys.executable, "-m", "lockwright"]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment whose results go to a directory of the test."""
+    variables = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    return variables | {"XDG_STATE_HOME": str(tmp_path / "state")}
+
+
+@pytest.fixture
+def cli(command: list[str], environment: dict[str, str]) -> Cli:
+    """Runs the command to its end, with pipes for all three streams."""
+
+    def run(
+        *words: str | Path,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+        limit: float = 120,
+    ) -> Result:
+        done = subprocess.run(
+            [*command, *map(str, words)],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            env=environment | dict(env or {}),
+            check=False,
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """Compiles one of the programs beside this file, once per name and flags."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    assert compiler is not None, "no C compiler"
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile_(name: str, *flags: str) -> Path:
+        target = folder / "".join([name, *flags])
+        if not target.exists():
+            source = PROGRAMS / f"{name}.c"
+            subprocess.run(
+                [compiler, "-O1", "-pthread", *flags, str(source), "-o", str(target)], check=True
+            )
+        return target
+
+    return compile_

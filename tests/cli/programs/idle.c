@@ -1,0 +1,7 @@
+/* Takes no mutex. */
+#include <stdio.h>
+
+int main(void) {
+    puts("idle");
+    return 0;
+}

@@ -1,0 +1,86 @@
+"""What the command says about the locks."""
+
+import json
+from pathlib import Path
+
+import pytest
+from lockwright.errors import LockwrightError
+from lockwright.locks import Registry, preload
+
+from .conftest import Cli
+
+
+def test_list_shows_every_lock_with_what_is_known_of_it(cli: Cli) -> None:
+    """`list --json` has all properties of each lock, and `list` a row for each."""
+    rows = json.loads(cli("list", "--json").out)
+    assert len(rows) >= 12
+    for row in rows:
+        assert {"name", "category", "waiting", "bytes_in_place", "reference"} <= row.keys()
+    lines = cli("list").out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [row["name"] for row in rows]
+
+
+def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
+    """The plain and the counting library of every lock exist, and are two files."""
+    for row in json.loads(cli("list", "--json").out):
+        plain = Path(cli("path", row["name"]).out.strip())
+        counting = Path(cli("path", "--counting", row["name"]).out.strip())
+        assert plain.is_file()
+        assert counting.is_file()
+        assert plain != counting
+
+
+def test_info_tells_all_of_one_lock(cli: Cli) -> None:
+    """`info` has the reference and the summary that the registry has."""
+    row = next(r for r in json.loads(cli("list", "--json").out) if r["name"] == "mcs-stp")
+    shown = " ".join(cli("info", "mcs-stp").out.split())
+    assert row["reference"] in shown
+    assert row["summary"] in shown
+
+
+@pytest.mark.parametrize("words", [["path"], ["info"], ["run", "--lock"]])
+def test_an_unknown_lock_gets_the_nearest_name(cli: Cli, words: list[str]) -> None:
+    """Every command that takes a lock suggests the one that was probably meant."""
+    cli(*words, "mcs_spni", *(["true"] if words[0] == "run" else [])).refuses(
+        "mcs-spin", "mcs_spni"
+    )
+
+
+def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:
+    """Where nothing is near, the names are listed."""
+    cli("info", "zzz").refuses("ttas", "futex", "hmcs")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["nonsense"], ["list", "--nonsense"], ["info"], ["run", "--lock", "ttas"], ["comparr"]],
+)
+def test_a_malformed_command_line_gets_one_line(cli: Cli, words: list[str]) -> None:
+    """No usage text, no traceback."""
+    cli(*words).refuses("lockwright")
+
+
+def test_a_missing_library_directory_is_named(cli: Cli, tmp_path: Path) -> None:
+    """LOCKWRIGHT_LIBDIR that points nowhere, or at something else, is said to be the cause."""
+    cli("list", env={"LOCKWRIGHT_LIBDIR": str(tmp_path)}).refuses("LOCKWRIGHT_LIBDIR")
+    (tmp_path / "locks.json").write_text("[{}]")
+    cli("list", env={"LOCKWRIGHT_LIBDIR": str(tmp_path)}).refuses("locks.json")
+
+
+def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> None:
+    """A space in the path would make the dynamic linker look for two other libraries."""
+    row = {"name": "ttas", "header": "", "category": "", "waiting": "", "fifo": False}
+    row |= {"light": True, "parking": False, "numa_aware": False, "hardened_trylock": False}
+    row |= {"trylock": "", "bytes_in_place": 1, "bytes_per_mutex_outside": 0}
+    row |= {"bytes_per_node": 0, "reference": "", "summary": ""}
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    (folder / "liblockwright-ttas.so").touch()
+    with pytest.raises(LockwrightError, match="space"):
+        Registry(folder, [row]).library("ttas")
+
+
+def test_preload_keeps_what_was_preloaded_before() -> None:
+    """Ours comes first, so that it is the one that is bound."""
+    assert preload(Path("/a.so"), {"LD_PRELOAD": "/b.so"})["LD_PRELOAD"] == "/a.so:/b.so"
+    assert preload(Path("/a.so"), {})["LD_PRELOAD"] == "/a.so"

@@ -1,0 +1,225 @@
+"""`lockwright run`: the program behaves as by itself, and --stats says what it did."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, Program
+
+MODES = pytest.mark.parametrize("mode", [[], ["--stats"]], ids=["plain", "stats"])
+
+
+def stats(err: str) -> dict[str, str]:
+    """Labels and figures of the table that --stats prints."""
+    return dict(re.findall(r"^  ([a-zA-Z ]+?) {2,}(\d[\d,]*)", err, re.MULTILINE))
+
+
+@MODES
+@pytest.mark.parametrize("how", [0, 1, 7, 255])
+def test_the_exit_status_is_the_programs(
+    cli: Cli, program: Program, mode: list[str], how: int
+) -> None:
+    """Whatever the program ends with."""
+    assert cli("run", "--lock", "ttas", *mode, "--", program("ends"), str(how)).status == how
+
+
+@MODES
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL, signal.SIGINT])
+def test_it_dies_by_the_signal_that_killed_the_program(
+    cli: Cli, program: Program, mode: list[str], number: signal.Signals
+) -> None:
+    """A shell or a supervisor sees the same signal as without us."""
+    result = cli("run", "--lock", "ttas", *mode, "--", program("ends"), str(-number))
+    assert result.status == -number
+
+
+@MODES
+def test_a_pipe_carries_only_what_the_program_writes(
+    command: list[str], environment: dict[str, str], program: Program, mode: list[str]
+) -> None:
+    """Bytes that go through two programs under locks come out as they went in."""
+    data = bytes(range(256)) * 4000
+    script = copying(program("ends"))
+    words = [*command, "run", "--lock", "mcs-stp", *mode, "--", "sh", "-c", script]
+    twice = '"$@" | "$@"'
+    done = subprocess.run(
+        ["sh", "-c", twice, "sh", *words],
+        input=data,
+        capture_output=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == data
+
+
+def copying(program: Path) -> str:
+    """A shell command that takes a mutex and then copies its input."""
+    return f"{program} && exec cat"
+
+
+@MODES
+def test_options_of_the_program_stay_its_own(
+    cli: Cli, program: Program, mode: list[str], tmp_path: Path
+) -> None:
+    """Without `--`, what follows the program's name is not taken for ours."""
+    script = tmp_path / "echo-words"
+    script.write_text(f'#!/bin/sh\n{program("ends")}\necho "$@"\n')
+    script.chmod(0o755)
+    assert (
+        cli("run", "--lock", "ttas", *mode, script, "--stats", "--lock").out == "--stats --lock\n"
+    )
+
+
+def test_an_earlier_preload_stays_behind_ours(cli: Cli) -> None:
+    """LD_PRELOAD of the caller is kept, after the lock."""
+    library = cli("path", "ticket").out.strip()
+    words = ["run", "--lock", "ticket", "--", "sh", "-c", "echo $LD_PRELOAD"]
+    assert cli(*words, env={"LD_PRELOAD": "libm.so.6"}).out == f"{library}:libm.so.6\n"
+
+
+@pytest.mark.parametrize("lock", ["pthread", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"])
+def test_stats_counts_exactly(cli: Cli, program: Program, lock: str) -> None:
+    """For a program that does a known number of each thing, every figure is that number."""
+    result = cli("run", "--lock", lock, "--stats", "--", program("counted"))
+    assert result.status == 0, result.err
+    figures = stats(result.err)
+    # How often a waiter calls the kernel is the lock's affair.
+    figures.pop("futex waits")
+    figures.pop("futex wakes")
+    assert figures == {
+        "processes": "1",
+        "mutexes": "3",
+        "acquisitions": "115",
+        "contended": "2",
+        "condvar waits": "2",
+        "failed trylocks": "4",
+        "handed to the C library": "5",
+    }
+    assert "did not resolve" not in result.err
+
+
+def test_stats_adds_up_the_process_tree(cli: Cli, program: Program) -> None:
+    """A shell that runs the program twice makes three processes and twice the acquisitions."""
+    worker = program("worker")
+    result = cli(
+        "run", "--lock", "futex", "--stats", "--", "sh", "-c", f"{worker} 2 500; {worker} 2 500; :"
+    )
+    figures = stats(result.err)
+    assert figures["processes"] == "3"
+    assert figures["acquisitions"] == "2,000"
+
+
+def test_stats_of_a_failing_program_are_shown(cli: Cli, program: Program) -> None:
+    """The figures help to see why it failed; the status is still its own."""
+    result = cli("run", "--lock", "futex", "--stats", "--", program("ends"), "3")
+    assert result.status == 3
+    assert stats(result.err)["acquisitions"] == "1"
+
+
+def test_stats_leaves_no_file(cli: Cli, program: Program) -> None:
+    """The counters file is gone afterwards."""
+
+    def left() -> set[str]:
+        return {name for name in os.listdir("/dev/shm") if name.startswith("lockwright-")}
+
+    before = left()
+    cli("run", "--lock", "futex", "--stats", "--", program("ends"))
+    assert left() <= before
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("place", "number"),
+    [
+        (0, signal.SIGINT),
+        (1, signal.SIGTERM),
+        (2, signal.SIGHUP),
+        (3, signal.SIGQUIT),
+        (4, signal.SIGUSR1),
+        (5, signal.SIGUSR2),
+    ],
+)
+def test_signals_reach_the_program(
+    command: list[str], program: Program, mode: list[str], place: int, number: signal.Signals
+) -> None:
+    """A signal sent to the command is handled by the program, whose answer is passed on."""
+    process = subprocess.Popen(
+        [*command, "run", "--lock", "ttas", *mode, "--", str(program("waits"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 40 + place
+
+
+@MODES
+def test_it_stops_and_goes_on_with_the_program(
+    command: list[str], program: Program, mode: list[str]
+) -> None:
+    """Job control: SIGTSTP stops it, SIGCONT lets it end as usual."""
+    process = subprocess.Popen(
+        [*command, "run", "--lock", "ttas", *mode, "--", str(program("waits"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # In an orphaned process group the system ignores SIGTSTP.
+        process_group=0,
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGTSTP)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_a_program_without_mutexes_is_refused_with_stats(cli: Cli, program: Program) -> None:
+    """Nobody should believe to have measured a lock that was never taken."""
+    result = cli("run", "--lock", "ttas", "--stats", "--", program("idle"))
+    assert result.status == 2
+    assert result.out == "idle\n"
+    assert len(result.err.splitlines()) == 1
+    assert "took no mutex" in result.err
+
+
+def test_a_library_that_was_never_loaded_is_told_from_an_unused_one(
+    cli: Cli, program: Program, tmp_path: Path
+) -> None:
+    """An interpreter that is dynamic but musl's, say, cannot be made here; a damaged library can.
+
+    The dynamic linker then goes on without it, as it does with anything it cannot preload.
+    """
+    locks = Path(cli("path", "ttas").out.strip()).parent
+    (tmp_path / "counting").mkdir()
+    for name in ("locks.json", "liblockwright-ttas.so"):
+        (tmp_path / name).symlink_to(locks / name)
+    # A valid header, so that it is taken for a library, and nothing behind it.
+    whole = (locks / "liblockwright-ttas.so").read_bytes()
+    (tmp_path / "counting" / "liblockwright-ttas.so").write_bytes(whole[:64])
+    result = cli(
+        *["run", "--lock", "ttas", "--stats", "--", program("ends")],
+        env={"LOCKWRIGHT_LIBDIR": str(tmp_path)},
+    )
+    assert result.status == 2
+    assert "never loaded" in result.err.splitlines()[-1]
+
+
+def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Program) -> None:
+    """No lock loses an increment."""
+    for row in json.loads(cli("list", "--json").out):
+        result = cli("run", "--lock", row["name"], "--", program("worker"), "3", "2000")
+        assert "sum: 6000\n" in result.out, row["name"]

@@ -1,0 +1,116 @@
+"""Programs that no lock can be put into are refused before they run, with the reason."""
+
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, Program
+
+
+def refused(cli: Cli, path: Path | str, *parts: str) -> None:
+    """Both commands that run programs say the same."""
+    cli("run", "--lock", "ttas", "--", path).refuses(*parts)
+    cli("compare", "--", path).refuses(*parts)
+
+
+def header(bits: int, little: bool, machine: int) -> bytes:
+    """An ELF header without segments."""
+    order = "<" if little else ">"
+    ident = b"\x7fELF" + bytes([2 if bits == 64 else 1, 1 if little else 2, 1]) + bytes(9)
+    address = "QQQ" if bits == 64 else "III"
+    size = 64 if bits == 64 else 52
+    rest = struct.pack(
+        order + "HHI" + address + "IHHHHHH", 3, machine, 1, 0, 0, 0, 0, size, 0, 0, 0, 0, 0
+    )
+    return ident + rest
+
+
+def executable(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    path.chmod(0o755)
+    return path
+
+
+def test_unknown_command(cli: Cli) -> None:
+    """A name that is not on PATH."""
+    refused(cli, "no-such-program", "'no-such-program' was not found")
+
+
+def test_missing_file_directory_and_not_executable(cli: Cli, tmp_path: Path) -> None:
+    """A path that leads to nothing, to a directory, to a file without permission."""
+    refused(cli, tmp_path / "absent", "No such file")
+    refused(cli, tmp_path, "is a directory")
+    plain = tmp_path / "plain"
+    plain.write_text("#!/bin/sh\n")
+    plain.chmod(0o644)
+    refused(cli, plain, "not executable", "chmod")
+
+
+def test_static_program(cli: Cli, program: Program) -> None:
+    """It has no dynamic linker that could preload anything."""
+    refused(cli, program("worker", "-static"), "statically linked")
+
+
+def test_static_position_independent_program(cli: Cli, program: Program) -> None:
+    """Its header says it is dynamic; it still has no dynamic linker."""
+    refused(cli, program("worker", "-static-pie"), "statically linked")
+
+
+@pytest.mark.parametrize(("bit", "name"), [(0o4000, "set-user-ID"), (0o2000, "set-group-ID")])
+def test_privileged_program(
+    cli: Cli, program: Program, tmp_path: Path, bit: int, name: str
+) -> None:
+    """The dynamic linker ignores LD_PRELOAD for these without a word."""
+    copy = Path(shutil.copy(program("worker"), tmp_path / "privileged"))
+    copy.chmod(0o755 | bit)
+    refused(cli, copy, name)
+
+
+@pytest.mark.parametrize(
+    ("bits", "little", "machine", "shown"),
+    [(32, True, 3, "32-bit i386"), (64, False, 22, "big-endian"), (64, True, 243, "riscv")],
+)
+def test_foreign_architecture(
+    cli: Cli, tmp_path: Path, bits: int, little: bool, machine: int, shown: str
+) -> None:
+    """Another word size, byte order or machine."""
+    refused(cli, executable(tmp_path / "foreign", header(bits, little, machine)), shown)
+
+
+def test_musl_program(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """Its dynamic linker would load the library and fail on names only glibc has."""
+    glibc = program("worker").read_bytes()
+    start = glibc.index(b"/lib")
+    end = glibc.index(b"\0", start)
+    musl = b"/lib/ld-musl-x86_64.so.1"[: end - start].ljust(end - start, b"\0")
+    refused(cli, executable(tmp_path / "musl", glibc[:start] + musl + glibc[end:]), "musl")
+
+
+def test_neither_program_nor_script(cli: Cli, tmp_path: Path) -> None:
+    """Text without #!, an empty file, a truncated ELF file."""
+    refused(cli, executable(tmp_path / "text", b"echo hello\n"), "neither")
+    refused(cli, executable(tmp_path / "empty", b""), "neither")
+    refused(cli, executable(tmp_path / "short", b"\x7fELF\x02\x01"), "neither")
+
+
+def test_script_of_a_static_interpreter(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """A script is judged by what runs it, also through env."""
+    static = program("worker", "-static")
+    refused(cli, executable(tmp_path / "a", f"#!{static}\n".encode()), "statically linked")
+    inner = f"#!/usr/bin/env -S {static} 1\n".encode()
+    refused(cli, executable(tmp_path / "b", inner), "statically linked")
+    refused(cli, executable(tmp_path / "c", b"#!/no/such/shell\n"), "/no/such/shell")
+
+
+def test_env_is_looked_through(cli: Cli, program: Program) -> None:
+    """`env NAME=VALUE program` is judged by the program."""
+    static = str(program("worker", "-static"))
+    cli("run", "--lock", "ttas", "--", "env", "-u", "B", "A=1", static).refuses("statically")
+
+
+def test_script_that_runs_itself(cli: Cli, tmp_path: Path) -> None:
+    """The kernel would give up too."""
+    loop = tmp_path / "loop"
+    refused(cli, executable(loop, f"#!{loop}\n".encode()), "script")

@@ -1,0 +1,240 @@
+"""The counting library counts what a known program does, exactly, under every lock."""
+
+from __future__ import annotations
+
+import signal
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import RunUnder
+from support import locate
+
+HEADER_WORDS = 8
+STRIPES = 64
+STRIPE_WORDS = 8
+SIZE = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS)
+MAGIC = b"LWSTATS1"
+
+LOCKS = locate.lock_names()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The sums over all stripes, and the two figures of the header."""
+
+    mutexes: int = 0
+    acquisitions: int = 0
+    contended: int = 0
+    cond_waits: int = 0
+    failed_trylocks: int = 0
+    library: int = 0
+    processes: int = 1
+    unresolved: int = 0
+
+
+def read(path: Path) -> tuple[Counts, int, int]:
+    """What is in the file: the counts, futex waits and futex wakes."""
+    raw = path.read_bytes()
+    assert len(raw) == SIZE
+    assert raw[:8] == MAGIC
+    words = struct.unpack(f"={SIZE // 8}Q", raw)
+    assert words[3:HEADER_WORDS] == (0,) * (HEADER_WORDS - 3)
+    body = words[HEADER_WORDS:]
+    sums = [sum(body[i::STRIPE_WORDS]) for i in range(STRIPE_WORDS)]
+    counts = Counts(*sums[:5], library=sums[7], processes=words[1], unresolved=words[2])
+    return counts, sums[5], sums[6]
+
+
+@pytest.fixture
+def stats(tmp_path: Path) -> Path:
+    path = tmp_path / "stats"
+    path.write_bytes(MAGIC + bytes(SIZE - len(MAGIC)))
+    return path
+
+
+#: What the program is told to do, and what must be counted.
+KNOWN: dict[str, tuple[Sequence[object], Counts]] = {
+    "nothing": ([], Counts()),
+    "locks": (["locks", 7, 100], Counts(mutexes=7, acquisitions=700)),
+    "many mutexes": (["locks", 5000, 1], Counts(mutexes=5000, acquisitions=5000)),
+    "trylocks": (
+        ["trylock", 40, 9],
+        Counts(mutexes=1, acquisitions=41, failed_trylocks=9),
+    ),
+    "timed locks": (["timedlock", 20], Counts(mutexes=1, acquisitions=21)),
+    "recursive": (["recursive", 12], Counts(mutexes=1, acquisitions=12)),
+    "contended": (["contended", 6], Counts(mutexes=1, acquisitions=12, contended=6)),
+    "condition variable": (
+        ["wait", 8],
+        Counts(mutexes=1, acquisitions=16, cond_waits=8),
+    ),
+    "timeouts": (["timeout", 5], Counts(mutexes=1, acquisitions=1, cond_waits=5)),
+    "initialised again": (["reinit", 30], Counts(mutexes=30, acquisitions=30)),
+    "left to the C library": (["shared", 25], Counts(library=25)),
+    "everything": (
+        ["locks", 3, 10, "trylock", 5, 2, "recursive", 4, "contended", 2, "wait", 3, "shared", 6],
+        Counts(
+            mutexes=7,
+            acquisitions=30 + 6 + 4 + 4 + 6,
+            contended=2,
+            cond_waits=3,
+            failed_trylocks=2,
+            library=6,
+        ),
+    ),
+    # A child has the parent's library, already loaded; a new program loads its own.
+    "in a child": (
+        ["locks", 2, 10, "fork", "locks", 3, 10],
+        Counts(mutexes=5, acquisitions=50),
+    ),
+    "in a new program": (
+        ["locks", 2, 10, "exec", "locks", 3, 10],
+        Counts(mutexes=5, acquisitions=50, processes=2),
+    ),
+    "in a child's new program": (
+        ["locks", 1, 10, "fork", "locks", 1, 20, "exec", "fork", "exec", "contended", 2],
+        Counts(mutexes=3, acquisitions=34, contended=2, processes=3),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", KNOWN)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_counts(run_under: RunUnder, stats: Path, lock: str, what: str) -> None:
+    words, expected = KNOWN[what]
+    outcome = run_under(
+        lock,
+        [locate.program("posix", "counted"), *map(str, words)],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats)},
+    )
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stdout == outcome.stderr == ""
+    counts, _, _ = read(stats)
+    assert counts == expected
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_counts_survive_a_kill(run_under: RunUnder, stats: Path, lock: str) -> None:
+    outcome = run_under(
+        lock,
+        [locate.program("posix", "counted"), "locks", "4", "250", "kill"],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats)},
+    )
+    assert outcome.status == -signal.SIGKILL
+    assert read(stats)[0] == Counts(mutexes=4, acquisitions=1000)
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_two_runs_add_up(run_under: RunUnder, stats: Path, lock: str) -> None:
+    for _ in range(2):
+        run_under(
+            lock,
+            [locate.program("posix", "counted"), "locks", "2", "5"],
+            counting=True,
+            env={"LOCKWRIGHT_STATS": str(stats)},
+        )
+    assert read(stats)[0] == Counts(mutexes=4, acquisitions=20, processes=2)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["absent", "empty", "too short", "foreign", "a directory", "not asked for"],
+)
+def test_a_file_that_is_none_is_left_alone(
+    run_under: RunUnder, tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / "stats"
+    env = {"LOCKWRIGHT_STATS": str(path)}
+    content = {"empty": b"", "too short": MAGIC, "foreign": b"x" * SIZE}.get(damage)
+    if content is not None:
+        path.write_bytes(content)
+    elif damage == "a directory":
+        path.mkdir()
+    elif damage == "not asked for":
+        env = {}
+    outcome = run_under(
+        "mcs-stp", [locate.program("posix", "counted"), "locks", "2", "5"], counting=True, env=env
+    )
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stdout == ""
+    if content is not None:
+        assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_plain_library_counts_nothing(run_under: RunUnder, stats: Path, lock: str) -> None:
+    before = stats.read_bytes()
+    run_under(
+        lock,
+        [locate.program("posix", "counted"), "locks", "2", "5"],
+        env={"LOCKWRIGHT_STATS": str(stats)},
+    )
+    assert stats.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["cond_cancel", "cond_timed", "types"])
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_counting_library_is_as_correct_as_the_plain_one(
+    run_under: RunUnder, stats: Path, lock: str, name: str
+) -> None:
+    outcome = run_under(
+        lock,
+        [locate.program("posix", name)],
+        90,
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats)},
+    )
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == ""
+    assert read(stats)[0].acquisitions > 0
+
+
+#: Locks whose waiters sleep, so that hand-overs show as futex calls.
+PARKING = ["futex", "mcs-stp", "clh-stp"]
+
+
+@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock in PARKING])
+def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, lock: str) -> None:
+    times = 20
+    run_under(
+        lock,
+        [locate.program("posix", "counted"), "contended", str(times)],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats), "LOCKWRIGHT_SPIN_NS": "0"},
+    )
+    counts, waits, wakes = read(stats)
+    assert counts.contended == times
+    assert waits >= times
+    assert wakes == times
+
+
+@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock not in (*PARKING, "pthread")])
+def test_a_spinning_lock_makes_no_futex_call(run_under: RunUnder, stats: Path, lock: str) -> None:
+    run_under(
+        lock,
+        [locate.program("posix", "counted"), "locks", "3", "100", "contended", "5"],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats)},
+    )
+    _, waits, wakes = read(stats)
+    assert (waits, wakes) == (0, 0)
+
+
+@pytest.mark.parametrize("lock", ["mcs-stp", "clh-stp"])
+def test_a_hand_over_to_a_spinner_makes_no_futex_call(
+    run_under: RunUnder, stats: Path, lock: str
+) -> None:
+    run_under(
+        lock,
+        [locate.program("posix", "counted"), "contended", "5"],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats), "LOCKWRIGHT_SPIN_NS": "100000000000"},
+    )
+    counts, waits, wakes = read(stats)
+    assert counts.contended == 5
+    assert (waits, wakes) == (0, 0)
