@@ -1,0 +1,144 @@
+// The model checker: the environment in which every interleaving of a small
+// program over a lock is tried, on the C++ memory model. For tests only: it
+// needs Relacy, exceptions and the C++ library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <source_location>
+
+#include "lockwright/env/model/atomic.hpp"
+#include "lockwright/env/model/execution.hpp"
+#include "lockwright/env/model/futex.hpp"
+#include "lockwright/env/model/plain.hpp"
+
+namespace lockwright {
+
+/// The members of `native`, each a step of the model. Every one takes the place
+/// of the call, for the traces and for planted faults.
+struct model {
+  using location = std::source_location;
+
+  template <class T>
+  using atomic = model_env::atomic<T>;
+
+  template <class T>
+  using plain = model_env::plain<T>;
+
+  /// Lets the others run before the caller polls again, so that a loop that
+  /// polls is a finite number of executions.
+  ///
+  /// A waiter that parks polls in batches and then looks at the clock; waiting
+  /// for the others at each poll, it would never get as far in a short program.
+  /// So such a waiter may also hurry: the rest of its batch follows at once,
+  /// with nothing in between that could make a difference.
+  static void relax(const location& at = location::current()) {
+    model_env::thread_state& me = model_env::here();
+    if (me.hurry != 0) {
+      --me.hurry;
+      return;
+    }
+    if (model_env::world_now.impatient && !me.hurried && model_env::choose(2) == 1) {
+      me.hurried = true;
+      me.hurry = polls_of_a_hurry_;
+      return;
+    }
+    yield(at);
+  }
+
+  static void delay(std::uint32_t, const location& at = location::current()) { yield(at); }
+
+  static void yield(const location& at = location::current()) {
+    model_env::thread_state& me = model_env::here();
+    me.hurry = 0;
+    me.hurried = false;
+    rl::yield(1, model_env::relacy_info(at));
+    me.fresh = true;
+  }
+
+  static void wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                   const location& at = location::current()) {
+    model_env::futex_wait(word, expected, at);
+  }
+
+  static void wake(atomic<std::uint32_t>& word, std::uint32_t count,
+                   const location& at = location::current()) {
+    model_env::futex_wake(word, count, at);
+  }
+
+  /// Each reading is later than the last by more than the spin bound: time is
+  /// up whenever a waiter looks at the clock. When it looks is what is searched.
+  static std::uint64_t now() {
+    model_env::thread_state& me = model_env::here();
+    me.hurry = 0;
+    me.hurried = false;
+    return me.clock += 1'000;
+  }
+
+  static std::uint64_t spin_bound() { return 0; }
+
+  static std::uint32_t cpu() { return rl::thread_index(); }
+
+  static std::uint32_t node() {
+    const std::uint32_t count = nodes();
+    if (count == 1) {
+      return 0;
+    }
+    return model_env::world_now.migrates ? model_env::choose(count) : cpu() % count;
+  }
+
+  static std::uint32_t nodes() { return model_env::world_now.nodes; }
+
+  static std::uint32_t self() { return rl::thread_index() + 1; }
+
+  /// Made anew in memory that was a node before, if there is such memory.
+  template <class Node>
+  static Node* take_node() {
+    static_assert(sizeof(Node) <= model_env::execution::node_room && alignof(Node) <= 64);
+    return ::new (model_env::execution_now.take_node()) Node;
+  }
+
+  /// Destroys the node, so that whoever looks at it from now on is caught.
+  template <class Node>
+  static void give_node(Node* node) {
+    node->~Node();
+    model_env::execution_now.give_node(node);
+  }
+
+  static void* reserve(std::size_t bytes) { return model_env::execution_now.reserve(bytes); }
+
+  static void unreserve(void* block, std::size_t bytes) {
+    model_env::execution_now.unreserve(block, bytes, RL_INFO);
+  }
+
+  /// One step over both words, as the machine's compare-and-swap of the pair
+  /// is. It succeeds on the latest values of both, as a read-modify-write must;
+  /// when it fails it orders nothing. The pair's write of `grant`, unchanged,
+  /// is made too, because it continues the release sequence of unlock's store.
+  static bool draw_if_served(atomic<std::uint32_t>& grant, atomic<std::uint32_t>& request,
+                             std::uint32_t next, const location& at = location::current()) {
+    const auto order =
+        model_env::order_at(model_env::operation::rmw, at, std::memory_order_acquire);
+    const bool split = model_env::splits(at);
+    {
+      const model_env::step now(&request);
+      if (!grant.is(next, at) || !request.is(next, at)) {
+        return false;
+      }
+      if (!split) {
+        grant.fetch_add(0, order, at);
+        request.fetch_add(1, order, at);
+        return true;
+      }
+    }
+    request.store(next + 1, std::memory_order_relaxed, at);
+    return true;
+  }
+
+ private:
+  // What is left of a batch of 16 after its first poll.
+  static constexpr std::uint32_t polls_of_a_hurry_ = 15;
+};
+
+}  // namespace lockwright

@@ -1,0 +1,234 @@
+// std::atomic's interface over Relacy's atomics.
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <source_location>
+#include <type_traits>
+
+#include "lockwright/env/model/lifetime.hpp"
+#include "lockwright/env/model/mutation.hpp"
+
+namespace lockwright::model_env {
+
+/// An atomic whose every operation is a point at which another thread may come
+/// in, and whose loads may return an older value where the memory model lets
+/// them. Zeroed memory is an atomic that holds zero, as it is in the machine.
+///
+/// What is narrower than the C++ memory model: a store always comes last in
+/// its atomic's modification order, and a compare-and-swap that fails reads
+/// the latest value.
+template <class T>
+class atomic : lifetime {
+  using checked = rl::generic_atomic<T, false>;
+  friend class lifetime;
+  using location = std::source_location;
+
+ public:
+  constexpr atomic() : atomic(T{}) {}
+  constexpr atomic(T value) {  // NOLINT: std::atomic converts implicitly too
+    if (!std::is_constant_evaluated() && rl::is_ctx()) {
+      begin();
+      open(value);
+    }
+  }
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+
+  ~atomic() {
+    if (state() == live) {
+      cell().~checked();
+    }
+    end(RL_INFO);
+  }
+
+  T load(std::memory_order order = std::memory_order_seq_cst,
+         const location& at = location::current()) const {
+    const std::memory_order mine = order_at(operation::load, at, order);
+    const step now(this, step::poll{});
+    return use(at).load(relacy_order(mine), relacy_info(at));
+  }
+
+  void store(T value, std::memory_order order = std::memory_order_seq_cst,
+             const location& at = location::current()) {
+    const std::memory_order mine = order_at(operation::store, at, order);
+    if (drops(at)) {
+      return;
+    }
+    const step now(this);
+    publish(value);
+    use(at).store(value, relacy_order(mine), relacy_info(at));
+  }
+
+  T exchange(T value, std::memory_order order = std::memory_order_seq_cst,
+             const location& at = location::current()) {
+    return modify<rl::rmw_type_swap>(value, order, at);
+  }
+  T fetch_add(T value, std::memory_order order = std::memory_order_seq_cst,
+              const location& at = location::current()) {
+    return modify<rl::rmw_type_add>(value, order, at);
+  }
+  T fetch_sub(T value, std::memory_order order = std::memory_order_seq_cst,
+              const location& at = location::current()) {
+    return modify<rl::rmw_type_sub>(value, order, at);
+  }
+  T fetch_and(T value, std::memory_order order = std::memory_order_seq_cst,
+              const location& at = location::current()) {
+    return modify<rl::rmw_type_and>(value, order, at);
+  }
+  T fetch_or(T value, std::memory_order order = std::memory_order_seq_cst,
+             const location& at = location::current()) {
+    return modify<rl::rmw_type_or>(value, order, at);
+  }
+  T fetch_xor(T value, std::memory_order order = std::memory_order_seq_cst,
+              const location& at = location::current()) {
+    return modify<rl::rmw_type_xor>(value, order, at);
+  }
+
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure,
+                               const location& at = location::current()) {
+    reached.note(operation::cas, at, success, failure);
+    const bool split = splits(at);
+    success = planted.hits(change::order, at) ? planted.order : success;
+    failure = planted.hits(change::failure_order, at) ? planted.order : failure;
+    {
+      const step now(this);
+      checked& c = use(at);
+      if (c.debug_value() != expected) {
+        // As the success order Relacy gets the failure order too: it does not
+        // know a failure order that its success order does not include.
+        return c.compare_exchange(rl::bool_t<false>(), expected, desired, relacy_order(failure),
+                                  relacy_order(failure), relacy_info(at));
+      }
+      publish(desired);
+      if (!split) {
+        return c.compare_exchange(rl::bool_t<false>(), expected, desired, relacy_order(success),
+                                  relacy_info(at));
+      }
+    }
+    const step later(this);
+    use(at).store(desired, relacy_order(store_part(success)), relacy_info(at));
+    return true;
+  }
+  bool compare_exchange_strong(T& expected, T desired,
+                               std::memory_order order = std::memory_order_seq_cst,
+                               const location& at = location::current()) {
+    return compare_exchange_strong(expected, desired, order, load_part(order), at);
+  }
+
+  /// May fail for no reason, once per thread and operation.
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                             std::memory_order failure,
+                             const location& at = location::current()) {
+    if (!failed_weakly_ && choose(2) == 1) {
+      failed_weakly_ = true;
+      expected = load(failure, at);
+      return false;
+    }
+    return compare_exchange_strong(expected, desired, success, failure, at);
+  }
+  bool compare_exchange_weak(T& expected, T desired,
+                             std::memory_order order = std::memory_order_seq_cst,
+                             const location& at = location::current()) {
+    return compare_exchange_weak(expected, desired, order, load_part(order), at);
+  }
+
+  operator T() const { return load(); }
+  T operator=(T value) {
+    store(value);
+    return value;
+  }
+
+  /// Whether the latest value is `value`; for the environment itself, within a
+  /// step. Orders nothing, but a thread that finds another value has seen it:
+  /// what it loads later is no older.
+  [[nodiscard]] bool is(T value, const location& at) const {
+    checked& c = use(at);
+    return c.debug_value() == value ||
+           c.compare_exchange(rl::bool_t<false>(), value, value, rl::mo_relaxed, relacy_info(at));
+  }
+
+ private:
+  static constexpr std::memory_order load_part(std::memory_order order) {
+    switch (order) {
+      case std::memory_order_acq_rel:
+        return std::memory_order_acquire;
+      case std::memory_order_release:
+        return std::memory_order_relaxed;
+      default:
+        return order;
+    }
+  }
+  static constexpr std::memory_order store_part(std::memory_order order) {
+    switch (order) {
+      case std::memory_order_acq_rel:
+        return std::memory_order_release;
+      case std::memory_order_acquire:
+      case std::memory_order_consume:
+        return std::memory_order_relaxed;
+      default:
+        return order;
+    }
+  }
+
+  template <rl::rmw_type_e type>
+  T modify(T value, std::memory_order order, const location& at) {
+    const std::memory_order mine = order_at(operation::rmw, at, order);
+    if (!splits(at)) {
+      const step now(this);
+      publish(value);
+      return use(at).rmw(rl::rmw_type_t<type>(), value, relacy_order(mine), relacy_info(at));
+    }
+    T before;
+    {
+      const step now(this);
+      before = use(at).load(relacy_order(load_part(mine)), relacy_info(at));
+    }
+    const step later(this);
+    publish(value);
+    use(at).store(rl::perform_rmw(rl::rmw_type_t<type>(), before, value),
+                  relacy_order(store_part(mine)), relacy_info(at));
+    return before;
+  }
+
+  static void publish(T value) {
+    if constexpr (std::is_pointer_v<T>) {
+      execution_now.publish(value);
+    }
+  }
+
+  /// The first value is stored at the beginning of time, so that no thread
+  /// reads what was there before it. That the object is not used before it is
+  /// made is checked by `lifetime`. (Relacy's own way to do this leaves part of
+  /// its record uninitialised.)
+  void open(T value) const {
+    ::new (static_cast<void*>(room_)) checked;
+    rl::context& c = rl::ctx();
+    const rl::preemption_disabler alone(c);
+    rl::timestamp_t& time = c.threadx_->own_acq_rel_order_;
+    const rl::timestamp_t before = time;
+    time = 0;
+    cell().store(value, rl::mo_relaxed, RL_INFO);
+    time = before;
+  }
+
+  checked& cell() const { return *std::launder(reinterpret_cast<checked*>(room_)); }
+
+  checked& use(const location& at) const {
+    if (state() == zeroed) {
+      adopt(const_cast<atomic*>(this));
+      open(T{});
+    }
+    check_use(relacy_info(at));
+    return cell();
+  }
+
+  /// The memory around goes; `making` is the block's.
+  void bury() { cell().~checked(); }
+
+  alignas(checked) mutable unsigned char room_[sizeof(checked)] = {};
+  bool failed_weakly_ = false;
+};
+
+}  // namespace lockwright::model_env

@@ -1,0 +1,235 @@
+// What one execution (one interleaving) has besides the lock: the threads'
+// free queue nodes, the reserved memory, the sleepers. Reset before each one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/env/model/relacy.hpp"
+
+namespace lockwright::model_env {
+
+inline constexpr std::uint32_t most_threads = 4;
+inline constexpr std::uint32_t most_nodes = 64;
+
+/// What the executions of a run have in common.
+struct world {
+  std::uint32_t nodes = 2;  ///< NUMA nodes
+  bool migrates = false;    ///< a thread may be on any node each time it asks
+  bool impatient = false;   ///< a poller may run out of patience at any moment
+  bool spurious = false;    ///< each thread's sleep may end early, once
+};
+
+inline world world_now;
+
+/// Fails the execution: Relacy stops it here and prints how it came about.
+inline void fail(const char* what, rl::test_result_e kind, const rl::debug_info& info) {
+  rl::ctx().fail_test(what, kind, info);
+}
+
+/// A chosen number below `limit`; the search tries them all.
+[[nodiscard]] inline std::uint32_t choose(std::uint32_t limit) {
+  return rl::ctx().rand(limit, rl::sched_type_user);
+}
+
+struct thread_state {
+  bool fresh = true;             ///< has just been scheduled, and done nothing since
+  std::uint32_t hurry = 0;       ///< polls left that nobody comes between
+  const void* polled = nullptr;  ///< what was loaded last; a hurry polls that
+  bool hurried = false;     ///< has hurried since it last let others run
+  bool woke_early = false;  ///< has had its spurious wake-up
+  std::uint64_t clock = 0;
+  std::uint32_t free_count = 0;
+  std::byte* free_nodes[most_nodes];
+};
+
+/// Reserved memory, and the objects inside that have been used: nobody
+/// constructs those, so they come to life at their first use.
+struct block {
+  static constexpr std::uint32_t most_objects = 64;
+  struct object {
+    void* self;
+    void (*bury)(void*);
+  };
+
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+  rl::var_data* making = nullptr;
+  std::uint32_t count = 0;
+  object objects[most_objects];
+
+  [[nodiscard]] bool holds(const void* p) const {
+    return begin <= p && p < begin + bytes;
+  }
+};
+
+class execution {
+ public:
+  static constexpr std::size_t node_room = 1024;
+
+  thread_state threads[most_threads];
+  std::uint32_t nodes_taken = 0;
+  std::uint32_t blocks_reserved = 0;
+
+  void begin() {
+    for (thread_state& t : threads) {
+      t.fresh = true;
+      t.hurry = 0;
+      t.polled = nullptr;
+      t.hurried = t.woke_early = false;
+      t.clock = 0;
+      t.free_count = 0;
+    }
+    nodes_taken = 0;
+    blocks_reserved = 0;
+    nodes_cut_ = 0;
+    block_count_ = 0;
+    block_bytes_ = 0;
+  }
+
+  /// The node that the calling thread gave back last, else a fresh one: the
+  /// more often memory is used again, the more a careless reuse shows.
+  void* take_node() {
+    thread_state& me = threads[rl::thread_index()];
+    ++nodes_taken;
+    std::byte* node = nullptr;
+    if (me.free_count != 0) {
+      node = me.free_nodes[--me.free_count];
+    } else {
+      if (nodes_cut_ == most_nodes) {
+        fail("more queue nodes than this model holds", rl::test_result_inconsistent_test_suite,
+             RL_INFO);
+      }
+      node = node_memory_ + node_room * nodes_cut_++;
+    }
+    published_[node_at(node)] = false;
+    return node;
+  }
+
+  /// A pointer has been written where others may find it.
+  void publish(const void* p) {
+    if (const std::size_t node = node_at(p); node < most_nodes) {
+      published_[node] = true;
+    }
+  }
+
+  /// Whether `p` lies in a node that only its taker knows so far.
+  [[nodiscard]] bool is_private(const void* p) const {
+    const std::size_t node = node_at(p);
+    return node < most_nodes && !published_[node];
+  }
+
+  void give_node(void* node) {
+    thread_state& me = threads[rl::thread_index()];
+    --nodes_taken;
+    me.free_nodes[me.free_count++] = static_cast<std::byte*>(node);
+  }
+
+  void* reserve(std::size_t bytes) {
+    bytes = (bytes + 63) & ~std::size_t{63};
+    if (block_count_ == most_blocks || block_bytes_ + bytes > sizeof block_memory_) {
+      fail("more reserved memory than this model holds", rl::test_result_inconsistent_test_suite,
+           RL_INFO);
+    }
+    block& b = blocks_[block_count_++];
+    b.begin = block_memory_ + block_bytes_;
+    b.bytes = bytes;
+    b.count = 0;
+    block_bytes_ += bytes;  // Never used again in this execution, so that late users are caught.
+    ++blocks_reserved;
+    std::memset(b.begin, 0, bytes);
+    rl::context& c = rl::ctx();
+    b.making = c.var_ctor();
+    b.making->init(*c.threadx_);
+    return b.begin;
+  }
+
+  void unreserve(void* memory, std::size_t, const rl::debug_info& info) {
+    block* b = block_of(memory);
+    rl::context& c = rl::ctx();
+    if (b == nullptr || b->begin != memory || b->making == nullptr) {
+      fail("given back what was not reserved", rl::test_result_double_free, info);
+      return;
+    }
+    if (!b->making->store(*c.threadx_)) {
+      fail("reserved memory given back while in use", rl::test_result_data_race, info);
+    }
+    for (std::uint32_t i = 0; i < b->count; ++i) {
+      b->objects[i].bury(b->objects[i].self);
+    }
+    c.var_dtor(b->making);
+    b->making = nullptr;
+    --blocks_reserved;
+    std::memset(b->begin, 0xdd, b->bytes);
+  }
+
+  [[nodiscard]] block* block_of(const void* p) {
+    for (std::uint32_t i = 0; i < block_count_; ++i) {
+      if (blocks_[i].holds(p)) {
+        return &blocks_[i];
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::uint32_t most_blocks = 16;
+
+  [[nodiscard]] std::size_t node_at(const void* p) const {
+    // Far beyond most_nodes for what lies elsewhere.
+    return (reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(node_memory_)) /
+           node_room;
+  }
+
+  std::uint32_t nodes_cut_ = 0;
+  bool published_[most_nodes] = {};
+  std::uint32_t block_count_ = 0;
+  std::size_t block_bytes_ = 0;
+  block blocks_[most_blocks];
+  alignas(64) std::byte node_memory_[node_room * most_nodes];
+  alignas(64) std::byte block_memory_[std::size_t{1} << 16];
+};
+
+inline execution execution_now;
+
+[[nodiscard]] inline thread_state& here() {
+  return execution_now.threads[rl::thread_index()];
+}
+
+/// One atomic step of the calling thread on the object at `place`: others may
+/// come before it, nobody comes into it.
+///
+/// Where nobody could make a difference, nobody is let in, which leaves fewer
+/// executions to search: right after another point at which others were let in
+/// (`fresh`), at objects that nobody else knows, and between the polls of a hurry.
+class step : rl::preemption_disabler {
+ public:
+  explicit step(const void* place) : step(place, nullptr) {}
+
+  struct poll {};
+  step(const void* place, poll) : step(place, place) {}
+
+ private:
+  step(const void* place, const void* polled)
+      : rl::preemption_disabler(after_others(place, polled)) {}
+
+  static rl::context& after_others(const void* place, const void* polled) {
+    rl::context& c = rl::ctx();
+    thread_state& me = here();
+    if (me.hurry != 0 && polled != nullptr && polled == me.polled) {
+      return c;
+    }
+    me.hurry = 0;
+    me.polled = polled;
+    if (execution_now.is_private(place)) {
+      return c;
+    }
+    if (!me.fresh) {
+      c.sched();
+    }
+    me.fresh = false;
+    return c;
+  }
+};
+
+}  // namespace lockwright::model_env

@@ -1,0 +1,93 @@
+// Sleeping on a word and waking its sleepers, as the kernel does it.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+
+#include <relacy/waitset.hpp>
+
+#include "lockwright/env/model/atomic.hpp"
+
+namespace lockwright::model_env {
+
+/// Sleepers by address, not by object: a wake that comes late reaches whoever
+/// sleeps in the same place by then.
+///
+/// Relacy's own futex is not used. It orders memory by the sleep and the wake,
+/// which futex(2) does not promise, and would hide an order that a lock lacks.
+class sleepers {
+ public:
+  void begin() { used_ = 0; }
+
+  void sleep(const void* word, const rl::debug_info& info) {
+    bed_of(word).set.park_current(rl::ctx(), false, false, false, info);
+  }
+
+  void wake(const void* word, std::uint32_t count, const rl::debug_info& info) {
+    bed& b = bed_of(word);
+    while (count-- != 0 && b.set.unpark_one(rl::ctx(), info)) {
+    }
+  }
+
+ private:
+  struct bed {
+    const void* word = nullptr;
+    rl::waitset<most_threads> set;
+  };
+
+  /// The bed for `word`; an empty one becomes it. There is one per thread and
+  /// one for the caller, so one is always empty.
+  bed& bed_of(const void* word) {
+    bed* empty = nullptr;
+    for (std::uint32_t i = 0; i < used_; ++i) {
+      if (beds_[i].set.size() == 0) {
+        empty = &beds_[i];
+      } else if (beds_[i].word == word) {
+        return beds_[i];
+      }
+    }
+    if (empty == nullptr) {
+      empty = &beds_[used_++];
+      empty->set = {};
+    }
+    empty->word = word;
+    return *empty;
+  }
+
+  std::uint32_t used_ = 0;
+  bed beds_[most_threads + 1];
+};
+
+inline sleepers sleepers_now;
+
+/// Compares and sleeps in one step. The comparison reads the latest value: in
+/// the kernel both it and the wake's look for sleepers are under one lock.
+inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                       const std::source_location& at) {
+  {
+    const step now(&word);
+    if (!word.is(expected, at)) {
+      return;
+    }
+    thread_state& me = here();
+    if (world_now.spurious && !me.woke_early && choose(2) == 1) {
+      me.woke_early = true;
+      return;
+    }
+  }
+  sleepers_now.sleep(&word, relacy_info(at));
+  here().fresh = true;
+}
+
+/// Only the word's address counts: the word itself may be gone.
+inline void futex_wake(atomic<std::uint32_t>& word, std::uint32_t count,
+                       const std::source_location& at) {
+  reached.note(operation::wake, at, std::memory_order_relaxed, std::memory_order_relaxed);
+  if (drops(at)) {
+    return;
+  }
+  const step now(&word);
+  sleepers_now.wake(&word, count, relacy_info(at));
+}
+
+}  // namespace lockwright::model_env

@@ -1,0 +1,79 @@
+// When an object of the model may be used: not before its making is known to
+// the user, and not after its end.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/env/model/execution.hpp"
+
+namespace lockwright::model_env {
+
+/// What every atomic of the model keeps beside its value.
+///
+///   state  | meaning                                      | next
+///   zeroed | zeroed memory: a good object, not yet used   | live, at the first use
+///   live   | in use                                       | dead, at its end
+///   dead   | destroyed, or in memory that was given back  | live, when made anew
+///
+/// `making` is a non-atomic variable in the eyes of the race detector. Making
+/// the object writes it, each use reads it, and its end writes it again. So a
+/// thread that uses an object whose making does not happen before, or that is
+/// not known to be through with an object at its end, is a data race: a node
+/// published without release, or recycled while somebody may still look at it.
+class lifetime {
+ protected:
+  enum : std::uint8_t { zeroed = 0, live = 1, dead = 2 };
+
+  constexpr lifetime() = default;
+
+  /// The calling thread makes the object here.
+  void begin() {
+    rl::context& c = rl::ctx();
+    making_ = c.var_ctor();
+    making_->init(*c.threadx_);
+    state_ = live;
+  }
+
+  /// Zeroed memory comes to life. In a reserved block it counts as made when the block was.
+  template <class Object>
+  void adopt(Object* self) const {
+    if (block* b = execution_now.block_of(self)) {
+      if (b->count == block::most_objects) {
+        fail("more objects in reserved memory than this model holds",
+             rl::test_result_inconsistent_test_suite, RL_INFO);
+      }
+      b->objects[b->count++] = {self, [](void* o) { static_cast<Object*>(o)->bury(); }};
+      making_ = b->making;
+    }
+    state_ = live;
+  }
+
+  void check_use(const rl::debug_info& info) const {
+    if (state_ != live) {
+      fail("used after its end", rl::test_result_access_to_freed_memory, info);
+    }
+    if (making_ != nullptr && !making_->load(*rl::ctx().threadx_)) {
+      fail("used by a thread that its making does not happen before", rl::test_result_data_race,
+           info);
+    }
+  }
+
+  void end(const rl::debug_info& info) {
+    if (state_ == live && making_ != nullptr) {
+      rl::context& c = rl::ctx();
+      if (!making_->store(*c.threadx_)) {
+        fail("destroyed while another thread may be using it", rl::test_result_data_race, info);
+      }
+      c.var_dtor(making_);
+    }
+    state_ = dead;
+  }
+
+  [[nodiscard]] std::uint8_t state() const { return state_; }
+
+ private:
+  mutable std::uint8_t state_ = zeroed;
+  mutable rl::var_data* making_ = nullptr;
+};
+
+}  // namespace lockwright::model_env
