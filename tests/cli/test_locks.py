@@ -41,9 +41,8 @@ def test_info_tells_all_of_one_lock(cli: Cli) -> None:
 @pytest.mark.parametrize("words", [["path"], ["info"], ["run", "--lock"]])
 def test_an_unknown_lock_gets_the_nearest_name(cli: Cli, words: list[str]) -> None:
     """Every command that takes a lock suggests the one that was probably meant."""
-    cli(*words, "mcs_spni", *(["true"] if words[0] == "run" else [])).refuses(
-        "mcs-spin", "mcs_spni"
-    )
+    program = ["true"] if words[0] == "run" else []
+    cli(*words, "mcs_spni", *program).refuses("'mcs_spni'", "'mcs-spin'")
 
 
 def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:

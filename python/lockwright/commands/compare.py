@@ -126,8 +126,6 @@ def command(
     path = db or default_path()
     if db is not None:
         files.try_out(db, "--db")
-    if added:
-        say(f"{BASELINE} is added: every ratio is to it")
     facts = provenance.gather(program, known.directory)
     before = {each: signal.signal(each, _stop) for each in _STOPPING}
     store = Store(path)
@@ -135,6 +133,8 @@ def command(
         comparison = _interrupted(store, wanted, facts) if resume else None
         if comparison is None:
             comparison = _begun(store, wanted, facts, program, known)
+        if added:
+            say(f"{BASELINE} is added: every ratio is to it")
         records = _carried_out(store, comparison, program, known, resume)
         made = report.make(comparison, title or shlex.join(arguments), records)
         _show(made)

@@ -1,0 +1,228 @@
+"""`lockwright compare`: what it runs, what it keeps and what it shows."""
+
+import csv
+import json
+import os
+import pty
+import re
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Cli, Program
+
+FEW = ["--locks", "pthread,ttas,futex", "--runs", "3"]
+
+
+def table_rows(out: str) -> dict[str, str]:
+    """Rows of the last table on standard output, by lock."""
+    return {
+        name: line
+        for line in out.splitlines()
+        if (name := line[2:].split(" ")[0]) in ("pthread", "ttas", "futex", "mcs-stp")
+        and line[:2] in ("* ", "= ", "  ")
+    }
+
+
+@pytest.fixture
+def compared(cli: Cli, program: Program, tmp_path: Path) -> dict[str, Any]:
+    """A comparison at two numbers of threads with every kind of file."""
+    files = {kind: tmp_path / f"result.{kind}" for kind in ("json", "csv", "html", "sqlite")}
+    result = cli(
+        *["compare", *FEW, "--threads", "2,1", "--metric", r"rate: ([0-9.]+)", "--unit", "ops"],
+        *["--json", files["json"], "--csv", files["csv"], "--html", files["html"]],
+        *["--db", files["sqlite"], "--title", "A <title> & more", "--"],
+        *[program("worker"), "{threads}", "{=6000//t}"],
+    )
+    assert result.status == 0, result.err
+    return files | {"result": result, "whole": json.loads(files["json"].read_text())}
+
+
+def test_output_has_a_table_per_number_of_threads_and_a_verdict(compared: dict[str, Any]) -> None:
+    """Locks, medians with unit, marks, and one last sentence; nothing else on standard output."""
+    out = compared["result"].out
+    assert out.index("2 threads") < out.index("1 thread ")
+    rows = table_rows(out)
+    assert rows.keys() == {"pthread", "ttas", "futex"}
+    # Every run of this program has the same rate, so all are alike.
+    assert all("6,000 ops" in row or "6000" in row for row in rows.values())
+    assert sorted(row[0] for row in rows.values()) == ["*", "=", "="]
+    assert "not lock-sensitive" in out.splitlines()[-1]
+
+
+def test_json_has_everything(compared: dict[str, Any]) -> None:
+    """Plan, provenance, the proof that mutexes were taken, every run, summaries."""
+    whole = compared["whole"]
+    assert whole["plan"]["threads"] == [2, 1]
+    assert whole["probe"]["acquisitions"] == 6000
+    assert whole["probe"]["mutexes"] == 1
+    assert {"kernel", "cpu", "libc", "machine", "lockwright"} <= whole["provenance"].keys()
+    assert len(whole["runs"]) == 2 * 3 * (3 + 1)
+    for run in whole["runs"]:
+        assert run["outcome"] == "finished"
+        # The last match counts, not the `early rate`.
+        assert run["value"] == 6000.5
+        assert run["wall"] > 0
+        assert run["status"] == 0
+    assert {row["lock"] for row in whole["summaries"]} == {"pthread", "ttas", "futex"}
+
+
+def test_rounds_are_interleaved_and_warm_up_comes_first(compared: dict[str, Any]) -> None:
+    """Each round runs every lock once before the next begins, one number of threads at a time."""
+    runs = compared["whole"]["runs"]
+    order = [(run["threads"], run["round"]) for run in runs]
+    assert order == [(t, n) for t in (2, 1) for n in (0, 1, 2, 3) for _ in range(3)]
+    for start in range(0, len(runs), 3):
+        assert {run["lock"] for run in runs[start : start + 3]} == {"pthread", "ttas", "futex"}
+
+
+def test_csv_has_a_line_per_run(compared: dict[str, Any]) -> None:
+    """The same runs as in the JSON file."""
+    with compared["csv"].open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 24
+    assert {line["unit"] for line in lines} == {"ops"}
+    assert [line["lock"] for line in lines] == [run["lock"] for run in compared["whole"]["runs"]]
+
+
+def test_results_are_in_the_database(compared: dict[str, Any]) -> None:
+    """The same runs again, in a comparison marked as finished."""
+    with sqlite3.connect(compared["sqlite"]) as base:
+        assert base.execute("SELECT count(*) FROM run").fetchone() == (24,)
+        assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
+
+
+def test_report_needs_nothing_else_and_escapes_what_it_is_given(compared: dict[str, Any]) -> None:
+    """One file: no address to load from, all data inside, the title as text."""
+    page = compared["html"].read_text()
+    assert "<h1>A &lt;title&gt; &amp; more</h1>" in page
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=", page)
+    assert "Plotly" in page
+    data = json.loads(re.search(r"const DATA = (.*);\n", page).group(1))  # type: ignore[union-attr]
+    assert [panel["threads"] for panel in data["panels"]] == [2, 1]
+    assert sum(len(panel["runs"]) for panel in data["panels"]) == 24
+    assert "@@" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_wall_time_without_threads_and_baseline_added(cli: Cli, program: Program) -> None:
+    """pthread joins every comparison, and that is said; lower is better."""
+    result = cli("compare", "--locks", "ttas", "--runs", "2", "--", program("worker"), "2", "100")
+    assert result.status == 0, result.err
+    assert "pthread is added" in result.err
+    assert table_rows(result.out).keys() == {"pthread", "ttas"}
+    assert "100 ms" in result.out, "a run of a few milliseconds is worth a warning"
+
+
+def test_all_locks_are_compared_by_default(cli: Cli, program: Program) -> None:
+    """Every one of the list has a row."""
+    names = {row["name"] for row in json.loads(cli("list", "--json").out)}
+    words = ["compare", "--runs", "1", "--warmup", "0", "--", program("worker"), "1", "100"]
+    out = cli(*words).out
+    assert names <= {line[2:].split(" ")[0] for line in out.splitlines()}
+    assert "-" in next(line for line in out.splitlines() if line[2:].startswith("ttas "))
+
+
+def test_a_slow_lock_loses_and_the_sentence_says_to_what(
+    cli: Cli, program: Program, tmp_path: Path
+) -> None:
+    """A program that sleeps unless under `futex` makes futex the winner, with its command."""
+    script = tmp_path / "picky"
+    script.write_text(
+        f"#!/bin/sh\n{program('ends')}\n"
+        'case $LD_PRELOAD in *futex.so) echo "rate: 200";; *) echo "rate: 100";; esac\n'
+    )
+    script.chmod(0o755)
+    words = ["compare", *FEW, "--metric", r"rate: (\d+)", "--unit", "ops", "--", script]
+    out = cli(*words).out
+    rows = table_rows(out)
+    assert rows["futex"].startswith("* ")
+    assert rows["ttas"].startswith("  ")
+    assert "futex is best, 2.00 times as good as pthread" in out
+    assert f"lockwright run --lock futex -- {script}" in out.splitlines()[-1]
+
+
+def test_prepare_runs_before_each_run_without_the_lock(
+    cli: Cli, program: Program, tmp_path: Path
+) -> None:
+    """Once for the first run and once for each other one, with {threads} replaced."""
+    log = tmp_path / "log"
+    result = cli(
+        *["compare", "--locks", "pthread,ttas", "--runs", "2", "--warmup", "1", "--threads", "3"],
+        *["--prepare", f'echo {{threads}} "$LD_PRELOAD" >> {log}', "--"],
+        *[program("worker"), "{threads}", "10"],
+    )
+    assert result.status == 0, result.err
+    assert log.read_text() == "3 \n" * (1 + 2 * 3)
+
+
+def test_a_failing_lock_is_shown_not_dropped(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """Its row says how often and why, and it cannot win."""
+    script = tmp_path / "frail"
+    script.write_text(
+        f"#!/bin/sh\n{program('ends')}\n"
+        "case $LD_PRELOAD in *ttas.so) echo went wrong >&2; exit 9;; esac\n"
+    )
+    script.chmod(0o755)
+    result = cli("compare", *FEW, "--", script)
+    assert result.status == 0
+    row = table_rows(result.out)["ttas"]
+    assert "4 runs failed (exit status 9: went wrong)" in row
+    assert row.startswith("  ")
+
+
+def test_a_missing_metric_is_shown(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """A lock under which the program prints no number is no winner either."""
+    script = tmp_path / "mute"
+    script.write_text(
+        f"#!/bin/sh\n{program('ends')}\ncase $LD_PRELOAD in *ttas.so) ;; *) echo rate: 1;; esac\n"
+    )
+    script.chmod(0o755)
+    words = ["compare", *FEW, "--metric", r"rate: (\d+)", "--unit", "x", "--", script]
+    assert "no match of --metric" in table_rows(cli(*words).out)["ttas"]
+
+
+def test_a_hanging_run_is_killed_with_its_descendants(
+    cli: Cli, program: Program, tmp_path: Path
+) -> None:
+    """Also those that left the process group; after two the lock is not run further."""
+    pids = tmp_path / "pids"
+    out = tmp_path / "o.json"
+    result = cli(
+        *["compare", *FEW, "--timeout", "1", "--json", out, "--"],
+        *[program("family"), pids, "ttas"],
+    )
+    assert result.status == 0, result.err
+    runs = json.loads(out.read_text())["runs"]
+    assert [r["outcome"] for r in runs if r["lock"] == "ttas"] == ["timeout", "timeout"]
+    assert len([r for r in runs if r["lock"] == "futex"]) == 4
+    row = table_rows(result.out)["ttas"]
+    assert ">1 s" in row
+    assert "not run further" in row
+    started = pids.read_text().split()
+    assert len(started) == 2
+    for pid in started:
+        assert not Path("/proc", pid).exists()
+
+
+def test_progress_is_live_on_a_terminal_and_the_pipe_stays_clean(
+    command: list[str], environment: dict[str, str], program: Program
+) -> None:
+    """With a terminal for standard error, the table on the pipe is the same as without."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*command, "compare", *FEW, "--", str(program("worker")), "2", "100"],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env=environment | {"TERM": "xterm"},
+    )
+    os.close(slave)
+    out, _ = process.communicate(timeout=60)
+    shown = os.read(master, 100000).decode()
+    os.close(master)
+    assert process.returncode == 0
+    assert "\x1b" in shown
+    assert "\x1b" not in out.decode()
+    assert table_rows(out.decode()).keys() == {"pthread", "ttas", "futex"}

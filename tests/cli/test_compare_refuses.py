@@ -1,0 +1,192 @@
+"""What compare refuses: one line, status 2, and before anything has run wherever possible."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, Program
+
+METRIC = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops"]
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--runs", "x"], ["--runs", "'x'"]),
+        (["--runs", "0"], ["--runs"]),
+        (["--runs", "2.5"], ["--runs"]),
+        (["--warmup", "-1"], ["--warmup"]),
+        (["--timeout", "0"], ["--timeout"]),
+        (["--timeout", "nan"], ["--timeout"]),
+        (["--timeout", "soon"], ["--timeout", "soon"]),
+        (["--threads", "2,x"], ["--threads", "'x'"]),
+        (["--threads", "0"], ["--threads", "'0'"]),
+        (["--threads", ""], ["--threads"]),
+        (["--threads", "2,"], ["--threads"]),
+        (["--threads", "-2"], ["--threads"]),
+        (["--threads", "9999999"], ["--threads"]),
+        (["--locks", "ttas,mcs-stq"], ["mcs-stq", "mcs-stp"]),
+        (["--locks", ","], ["--locks"]),
+        (["--metric", "(", "--unit", "x"], ["--metric", "regular expression"]),
+        (["--metric", "(a)(b)", "--unit", "x"], ["2 groups"]),
+        (["--metric", "(a)"], ["--unit"]),
+        (["--unit", "x"], ["--metric"]),
+        (["--lower-is-better"], ["--metric"]),
+        (["--nonsense"], ["--nonsense"]),
+        (["--json", "/no/such/directory/x"], ["--json", "/no/such/directory/x"]),
+        (["--csv", "/"], ["--csv"]),
+        (["--html", "/proc/x"], ["--html"]),
+        (["--db", "/no/such/directory/x"], ["--db"]),
+    ],
+)
+def test_malformed_options(
+    cli: Cli, program: Program, tmp_path: Path, options: list[str], parts: list[str]
+) -> None:
+    """Each is named, and nothing has run."""
+    mark = tmp_path / "mark"
+    script = tmp_path / "marks"
+    script.write_text(f"#!/bin/sh\ntouch {mark}\nexec {program('worker')} $1 10\n")
+    script.chmod(0o755)
+    threads = [] if "--threads" in options else ["--threads", "2"]
+    cli("compare", *threads, *options, "--", script, "{threads}").refuses(*parts)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "word", "part"),
+    [
+        ([], "{threads}", "--threads is not given"),
+        ([], "{=10//t}", "--threads is not given"),
+        (["--threads", "2"], "2", "no {threads}"),
+        (["--threads", "2"], "{=t+}", "not an expression"),
+        (["--threads", "2"], "{=t**2}", "not allowed"),
+        (["--threads", "2"], "{=1//(t-2)}", "divides by zero"),
+        (["--threads", "2"], "{=t", "closing brace"),
+    ],
+)
+def test_malformed_templates(
+    cli: Cli, program: Program, options: list[str], word: str, part: str
+) -> None:
+    """Placeholders without threads, threads without placeholders, bad arithmetic."""
+    cli("compare", *options, "--", program("worker"), word, "10").refuses(part)
+
+
+def test_no_command(cli: Cli) -> None:
+    """compare needs something to compare on."""
+    cli("compare").refuses("CMD")
+
+
+def test_a_program_that_takes_no_mutex(cli: Cli, program: Program) -> None:
+    """Found by the first run, before time is spent on the others."""
+    cli("compare", "--", program("idle")).refuses("took no mutex")
+
+
+def test_a_program_that_fails(cli: Cli, program: Program) -> None:
+    """With its status or signal, and the last line that it wrote to standard error."""
+    cli("compare", "--", program("ends"), "3").refuses("exit status 3")
+    cli("compare", "--", program("ends"), "-11").refuses("SIGSEGV")
+    cli("compare", "--", "sh", "-c", "echo one >&2; echo two >&2; exit 1").refuses("two")
+
+
+def test_a_program_that_hangs(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """The first run has the same limit as the others."""
+    result = cli(
+        *["compare", "--timeout", "0.5", "--"], program("family"), tmp_path / "pids", "pthread"
+    )
+    result.refuses("took more than 0.5 s", "--timeout")
+    assert not Path("/proc", (tmp_path / "pids").read_text().strip()).exists()
+
+
+def test_a_prepare_command_that_fails(cli: Cli, program: Program) -> None:
+    """It is told from the program."""
+    words = ["compare", "--prepare", "echo no disk >&2; exit 4", "--", program("worker"), "1", "1"]
+    cli(*words).refuses("--prepare", "exit status 4", "no disk")
+
+
+def test_a_metric_that_does_not_match(cli: Cli, program: Program) -> None:
+    """Nothing matches, or what matches is no number."""
+    words = [program("worker"), "1", "10"]
+    cli("compare", "--metric", "speed: (.*)", "--unit", "x", "--", *words).refuses("no match")
+    cli("compare", "--metric", "(rate)", "--unit", "x", "--", *words).refuses("not a number")
+
+
+def test_resume_without_anything_to_resume(cli: Cli, program: Program) -> None:
+    """No file yet, or a file whose comparisons are all finished."""
+    words = ["--locks", "ttas", "--runs", "1", "--", program("worker"), "1", "10"]
+    cli("compare", "--resume", *words).refuses("--resume")
+    assert cli("compare", *words).status == 0
+    result = cli("compare", "--resume", *words)
+    assert result.status == 2
+    assert "no interrupted comparison" in result.err
+
+
+def test_a_file_that_is_no_database(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """It is left as it is."""
+    file = tmp_path / "letter"
+    file.write_text("Dear reader, " * 100)
+    cli("compare", "--db", file, "--", program("worker"), "1", "10").refuses(str(file))
+    assert file.read_text() == "Dear reader, " * 100
+
+
+def test_a_device_that_is_full_loses_nothing(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """The table is shown, the failure said, and --resume writes the file from what was kept."""
+    words = [*METRIC, "--locks", "ttas", "--runs", "2", "--", program("worker"), "1", "10"]
+    result = cli("compare", "--json", "/dev/full", *words)
+    assert result.status == 2
+    assert result.err.splitlines()[-1].startswith("lockwright: cannot write --json /dev/full: No ")
+    assert "ttas" in result.out
+    assert Path("/dev/full").is_char_device()
+    target = tmp_path / "o.json"
+    again = cli("compare", "--resume", "--json", target, *words)
+    assert again.status == 0, again.err
+    assert "round" not in again.err, "nothing was run again"
+    assert target.stat().st_size > 1000
+
+
+FULL_DISK = r"""
+set -u
+mount -t tmpfs -o size=160k tmpfs "$DISK" || exit 77
+"$@"; echo "status $?"
+mount -o remount,size=8m "$DISK"
+RESUME=1; export RESUME
+"$@" --resume; echo "status $?"
+python3 -c "
+import sqlite3
+base = sqlite3.connect('$DISK/db')
+print('runs', *base.execute('SELECT count(*), count(DISTINCT lock || round) FROM run').fetchone())
+"
+"""
+
+
+def test_a_full_disk_stops_with_one_line_and_resume_goes_on(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """On a real file system that is too small for the results; after it grows, none is missing."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    wrapper = tmp_path / "wrapper"
+    line = " ".join(
+        [*command, 'compare "$@" --db', str(disk / "db"), "--locks ttas --runs 60 --warmup 0"]
+    )
+    wrapper.write_text(f"#!/bin/sh\nexec {line} -- {program('worker')} 1 10\n")
+    wrapper.chmod(0o755)
+    # A mount in a namespace of its own vanishes with it.
+    namespace = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
+    done = subprocess.run(
+        [*namespace, "sh", "-c", FULL_DISK, "sh", str(wrapper)],
+        capture_output=True,
+        text=True,
+        env=environment | {"DISK": str(disk)},
+        timeout=120,
+        check=False,
+    )
+    if done.returncode != 0 and "status" not in done.stdout:
+        pytest.skip(f"cannot mount a file system here: {done.stderr.strip()}")
+    states = [line for line in done.stdout.splitlines() if line.startswith(("status", "runs"))]
+    assert states == ["status 2", "status 0", "runs 120 120"], done.stdout + done.stderr
+    errors = [line for line in done.stderr.splitlines() if "cannot write" in line]
+    assert len(errors) == 1
+    assert "--resume" in errors[0]
+    assert "Traceback" not in done.stderr
