@@ -83,6 +83,11 @@ def test_a_program_that_takes_no_mutex(cli: Cli, program: Program) -> None:
     cli("compare", "--", program("idle")).refuses("took no mutex")
 
 
+def test_a_program_whose_mutexes_all_stay_with_the_c_library(cli: Cli, program: Program) -> None:
+    """It takes mutexes, but none that a lock of ours could serve."""
+    cli("compare", "--", program("shared")).refuses("stay with the C library")
+
+
 def test_a_program_that_fails(cli: Cli, program: Program) -> None:
     """With its status or signal, and the last line that it wrote to standard error."""
     cli("compare", "--", program("ends"), "3").refuses("exit status 3")

@@ -106,6 +106,14 @@ def test_one_round_has_no_interval_and_zero_has_no_ratio() -> None:
     assert stats.paired_ratio([0, 1], [1, 1], lower_is_better=False) is None
 
 
+def test_an_absurd_interval_is_still_finite() -> None:
+    """Two rounds a hundred powers of ten apart."""
+    ratio = stats.paired_ratio([1e-100, 1e100], [1, 1], lower_is_better=False)
+    assert ratio is not None
+    assert ratio.high is not None
+    assert math.isfinite(ratio.high)
+
+
 def test_modified_z_scores_by_hand() -> None:
     """Median 3, absolute deviations 2 1 0 1 97, their median 1."""
     scores = stats.deviations([1, 2, 3, 4, 100])

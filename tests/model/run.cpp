@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "lockwright/env/model.hpp"
+#include "lockwright/env/model/reduced_search.hpp"
 #include "program.hpp"
 
 namespace lockwright::check {
@@ -76,7 +77,7 @@ rl::test_result_e search_once(rl::test_params& p, std::ostream& state, bool agai
   constexpr rl::thread_id_t threads = Suite::params::thread_count;
   switch (p.search_type) {
     case rl::sched_full:
-      return rl::run_test<Suite, rl::full_search_scheduler<threads>>(p, state, again);
+      return model_env::world_now.reduced ? rl::run_test<Suite, model_env::reduced_search<threads>>(p, state, again) : rl::run_test<Suite, rl::full_search_scheduler<threads>>(p, state, again);
     case rl::sched_bound:
       return rl::run_test<Suite, rl::context_bound_scheduler<threads>>(p, state, again);
     default:

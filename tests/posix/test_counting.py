@@ -210,7 +210,11 @@ def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, 
     counts, waits, wakes = read(stats)
     assert counts.contended == times
     assert waits >= times
-    assert wakes == times
+    if lock == "futex":
+        # The woken thread cannot know that nobody else sleeps, so its own release wakes too.
+        assert wakes == 2 * times
+    else:
+        assert wakes == times
 
 
 @pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock not in (*PARKING, "pthread")])

@@ -1,0 +1,161 @@
+// What a hand-over costs in futex calls, for the algorithms whose waiters sleep.
+#include "observed.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+
+template <class Row>
+class Handover : public ::testing::Test {
+ protected:
+  using lock_type = typename Row::template lock<observed>;
+  static constexpr auto policy = lock_type::traits.waiting;
+  static constexpr bool own_parking =
+      lock_type::traits.parks() && lock_type::traits.category != lockwright::category::library;
+  static constexpr bool spins_first = policy == lockwright::waiting::spin_then_park;
+  static constexpr bool hands_off =
+      lock_type::traits.category == lockwright::category::direct_handoff;
+
+  void SetUp() override {
+    futex_waits = futex_wakes = 0;
+    declared_nodes = 1;
+  }
+
+  actors queue(lock_type& l, int count, bool asleep) {
+    actors waiters;
+    for (int i = 0; i < count; ++i) {
+      waiters.push_back(std::make_unique<actor>([&l] {
+        l.lock();
+        l.unlock();
+      }));
+      if (asleep) {
+        waiters.back()->wait_until_asleep();
+      } else {
+        waiters.back()->wait_until_polling();
+      }
+    }
+    return waiters;
+  }
+};
+TYPED_TEST_SUITE(Handover, all_rows, row_name);
+
+TYPED_TEST(Handover, uncontended_use_makes_no_futex_call) {
+  typename TestFixture::lock_type lock;
+  for (int i = 0; i < 1'000; ++i) {
+    lock.lock();
+    lock.unlock();
+    ASSERT_TRUE(lock.try_lock());
+    ASSERT_FALSE(lock.try_lock());
+    lock.unlock();
+  }
+  EXPECT_EQ(futex_waits.load(), 0u);
+  EXPECT_EQ(futex_wakes.load(), 0u);
+}
+
+TYPED_TEST(Handover, to_a_spinner_costs_none) {
+  if (!TestFixture::spins_first) {
+    GTEST_SKIP() << "does not spin before it sleeps";
+  }
+  bound = 1'000'000'000'000;
+  for (int round = 0; round < 5; ++round) {
+    typename TestFixture::lock_type lock;
+    lock.lock();
+    actors waiters = this->queue(lock, 3, false);
+    lock.unlock();
+    waiters.clear();
+  }
+  EXPECT_EQ(futex_waits.load(), 0u);
+  EXPECT_EQ(futex_wakes.load(), 0u);
+}
+
+TYPED_TEST(Handover, to_a_sleeper_costs_one_wake) {
+  if (!TestFixture::own_parking) {
+    GTEST_SKIP() << "never sleeps";
+  }
+  bound = 0;
+  for (int round = 0; round < 10; ++round) {
+    typename TestFixture::lock_type lock;
+    lock.lock();
+    actors waiters = this->queue(lock, 1, true);
+    futex_wakes = 0;
+    lock.unlock();
+    EXPECT_GE(futex_wakes.load(), 1u);
+    waiters.clear();
+    // A lock that marks only "somebody may sleep" wakes once more, when the woken one leaves.
+    EXPECT_EQ(futex_wakes.load(), TestFixture::hands_off ? 1u : 2u);
+  }
+}
+
+TYPED_TEST(Handover, along_a_queue_of_sleepers_costs_one_wake_each) {
+  if (!TestFixture::own_parking || !TestFixture::hands_off) {
+    GTEST_SKIP() << "does not hand over to sleepers";
+  }
+  bound = 0;
+  constexpr int count = 10;
+  typename TestFixture::lock_type lock;
+  lock.lock();
+  actors waiters = this->queue(lock, count, true);
+  EXPECT_EQ(futex_wakes.load(), 0u);
+  lock.unlock();
+  waiters.clear();
+  EXPECT_EQ(futex_wakes.load(), std::uint64_t{count});
+}
+
+// One sleeper among spinners: only the sleeper costs a wake.
+TYPED_TEST(Handover, mixed_queue) {
+  if (!TestFixture::spins_first) {
+    GTEST_SKIP() << "does not spin before it sleeps";
+  }
+  typename TestFixture::lock_type lock;
+  lock.lock();
+  bound = 1'000'000'000'000;
+  actors spinners = this->queue(lock, 1, false);
+  std::this_thread::sleep_for(2ms);  // it reads the bound after its first batch of polls
+  bound = 0;
+  actors sleepers = this->queue(lock, 1, true);
+  const std::uint64_t asleep = sleepers.size();
+  bound = 1'000'000'000'000;
+  actors more = this->queue(lock, 1, false);
+  lock.unlock();
+  spinners.clear();
+  sleepers.clear();
+  more.clear();
+  EXPECT_EQ(futex_wakes.load(), asleep);
+}
+
+// Parking races with the grant, again and again: nobody sleeps through its turn, and the number of
+// wakes is exactly the number of turns at which a thread had decided to sleep.
+TYPED_TEST(Handover, parking_races_with_the_grant) {
+  if (!TestFixture::own_parking) {
+    GTEST_SKIP() << "never sleeps";
+  }
+  bound = 0;
+  typename TestFixture::lock_type lock;
+  long counter = 0;
+  std::atomic<std::uint64_t> parked{0};
+  constexpr int threads = 3;
+  constexpr int each = 20'000;
+  const budget time{1'000ms};
+  std::atomic<long> entered{0};
+  in_parallel(threads, [&](int) {
+    doings here;
+    mine = &here;
+    for (int i = 0; i < each && !time.spent(); ++i) {
+      const std::uint64_t before = here.sleeps.load();
+      lock.lock();
+      parked += here.sleeps.load() != before ? 1 : 0;
+      ++counter;
+      lock.unlock();
+      ++entered;
+    }
+    mine = nullptr;
+  });
+  EXPECT_EQ(counter, entered.load());
+  if (TestFixture::hands_off) {
+    EXPECT_EQ(futex_wakes.load(), parked.load());
+  }
+}
+
+}  // namespace

@@ -1,0 +1,164 @@
+// The algorithms that know NUMA nodes, on declared ones.
+#include "observed.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+
+template <class Row>
+class Hierarchy : public ::testing::Test {
+ protected:
+  using lock_type = typename Row::template lock<observed>;
+  static constexpr bool hierarchical =
+      lock_type::traits.category == lockwright::category::hierarchical;
+
+  void SetUp() override {
+    declared_nodes = 2;
+    nodes_out = 0;
+    my_node = 0;
+  }
+  void TearDown() override { declared_nodes = 1; }
+};
+TYPED_TEST_SUITE(Hierarchy, all_rows, row_name);
+
+template <class L>
+std::unique_ptr<actor> waiter(L& lock, std::vector<std::uint32_t>& admitted, std::uint32_t node) {
+  auto one = std::make_unique<actor>(
+      [&lock, &admitted, node] {
+        lock.lock();
+        admitted.push_back(node);
+        lock.unlock();
+      },
+      node);
+  one->wait_until_polling();
+  return one;
+}
+
+TYPED_TEST(Hierarchy, stays_on_a_node_while_others_wait) {
+  if (!TestFixture::hierarchical) {
+    GTEST_SKIP() << "knows no nodes";
+  }
+  typename TestFixture::lock_type lock;
+  std::vector<std::uint32_t> admitted;
+  lock.lock();  // on node 0
+  actors waiters;
+  for (int i = 0; i < 5; ++i) {
+    waiters.push_back(waiter(lock, admitted, 1));
+    waiters.push_back(waiter(lock, admitted, 0));
+  }
+  lock.unlock();
+  waiters.clear();
+  EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+}
+
+// At most 100 admissions in a row on one node while a thread of the other one waits.
+TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
+  if (!TestFixture::hierarchical) {
+    GTEST_SKIP() << "knows no nodes";
+  }
+  constexpr std::size_t batch = 100;
+  typename TestFixture::lock_type lock;
+  std::vector<std::uint32_t> admitted;
+  lock.lock();  // on node 0: the first of its batch
+  actors waiters;
+  waiters.push_back(waiter(lock, admitted, 1));
+  for (std::size_t i = 0; i < batch + 20; ++i) {
+    waiters.push_back(waiter(lock, admitted, 0));
+  }
+  lock.unlock();
+  waiters.clear();
+  ASSERT_EQ(admitted.size(), batch + 21);
+  const auto remote = std::find(admitted.begin(), admitted.end(), 1u) - admitted.begin();
+  EXPECT_GE(remote, 10) << "the lock left its node at once";
+  EXPECT_LE(remote, static_cast<std::ptrdiff_t>(batch));
+}
+
+TYPED_TEST(Hierarchy, exclusion_across_nodes) {
+  typename TestFixture::lock_type lock;
+  long counter = 0;
+  std::atomic<long> entered{0};
+  const budget time{150ms};
+  in_parallel(6, [&](int i) {
+    my_node = static_cast<std::uint32_t>(i) % 2;
+    long own = 0;
+    do {
+      if (i % 3 == 0) {
+        if (!lock.try_lock()) {
+          std::this_thread::yield();
+          continue;
+        }
+      } else {
+        lock.lock();
+      }
+      ++counter;
+      // The thread moves to the other node while it holds the lock.
+      my_node = (my_node + static_cast<std::uint32_t>(own)) % 2;
+      lock.unlock();
+      ++own;
+    } while (!time.spent());
+    entered += own;
+  });
+  EXPECT_EQ(counter, entered.load());
+  EXPECT_EQ(nodes_out.load(), 0);
+}
+
+// Held from one node, refused on the other, and free again for both.
+TYPED_TEST(Hierarchy, trylock_across_nodes) {
+  typename TestFixture::lock_type lock;
+  for (std::uint32_t holder : {0u, 1u}) {
+    for (std::uint32_t trier : {0u, 1u}) {
+      my_node = holder;
+      lock.lock();
+      bool taken = true;
+      actor{[&] { taken = lock.try_lock(); }, trier}.join();
+      EXPECT_FALSE(taken);
+      lock.unlock();
+      actor{[&] {
+              taken = lock.try_lock();
+              if (taken) {
+                lock.unlock();
+              }
+            },
+            trier}
+          .join();
+      EXPECT_TRUE(taken);
+    }
+  }
+}
+
+// The last user, on another node than the one before, destroys the lock at once: the one before may
+// still be on its way out of unlock(), and what it touches there must not be in use elsewhere yet.
+TYPED_TEST(Hierarchy, destroyed_from_another_node) {
+  using L = typename TestFixture::lock_type;
+  struct object {
+    L lock;
+    int users = 2;
+  };
+  std::atomic<bool> stop{false};
+  // Takes up and dirties whatever memory becomes free.
+  actor scavenger{[&] {
+    while (!stop.load()) {
+      L other;
+      other.lock();
+      other.unlock();
+    }
+  }};
+  const budget time{400ms};
+  for (int round = 0; round < 5'000 && !time.spent(); ++round) {
+    auto* shared = new object;
+    in_parallel(2, [&](int i) {
+      my_node = static_cast<std::uint32_t>(i);
+      shared->lock.lock();
+      const int left = --shared->users;
+      shared->lock.unlock();
+      if (left == 0) {
+        delete shared;
+      }
+    });
+  }
+  stop = true;
+}
+
+}  // namespace

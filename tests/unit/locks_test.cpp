@@ -1,0 +1,393 @@
+// Every algorithm of the registry, used directly from C++.
+#include <cstring>
+#include <random>
+
+#include "observed.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+using lockwright::arrival;
+
+template <class Row>
+class Locks : public ::testing::Test {
+ protected:
+  using native_lock = typename Row::template lock<lockwright::native>;
+  using lock_type = typename Row::template lock<observed>;
+
+  void SetUp() override {
+    nodes_out = 0;
+    futex_waits = futex_wakes = polls = 0;
+    bound = 100'000;
+    declared_nodes = 1;
+  }
+  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
+};
+TYPED_TEST_SUITE(Locks, all_rows, row_name);
+
+template <class L>
+constinit L at_start{};
+
+/// A lock on memory that nobody has constructed.
+template <class L>
+class zeroed {
+ public:
+  zeroed() { std::memset(bytes_, 0, sizeof bytes_); }
+  zeroed(const zeroed&) = delete;
+  zeroed& operator=(const zeroed&) = delete;
+  ~zeroed() { get().~L(); }
+  L& get() { return *reinterpret_cast<L*>(bytes_); }
+
+ private:
+  alignas(64) unsigned char bytes_[sizeof(L)];
+};
+
+/// From another thread: is it held?
+template <class L>
+bool is_held(L& lock) {
+  bool held = false;
+  actor{[&] {
+    held = !lock.try_lock();
+    if (!held) {
+      lock.unlock();
+    }
+  }}.join();
+  return held;
+}
+
+TYPED_TEST(Locks, states_what_it_is) {
+  using L = typename TestFixture::native_lock;
+  static_assert(lockwright::TryLock<L>);
+  static_assert(L::traits.category == lockwright::category::library ||
+                    (sizeof(L) <= 16 && alignof(L) <= 8),
+                "the state fits behind the words of the POSIX layer");
+  EXPECT_NE(L::traits.reference, nullptr);
+  EXPECT_NE(L::traits.summary, nullptr);
+}
+
+TYPED_TEST(Locks, zeroed_memory_is_unlocked) {
+  zeroed<typename TestFixture::lock_type> memory;
+  EXPECT_FALSE(is_held(memory.get()));
+  EXPECT_EQ(memory.get().lock(), arrival::uncontended);
+  EXPECT_TRUE(is_held(memory.get()));
+  memory.get().unlock();
+  EXPECT_FALSE(is_held(memory.get()));
+}
+
+TYPED_TEST(Locks, constant_initialisation) {
+  auto& lock = at_start<typename TestFixture::lock_type>;
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TYPED_TEST(Locks, standard_guards) {
+  typename TestFixture::lock_type a;
+  typename TestFixture::lock_type b;
+  {
+    const std::lock_guard guard{a};
+    EXPECT_TRUE(is_held(a));
+  }
+  EXPECT_FALSE(is_held(a));
+  {
+    std::unique_lock guard{a, std::try_to_lock};
+    ASSERT_TRUE(guard.owns_lock());
+    const std::unique_lock refused{a, std::try_to_lock};
+    EXPECT_FALSE(refused.owns_lock());
+    guard.unlock();
+    EXPECT_FALSE(is_held(a));
+    guard.lock();
+    EXPECT_TRUE(is_held(a));
+  }
+  {
+    const std::scoped_lock both{a, b};
+    EXPECT_TRUE(is_held(a) && is_held(b));
+  }
+  EXPECT_FALSE(is_held(a) || is_held(b));
+}
+
+// std::scoped_lock backs off by trylock: opposite orders must not deadlock.
+TYPED_TEST(Locks, opposite_orders) {
+  typename TestFixture::lock_type a;
+  typename TestFixture::lock_type b;
+  int together = 0;
+  in_parallel(2, [&](int i) {
+    for (int n = 0; n < 300; ++n) {
+      if (i == 0) {
+        const std::scoped_lock both{a, b};
+        ++together;
+      } else {
+        const std::scoped_lock both{b, a};
+        ++together;
+      }
+    }
+  });
+  EXPECT_EQ(together, 600);
+}
+
+TYPED_TEST(Locks, says_what_it_found) {
+  typename TestFixture::lock_type lock;
+  EXPECT_EQ(lock.lock(), arrival::uncontended);
+  arrival found = arrival::uncontended;
+  actor other{[&] {
+    found = lock.lock();
+    lock.unlock();
+  }};
+  other.wait_until_polling();
+  lock.unlock();
+  other.join();
+  EXPECT_EQ(found, arrival::contended);
+  EXPECT_EQ(lock.lock(), arrival::uncontended);
+  lock.unlock();
+}
+
+TYPED_TEST(Locks, trylock) {
+  typename TestFixture::lock_type lock;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(lock.try_lock());
+    ASSERT_FALSE(lock.try_lock());
+    ASSERT_TRUE(is_held(lock));
+    lock.unlock();
+    lock.lock();
+    ASSERT_FALSE(lock.try_lock());
+    lock.unlock();
+  }
+  EXPECT_FALSE(is_held(lock));
+}
+
+// A refused trylock neither polls nor sleeps: a fixed number of steps.
+TYPED_TEST(Locks, trylock_never_waits) {
+  typename TestFixture::lock_type lock;
+  lock.lock();
+  actor waiter{[&] {
+    lock.lock();
+    lock.unlock();
+  }};
+  waiter.wait_until_polling();
+  std::uint64_t steps = 1;
+  actor{[&] {
+    doings here;
+    mine = &here;
+    for (int i = 0; i < 1'000; ++i) {
+      EXPECT_FALSE(lock.try_lock());
+    }
+    steps = here.polls.load();
+  }}.join();
+  EXPECT_EQ(steps, 0u);
+  lock.unlock();
+}
+
+// Trylocks by the holder and by strangers while others queue: everybody still gets in, once.
+TYPED_TEST(Locks, trylock_leaves_the_queue_alone) {
+  typename TestFixture::lock_type lock;
+  int admitted = 0;
+  lock.lock();
+  actors waiters;
+  for (int i = 0; i < 4; ++i) {
+    waiters.push_back(std::make_unique<actor>([&] {
+      lock.lock();
+      ++admitted;
+      lock.unlock();
+    }));
+    waiters.back()->wait_until_polling();
+    EXPECT_FALSE(lock.try_lock());
+    EXPECT_TRUE(is_held(lock));
+  }
+  EXPECT_EQ(admitted, 0);
+  lock.unlock();
+  waiters.clear();
+  EXPECT_EQ(admitted, 4);
+  EXPECT_FALSE(is_held(lock));
+}
+
+TYPED_TEST(Locks, admits_in_the_order_of_arrival) {
+  using L = typename TestFixture::lock_type;
+  if (!L::traits.fifo) {
+    GTEST_SKIP() << "not promised";
+  }
+  constexpr int count = 12;
+  for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{1'000'000'000'000}}) {
+    for (const std::uint32_t nodes : {1u, 3u}) {
+      bound = spinning;
+      declared_nodes = nodes;
+      L lock;
+      std::vector<int> order;
+      lock.lock();
+      actors waiters;
+      for (int i = 0; i < count; ++i) {
+        waiters.push_back(std::make_unique<actor>(
+            [&, i] {
+              const std::lock_guard guard{lock};
+              order.push_back(i);
+            },
+            static_cast<std::uint32_t>(i) % nodes));
+        waiters.back()->wait_until_polling();
+      }
+      lock.unlock();
+      waiters.clear();
+      ASSERT_EQ(order.size(), std::size_t{count});
+      EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    }
+  }
+}
+
+template <class L>
+void contend(L& lock, int threads, std::chrono::milliseconds length) {
+  long first = 0;
+  long second = 0;
+  bool inside = false;
+  std::atomic<long> entered{0};
+  std::atomic<int> overlaps{0};
+  const budget time{length};
+  in_parallel(threads, [&](int i) {
+    std::minstd_rand random{static_cast<unsigned>(i) + 1};
+    long own = 0;
+    do {
+      if (random() % 4 == 0) {
+        if (!lock.try_lock()) {
+          std::this_thread::yield();
+          continue;
+        }
+      } else {
+        lock.lock();
+      }
+      overlaps += inside ? 1 : 0;
+      inside = true;
+      ++first;
+      if (random() % 16 == 0) {
+        std::this_thread::yield();
+      }
+      ++second;
+      inside = false;
+      lock.unlock();
+      ++own;
+    } while (!time.spent());
+    entered += own;
+  });
+  EXPECT_EQ(overlaps.load(), 0);
+  EXPECT_EQ(first, entered.load());
+  EXPECT_EQ(second, entered.load());
+}
+
+// As shipped: no more threads than CPUs, so that spinning is what it is meant to be.
+TYPED_TEST(Locks, mutual_exclusion) {
+  typename TestFixture::native_lock lock;
+  contend(lock, static_cast<int>(std::max(2u, std::thread::hardware_concurrency())), 150ms);
+}
+
+TYPED_TEST(Locks, mutual_exclusion_over_subscribed) {
+  for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{30'000}}) {
+    bound = spinning;
+    typename TestFixture::lock_type lock;
+    contend(lock, 8, 100ms);
+  }
+}
+
+TYPED_TEST(Locks, nesting_with_release_in_any_order) {
+  constexpr std::size_t depth = 16;
+  std::vector<std::unique_ptr<typename TestFixture::lock_type>> locks;
+  for (std::size_t i = 0; i < depth; ++i) {
+    locks.push_back(std::make_unique<typename TestFixture::lock_type>());
+  }
+  std::vector<long> counters(depth);
+  std::atomic<long> nests{0};
+  const budget time{100ms};
+  in_parallel(3, [&](int i) {
+    std::minstd_rand random{static_cast<unsigned>(i) + 5};
+    std::vector<std::size_t> order(depth);
+    for (std::size_t n = 0; n < depth; ++n) {
+      order[n] = n;
+    }
+    do {
+      for (std::size_t n = 0; n < depth; ++n) {
+        locks[n]->lock();
+        ++counters[n];
+      }
+      std::shuffle(order.begin(), order.end(), random);
+      for (const std::size_t n : order) {
+        locks[n]->unlock();
+      }
+      ++nests;
+    } while (!time.spent());
+  });
+  for (const long counter : counters) {
+    EXPECT_EQ(counter, nests.load());
+  }
+}
+
+TYPED_TEST(Locks, unlocked_by_another_thread) {
+  typename TestFixture::lock_type lock;
+  for (int i = 0; i < 20; ++i) {
+    lock.lock();
+    actor waiter{[&] { lock.lock(); }};
+    waiter.wait_until_polling();
+    actor{[&] { lock.unlock(); }}.join();
+    waiter.join();  // it holds the lock and has gone
+    EXPECT_TRUE(is_held(lock));
+    lock.unlock();
+  }
+}
+
+// Nodes come back: a million acquisitions by threads that come and go, locked here and unlocked
+// there, use no more distinct nodes than the threads may keep.
+TYPED_TEST(Locks, queue_nodes_are_recycled) {
+  {
+    const std::lock_guard guard{addresses_guard};
+    addresses.clear();
+  }
+  typename TestFixture::lock_type handed_over;
+  typename TestFixture::lock_type private_one;
+  std::atomic<bool> full{false};
+  constexpr int generations = 40;
+  constexpr int each = 250;
+  for (int generation = 0; generation < generations; ++generation) {
+    actor locker{[&] {
+      for (int i = 0; i < each; ++i) {
+        while (full.load()) {
+          std::this_thread::yield();
+        }
+        handed_over.lock();
+        full = true;
+      }
+    }};
+    actor unlocker{[&] {
+      for (int i = 0; i < each; ++i) {
+        while (!full.load()) {
+          std::this_thread::yield();
+        }
+        handed_over.unlock();
+        full = false;
+      }
+    }};
+    for (int i = 0; i < each * 10; ++i) {
+      const std::lock_guard guard{private_one};
+    }
+  }
+  EXPECT_EQ(nodes_out.load(), 0);
+  // Each of the three threads alive may keep 32, and one batch may be on its way.
+  EXPECT_LE(addresses.size(), 256u);
+}
+
+// The last of two users frees the lock as soon as it can take it.
+TYPED_TEST(Locks, destroyed_by_the_last_user) {
+  using L = typename TestFixture::native_lock;
+  struct object {
+    L lock;
+    int users = 2;
+  };
+  const budget time{100ms};
+  for (int round = 0; round < 2'000 && !time.spent(); ++round) {
+    auto* shared = new object;
+    in_parallel(2, [&](int) {
+      shared->lock.lock();
+      const int left = --shared->users;
+      shared->lock.unlock();
+      if (left == 0) {
+        delete shared;
+      }
+    });
+  }
+}
+
+}  // namespace

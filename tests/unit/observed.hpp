@@ -1,0 +1,161 @@
+// The native environment with its doings in view, and polite: a thread that polls sleeps between
+// two polls, so that tests with many more threads than CPUs end soon, and can be seen waiting.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lockwright/env/native.hpp"
+
+namespace testing_locks {
+
+/// What one thread of a test is doing; others look at it.
+struct doings {
+  std::atomic<std::uint64_t> polls{0};   ///< steps of polling loops, and sleeps begun
+  std::atomic<std::uint64_t> sleeps{0};  ///< futex waits begun
+};
+
+inline thread_local doings* mine = nullptr;
+
+inline std::atomic<std::uint64_t> futex_waits{0};
+inline std::atomic<std::uint64_t> futex_wakes{0};
+inline std::atomic<std::uint64_t> polls{0};
+inline std::atomic<std::int64_t> nodes_out{0};
+inline std::atomic<std::uint64_t> bound{1'000'000'000'000};  ///< of spinning, in nanoseconds
+inline thread_local std::uint32_t my_node = 0;
+inline std::atomic<std::uint32_t> declared_nodes{1};
+
+/// Every address that was ever a queue node.
+inline std::mutex addresses_guard;
+inline std::set<void*> addresses;
+
+inline void note_poll() {
+  polls.fetch_add(1, std::memory_order_relaxed);
+  if (mine != nullptr) {
+    mine->polls.fetch_add(1);
+  }
+}
+
+struct observed : lockwright::native {
+  static void relax() {
+    note_poll();
+    std::this_thread::sleep_for(std::chrono::microseconds{20});
+  }
+  static void delay(std::uint32_t) { relax(); }
+  static void yield() { relax(); }
+
+  static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
+    futex_waits.fetch_add(1);
+    if (mine != nullptr) {
+      mine->sleeps.fetch_add(1);
+    }
+    note_poll();
+    native::wait(word, expected);
+  }
+  static void wake(atomic<std::uint32_t>& word, std::uint32_t count) {
+    futex_wakes.fetch_add(1);
+    native::wake(word, count);
+  }
+  static std::uint64_t spin_bound() { return bound.load(); }
+
+  static std::uint32_t node() { return my_node; }
+  static std::uint32_t nodes() { return declared_nodes.load(); }
+
+  template <class Node>
+  static Node* take_node() {
+    nodes_out.fetch_add(1);
+    Node* node = native::take_node<Node>();
+    const std::lock_guard guard{addresses_guard};
+    addresses.insert(node);
+    return node;
+  }
+  template <class Node>
+  static void give_node(Node* node) {
+    nodes_out.fetch_sub(1);
+    native::give_node(node);
+  }
+
+  class libc_mutex : public native::libc_mutex {
+   public:
+    void lock() {
+      note_poll();  // about to block; nearer one cannot look
+      native::libc_mutex::lock();
+    }
+  };
+};
+
+/// A thread of a test, on a declared NUMA node.
+class actor {
+ public:
+  template <class Body>
+  explicit actor(Body body, std::uint32_t node = 0)
+      : thread_{[this, node, body = std::move(body)] {
+          mine = &doings_;
+          my_node = node;
+          body();
+          mine = nullptr;
+        }} {}
+  actor(const actor&) = delete;
+  actor& operator=(const actor&) = delete;
+  ~actor() { join(); }
+
+  void join() {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+
+  /// Returns when it polls for the lock: from then on it has its place in the queue.
+  void wait_until_polling() const { await(doings_.polls); }
+
+  /// Returns when it has decided to sleep: the lock knows that it has to be woken.
+  void wait_until_asleep() const { await(doings_.sleeps); }
+
+ private:
+  static void await(const std::atomic<std::uint64_t>& count) {
+    while (count.load() == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  }
+
+  doings doings_;
+  std::thread thread_;
+};
+
+using actors = std::vector<std::unique_ptr<actor>>;
+
+/// Starts `count` actors at the same moment and waits for them.
+inline void in_parallel(int count, const std::function<void(int)>& body) {
+  std::atomic<bool> go{false};
+  actors all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(std::make_unique<actor>([&, i] {
+      while (!go.load()) {
+        std::this_thread::yield();
+      }
+      body(i);
+    }));
+  }
+  go = true;
+}
+
+/// Bounds the work of a loop; nothing is asserted about it.
+class budget {
+ public:
+  explicit budget(std::chrono::milliseconds length)
+      : end_{std::chrono::steady_clock::now() + length} {}
+  [[nodiscard]] bool spent() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+}  // namespace testing_locks

@@ -1,0 +1,185 @@
+// The pools that queue nodes and other lock state come from.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "observed.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using lockwright::native_env::block_pool;
+using lockwright::native_env::cutter;
+using lockwright::native_env::free_list;
+using lockwright::native_env::piece;
+
+TEST(FreeList, gives_what_was_put) {
+  free_list list;
+  EXPECT_EQ(list.take(1), nullptr);
+  piece pieces[10];
+  for (piece& one : pieces) {
+    list.put(&one, &one);
+  }
+  std::set<piece*> seen;
+  for (const std::uint32_t count : {3u, 3u, 100u}) {
+    std::uint32_t got = 0;
+    for (piece* one = list.take(count); one != nullptr; one = one->next) {
+      EXPECT_TRUE(seen.insert(one).second);
+      ++got;
+    }
+    EXPECT_LE(got, count);
+  }
+  EXPECT_EQ(seen.size(), 10u);
+  EXPECT_EQ(list.take(1), nullptr);
+}
+
+// Threads take and put back; no piece is ever with two of them, and none is lost.
+TEST(FreeList, no_piece_is_with_two_threads) {
+  struct marked : piece {
+    std::atomic<int> users{0};
+  };
+  std::vector<marked> pieces(64);
+  free_list list;
+  for (marked& one : pieces) {
+    list.put(&one, &one);
+  }
+  std::atomic<int> shared{0};
+  in_parallel(4, [&](int i) {
+    for (int round = 0; round < 20'000; ++round) {
+      piece* first = list.take(static_cast<std::uint32_t>(1 + (round + i) % 5));
+      if (first == nullptr) {
+        continue;
+      }
+      piece* last = first;
+      for (piece* one = first; one != nullptr; one = one->next) {
+        shared += static_cast<marked*>(one)->users.fetch_add(1);
+        last = one;
+      }
+      for (piece* one = first; one != nullptr; one = one->next) {
+        static_cast<marked*>(one)->users.fetch_sub(1);
+      }
+      list.put(first, last);
+    }
+  });
+  EXPECT_EQ(shared.load(), 0);
+  std::size_t left = 0;
+  for (piece* one = list.take(1'000); one != nullptr; one = one->next) {
+    ++left;
+  }
+  EXPECT_EQ(left, pieces.size());
+}
+
+TEST(Cutter, cuts_are_zeroed_aligned_and_apart) {
+  cutter cut;
+  constexpr std::size_t size = 64;
+  constexpr std::size_t count = 3 * cutter::region / size;  // over several regions
+  std::mutex guard;
+  std::vector<std::uintptr_t> starts;
+  in_parallel(3, [&](int) {
+    std::vector<std::uintptr_t> own;
+    for (std::size_t i = 0; i < count / 3; ++i) {
+      auto* bytes = static_cast<unsigned char*>(cut.cut(size));
+      EXPECT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char b) { return b == 0; }));
+      std::memset(bytes, 0xFF, size);
+      own.push_back(reinterpret_cast<std::uintptr_t>(bytes));
+    }
+    const std::lock_guard hold{guard};
+    starts.insert(starts.end(), own.begin(), own.end());
+  });
+  std::sort(starts.begin(), starts.end());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    ASSERT_EQ(starts[i] % size, 0u);
+    ASSERT_TRUE(i == 0 || starts[i] - starts[i - 1] >= size);
+  }
+}
+
+TEST(BlockPool, blocks_are_zeroed_again) {
+  block_pool pool;
+  for (const std::size_t size : {1u, 64u, 65u, 1'000u, 100'000u, 300'000u, 5'000'000u}) {
+    for (int round = 0; round < 4; ++round) {
+      auto* bytes = static_cast<unsigned char*>(pool.reserve(size));
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0u);
+      ASSERT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char b) { return b == 0; }));
+      std::memset(bytes, 0xEE, size);
+      pool.unreserve(bytes, size);
+    }
+  }
+}
+
+TEST(BlockPool, what_is_given_back_is_used_again) {
+  block_pool pool;
+  std::set<void*> seen;
+  for (int i = 0; i < 10'000; ++i) {
+    void* block = pool.reserve(200);
+    seen.insert(block);
+    pool.unreserve(block, 200);
+  }
+  EXPECT_EQ(seen.size(), 1u);
+}
+
+TEST(Nodes, a_thread_gets_back_what_it_gave) {
+  struct node {
+    char bytes[64];
+  };
+  actor{[] {
+    std::set<node*> seen;
+    for (int i = 0; i < 1'000; ++i) {
+      node* one = lockwright::native::take_node<node>();
+      node* two = lockwright::native::take_node<node>();
+      EXPECT_NE(one, two);
+      seen.insert({one, two});
+      lockwright::native::give_node(one);
+      lockwright::native::give_node(two);
+    }
+    EXPECT_EQ(seen.size(), 2u);
+  }}.join();
+}
+
+// Nodes taken by one thread and given by another do not pile up with the giver.
+TEST(Nodes, do_not_pile_up_with_the_giver) {
+  struct node {
+    char bytes[64];
+  };
+  std::set<node*> seen;
+  std::mutex guard;
+  std::atomic<node*> slot{nullptr};
+  constexpr int rounds = 50'000;
+  in_parallel(2, [&](int i) {
+    for (int round = 0; round < rounds; ++round) {
+      if (i == 0) {
+        node* one = lockwright::native::take_node<node>();
+        seen.insert(one);
+        while (slot.load() != nullptr) {
+          std::this_thread::yield();
+        }
+        slot = one;
+      } else {
+        node* one = nullptr;
+        while ((one = slot.exchange(nullptr)) == nullptr) {
+          std::this_thread::yield();
+        }
+        lockwright::native::give_node(one);
+      }
+    }
+  });
+  EXPECT_LE(seen.size(), 256u);
+}
+
+TEST(Threads, have_numbers_of_their_own) {
+  std::mutex guard;
+  std::set<std::uint32_t> seen;
+  for (int round = 0; round < 20; ++round) {
+    in_parallel(4, [&](int) {
+      const std::uint32_t self = lockwright::native::self();
+      EXPECT_NE(self, 0u);
+      EXPECT_EQ(lockwright::native::self(), self);
+      const std::lock_guard hold{guard};
+      EXPECT_TRUE(seen.insert(self).second);
+    });
+  }
+}
+
+}  // namespace

@@ -1,0 +1,112 @@
+// How a topology is declared and read.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "lockwright/env/native.hpp"
+
+namespace {
+
+using lockwright::native_env::topology;
+
+std::unique_ptr<topology> declared(const char* text) {
+  auto map = std::make_unique<topology>();
+  EXPECT_TRUE(map->declare(text)) << text;
+  return map;
+}
+
+TEST(Topology, lists_of_cpus) {
+  auto map = declared("0-7,16-23;8-15,24-31");
+  EXPECT_EQ(map->nodes(), 2u);
+  for (std::uint32_t cpu = 0; cpu < 32; ++cpu) {
+    EXPECT_EQ(map->node_of(cpu), cpu / 8 % 2) << cpu;
+  }
+}
+
+TEST(Topology, one_cpu_each) {
+  auto map = declared("3;1;0");
+  EXPECT_EQ(map->nodes(), 3u);
+  EXPECT_EQ(map->node_of(3), 0u);
+  EXPECT_EQ(map->node_of(1), 1u);
+  EXPECT_EQ(map->node_of(0), 2u);
+}
+
+TEST(Topology, unnamed_cpus_are_on_the_first_node) {
+  auto map = declared("0;1");
+  EXPECT_EQ(map->node_of(2), 0u);
+  EXPECT_EQ(map->node_of(topology::most_cpus - 1), 0u);
+  EXPECT_EQ(map->node_of(topology::most_cpus), 0u);
+  EXPECT_EQ(map->node_of(~0u), 0u);
+}
+
+TEST(Topology, a_declaration_replaces_the_one_before) {
+  auto map = declared("0;1;2");
+  EXPECT_TRUE(map->declare("0-2"));
+  EXPECT_EQ(map->nodes(), 1u);
+  EXPECT_EQ(map->node_of(2), 0u);
+}
+
+TEST(Topology, as_many_nodes_as_there_may_be) {
+  std::string text = "0";
+  for (std::uint32_t i = 1; i < topology::most_nodes; ++i) {
+    text += ";" + std::to_string(i);
+  }
+  EXPECT_EQ(declared(text.c_str())->nodes(), topology::most_nodes);
+  topology map;
+  EXPECT_FALSE(map.declare((text + ";100").c_str()));
+}
+
+TEST(Topology, malformed_text_changes_nothing) {
+  for (const char* text : {"", ";", "0;", ";0", "0;;1", "a", "0,", ",0", "0,,1", "0-", "-1", "3-1",
+                           "0 ;1", "0; 1", "0-1-2", "8192", "99999999999999999999", "0;1x", "0\n"}) {
+    auto map = declared("0;1");
+    EXPECT_FALSE(map->declare(text)) << '"' << text << '"';
+    EXPECT_EQ(map->nodes(), 2u);
+    EXPECT_EQ(map->node_of(1), 1u);
+  }
+}
+
+TEST(Topology, from_the_environment) {
+  ASSERT_EQ(setenv("LOCKWRIGHT_TOPOLOGY", "1;0", 1), 0);
+  topology map;
+  EXPECT_EQ(map.nodes(), 2u);
+  EXPECT_EQ(map.node_of(0), 1u);
+}
+
+TEST(Topology, nonsense_in_the_environment_is_told_in_one_line) {
+  ASSERT_EQ(setenv("LOCKWRIGHT_TOPOLOGY", "zero", 1), 0);
+  topology map;
+  testing::internal::CaptureStderr();
+  EXPECT_GE(map.nodes(), 1u);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.rfind("lockwright: LOCKWRIGHT_TOPOLOGY='zero' ", 0), 0u) << said;
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+}
+
+TEST(Topology, from_the_kernel) {
+  ASSERT_EQ(unsetenv("LOCKWRIGHT_TOPOLOGY"), 0);
+  topology map;
+  EXPECT_GE(map.nodes(), 1u);
+  for (std::uint32_t cpu = 0; cpu < topology::most_cpus; ++cpu) {
+    ASSERT_LT(map.node_of(cpu), map.nodes());
+  }
+}
+
+TEST(Topology, the_current_cpu) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      EXPECT_EQ(lockwright::native::cpu(), cpu);
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+}  // namespace
