@@ -81,8 +81,10 @@ def command(
 
     Rounds are interleaved: each runs every lock once, in an order shuffled per round. A run that
     takes longer than --timeout is killed with all its children; after two, that lock is not run
-    further at that number of threads. Results are kept as they come: repeat the command with
-    --resume if it was interrupted.
+    further at that number of threads. Standard input is empty, and what --prepare leaves running
+    lives until its run has ended.
+
+    Results are kept as they come: repeat the command with --resume if it was interrupted.
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
@@ -127,7 +129,9 @@ def command(
     if db is not None:
         files.try_out(db, "--db")
     facts = provenance.gather(program, known.directory)
-    before = {each: signal.signal(each, _stop) for each in _STOPPING}
+    # What nohup made us ignore stays ignored.
+    heeded = [each for each in _STOPPING if signal.getsignal(each) != signal.SIG_IGN]
+    before = {each: signal.signal(each, _stop) for each in heeded}
     store = Store(path)
     try:
         comparison = _interrupted(store, wanted, facts) if resume else None
@@ -136,7 +140,7 @@ def command(
         if added:
             say(f"{BASELINE} is added: every ratio is to it")
         records = _carried_out(store, comparison, program, known, resume)
-        made = report.make(comparison, title or shlex.join(arguments), records)
+        made = report.make(comparison, title or f"Locks under {Path(arguments[0]).name}", records)
         _show(made)
         for option, file in outputs:
             if file is not None:
@@ -171,7 +175,8 @@ def _interrupted(store: "Store", plan: "Plan", facts: dict[str, Any]) -> "Compar
             f"the interrupted comparison of this command differs in --{alike.difference(plan)}",
             "repeat it with the options it had, or leave out --resume to start another",
         )
-    for name in MUST_MATCH:
+    declared = {name for name in same.provenance | facts if name.startswith("LOCKWRIGHT_")}
+    for name in (*MUST_MATCH, *sorted(declared)):
         if same.provenance.get(name) != facts.get(name):
             raise LockwrightError(
                 f"the interrupted comparison was made with another {name} "

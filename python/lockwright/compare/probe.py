@@ -5,6 +5,7 @@ from dataclasses import asdict
 from lockwright import counters
 from lockwright.compare import runner
 from lockwright.compare.plan import Plan
+from lockwright.compare.progress import say
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE, Registry
 
@@ -31,6 +32,14 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
             "make the command work by itself first",
         )
     counters.refuse_unused(counts, plan.command[0])
+    if counts.acquisitions == 0:
+        raise LockwrightError(
+            f"all mutexes of '{plan.command[0]}' stay with the C library "
+            "(process-shared, robust or priority), so no lock can change how it runs",
+            "compare on a program that has ordinary mutexes",
+        )
+    if counts.unresolved:
+        say(f"{counts.unresolved} names of the locking API did not resolve to the lock's library")
     if plan.metric is not None and runner.number(answer.facts["metric"]) is None:
         raise LockwrightError(
             f"a first run of '{shown}': {runner.why_no_number(answer.facts['metric'])}",

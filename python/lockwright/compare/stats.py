@@ -98,6 +98,8 @@ def paired_ratio(
     if len(logs) < 2:
         return Ratio(math.exp(mean), None, None, len(logs))
     half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    # Beyond this there is no such float; an interval of that width says nothing anyway.
+    half = min(half, 300.0)
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs))
 
 
