@@ -35,7 +35,8 @@ private:
 thread_local Gate *my_gate = nullptr;
 
 std::string two_hundred_in_one_queue() {
-  const check::Confined two{2};
+  // On declared NUMA nodes a lock may leave the order of arrival; on one CPU all are on one node.
+  const check::Confined cpus{std::getenv("LOCKWRIGHT_TOPOLOGY") != nullptr ? 1 : 2};
   struct sigaction action = {};
   action.sa_handler = [](int) { my_gate->pass(); };
   CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);

@@ -131,18 +131,25 @@ TYPED_TEST(Hierarchy, trylock_across_nodes) {
 // The last user, on another node than the one before, destroys the lock at once: the one before may
 // still be on its way out of unlock(), and what it touches there must not be in use elsewhere yet.
 TYPED_TEST(Hierarchy, destroyed_from_another_node) {
-  using L = typename TestFixture::lock_type;
+  using L = typename TypeParam::template lock<perturbed>;
   struct object {
     L lock;
     int users = 2;
   };
   std::atomic<bool> stop{false};
-  // Takes up and dirties whatever memory becomes free.
+  // Takes up, and so zeroes, whatever state becomes free.
   actor scavenger{[&] {
+    std::vector<std::pair<void*, std::size_t>> taken;
     while (!stop.load()) {
-      L other;
-      other.lock();
-      other.unlock();
+      for (std::size_t size = 64; size <= 1'024; size *= 2) {
+        taken.emplace_back(observed::reserve(size), size);
+      }
+      if (taken.size() > 50) {
+        for (const auto& [block, size] : taken) {
+          observed::unreserve(block, size);
+        }
+        taken.clear();
+      }
     }
   }};
   const budget time{400ms};

@@ -284,6 +284,15 @@ TYPED_TEST(Locks, mutual_exclusion_over_subscribed) {
   }
 }
 
+// Threads stop between the steps of the algorithm, wherever that is worst.
+TYPED_TEST(Locks, mutual_exclusion_with_hesitation) {
+  for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{30'000}}) {
+    bound = spinning;
+    typename TypeParam::template lock<perturbed> lock;
+    contend(lock, 4, 100ms);
+  }
+}
+
 TYPED_TEST(Locks, nesting_with_release_in_any_order) {
   constexpr std::size_t depth = 16;
   std::vector<std::unique_ptr<typename TestFixture::lock_type>> locks;
@@ -371,7 +380,7 @@ TYPED_TEST(Locks, queue_nodes_are_recycled) {
 
 // The last of two users frees the lock as soon as it can take it.
 TYPED_TEST(Locks, destroyed_by_the_last_user) {
-  using L = typename TestFixture::native_lock;
+  using L = typename TypeParam::template lock<perturbed>;
   struct object {
     L lock;
     int users = 2;

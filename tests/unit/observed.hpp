@@ -92,6 +92,61 @@ struct observed : lockwright::native {
   };
 };
 
+/// Now and then stops the caller for a moment, so that others run in between.
+inline void hesitate() {
+  static thread_local std::uint32_t state = lockwright::native::self() * 2654435761u;
+  state = state * 1664525u + 1013904223u;
+  if (state >> 28 == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds{30});
+  } else if (state >> 28 < 4) {
+    std::this_thread::yield();
+  }
+}
+
+/// As observed, and hesitant around every atomic operation: what may happen between two steps of an
+/// algorithm does happen.
+struct perturbed : observed {
+  template <class T>
+  struct atomic : std::atomic<T> {
+    using base = std::atomic<T>;
+    constexpr atomic() = default;
+    constexpr atomic(T value) : base(value) {}
+
+    T load(std::memory_order order = std::memory_order_seq_cst) const {
+      hesitate();
+      return base::load(order);
+    }
+    void store(T value, std::memory_order order = std::memory_order_seq_cst) {
+      hesitate();
+      base::store(value, order);
+      hesitate();
+    }
+    T exchange(T value, std::memory_order order = std::memory_order_seq_cst) {
+      hesitate();
+      T before = base::exchange(value, order);
+      hesitate();
+      return before;
+    }
+    T fetch_add(T value, std::memory_order order = std::memory_order_seq_cst) {
+      hesitate();
+      T before = base::fetch_add(value, order);
+      hesitate();
+      return before;
+    }
+    bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                                 std::memory_order failure) {
+      hesitate();
+      bool done = base::compare_exchange_strong(expected, desired, success, failure);
+      hesitate();
+      return done;
+    }
+    bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure) {
+      return compare_exchange_strong(expected, desired, success, failure);
+    }
+  };
+};
+
 /// A thread of a test, on a declared NUMA node.
 class actor {
  public:
