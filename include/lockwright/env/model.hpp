@@ -31,18 +31,21 @@ struct model {
   ///
   /// A waiter that parks polls in batches and then looks at the clock; waiting
   /// for the others at each poll, it would never get as far in a short program.
-  /// So such a waiter may also hurry: the rest of its batch follows at once,
-  /// with nothing in between that could make a difference.
+  /// So at its first poll such a waiter may also hurry: the rest of the batch
+  /// follows at once, with nothing in between. That it could hurry later adds
+  /// nothing: what it does after the batch may be any time later anyhow.
   static void relax(const location& at = location::current()) {
     model_env::thread_state& me = model_env::here();
     if (me.hurry != 0) {
       --me.hurry;
       return;
     }
-    if (model_env::world_now.impatient && !me.hurried && model_env::choose(2) == 1) {
-      me.hurried = true;
-      me.hurry = polls_of_a_hurry_;
-      return;
+    if (model_env::world_now.impatient && me.polls_a_word && !me.patient) {
+      me.patient = true;
+      if (model_env::choose(2) == 1) {
+        me.hurry = polls_of_a_hurry_;
+        return;
+      }
     }
     yield(at);
   }
@@ -50,11 +53,9 @@ struct model {
   static void delay(std::uint32_t, const location& at = location::current()) { yield(at); }
 
   static void yield(const location& at = location::current()) {
-    model_env::thread_state& me = model_env::here();
-    me.hurry = 0;
-    me.hurried = false;
+    model_env::here().hurry = 0;
+    const model_env::pause others;
     rl::yield(1, model_env::relacy_info(at));
-    me.fresh = true;
   }
 
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -72,7 +73,6 @@ struct model {
   static std::uint64_t now() {
     model_env::thread_state& me = model_env::here();
     me.hurry = 0;
-    me.hurried = false;
     return me.clock += 1'000;
   }
 
@@ -122,7 +122,7 @@ struct model {
         model_env::order_at(model_env::operation::rmw, at, std::memory_order_acquire);
     const bool split = model_env::splits(at);
     {
-      const model_env::step now(&request);
+      const model_env::step now({model_env::next_step::anything, nullptr});
       if (!grant.is(next, at) || !request.is(next, at)) {
         return false;
       }

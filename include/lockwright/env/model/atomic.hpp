@@ -45,7 +45,8 @@ class atomic : lifetime {
   T load(std::memory_order order = std::memory_order_seq_cst,
          const location& at = location::current()) const {
     const std::memory_order mine = order_at(operation::load, at, order);
-    const step now(this, step::poll{});
+    const step now({next_step::load, this});
+    here().polls_a_word = std::is_same_v<T, std::uint32_t>;
     return use(at).load(relacy_order(mine), relacy_info(at));
   }
 
@@ -55,7 +56,7 @@ class atomic : lifetime {
     if (drops(at)) {
       return;
     }
-    const step now(this);
+    const step now({next_step::change, this});
     publish(value);
     use(at).store(value, relacy_order(mine), relacy_info(at));
   }
@@ -93,7 +94,7 @@ class atomic : lifetime {
     success = planted.hits(change::order, at) ? planted.order : success;
     failure = planted.hits(change::failure_order, at) ? planted.order : failure;
     {
-      const step now(this);
+      const step now({next_step::change, this});
       checked& c = use(at);
       if (c.debug_value() != expected) {
         // As the success order Relacy gets the failure order too: it does not
@@ -107,7 +108,7 @@ class atomic : lifetime {
                                   relacy_info(at));
       }
     }
-    const step later(this);
+    const step later({next_step::change, this});
     use(at).store(desired, relacy_order(store_part(success)), relacy_info(at));
     return true;
   }
@@ -176,16 +177,16 @@ class atomic : lifetime {
   T modify(T value, std::memory_order order, const location& at) {
     const std::memory_order mine = order_at(operation::rmw, at, order);
     if (!splits(at)) {
-      const step now(this);
+      const step now({next_step::change, this});
       publish(value);
       return use(at).rmw(rl::rmw_type_t<type>(), value, relacy_order(mine), relacy_info(at));
     }
     T before;
     {
-      const step now(this);
+      const step now({next_step::change, this});
       before = use(at).load(relacy_order(load_part(mine)), relacy_info(at));
     }
-    const step later(this);
+    const step later({next_step::change, this});
     publish(value);
     use(at).store(rl::perform_rmw(rl::rmw_type_t<type>(), before, value),
                   relacy_order(store_part(mine)), relacy_info(at));

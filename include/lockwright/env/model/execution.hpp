@@ -18,6 +18,7 @@ struct world {
   bool migrates = false;    ///< a thread may be on any node each time it asks
   bool impatient = false;   ///< a poller may run out of patience at any moment
   bool spurious = false;    ///< each thread's sleep may end early, once
+  bool reduced = false;     ///< the search is reduced_search, which wants to know each next step
 };
 
 inline world world_now;
@@ -32,11 +33,32 @@ inline void fail(const char* what, rl::test_result_e kind, const rl::debug_info&
   return rl::ctx().rand(limit, rl::sched_type_user);
 }
 
+/// What a thread does next, as far as others are concerned.
+struct next_step {
+  enum kind : std::uint8_t {
+    nothing,   ///< something of its own, until it comes to its next step
+    load,      ///< reads the object at `place`
+    change,    ///< reads and writes it
+    anything,  ///< may touch several objects
+  };
+  kind what = nothing;
+  const void* place = nullptr;
+
+  [[nodiscard]] bool commutes_with(const next_step& other) const {
+    if (what == anything || other.what == anything) {
+      return false;
+    }
+    return place != other.place || (what == load && other.what == load);
+  }
+};
+
 struct thread_state {
+  next_step next;
   bool fresh = true;             ///< has just been scheduled, and done nothing since
   std::uint32_t hurry = 0;       ///< polls left that nobody comes between
   const void* polled = nullptr;  ///< what was loaded last; a hurry polls that
-  bool hurried = false;     ///< has hurried since it last let others run
+  bool polls_a_word = false;     ///< that one can be slept on
+  bool patient = false;          ///< polls without hurry until its next step of another kind
   bool woke_early = false;  ///< has had its spurious wake-up
   std::uint64_t clock = 0;
   std::uint32_t free_count = 0;
@@ -73,10 +95,11 @@ class execution {
 
   void begin() {
     for (thread_state& t : threads) {
+      t.next = {};
       t.fresh = true;
       t.hurry = 0;
       t.polled = nullptr;
-      t.hurried = t.woke_early = false;
+      t.polls_a_word = t.patient = t.woke_early = false;
       t.clock = 0;
       t.free_count = 0;
     }
@@ -196,36 +219,43 @@ inline execution execution_now;
   return execution_now.threads[rl::thread_index()];
 }
 
-/// One atomic step of the calling thread on the object at `place`: others may
-/// come before it, nobody comes into it.
+/// Others may come in here, but need not come in again before the next step.
+class pause {
+ public:
+  pause() { here().next = {}; }
+  ~pause() { here().fresh = true; }
+  pause(const pause&) = delete;
+  pause& operator=(const pause&) = delete;
+};
+
+/// One atomic step of the calling thread: others may come before it, nobody
+/// comes into it.
 ///
 /// Where nobody could make a difference, nobody is let in, which leaves fewer
 /// executions to search: right after another point at which others were let in
 /// (`fresh`), at objects that nobody else knows, and between the polls of a hurry.
 class step : rl::preemption_disabler {
  public:
-  explicit step(const void* place) : step(place, nullptr) {}
-
-  struct poll {};
-  step(const void* place, poll) : step(place, place) {}
+  explicit step(const next_step& next) : rl::preemption_disabler(after_others(next)) {}
 
  private:
-  step(const void* place, const void* polled)
-      : rl::preemption_disabler(after_others(place, polled)) {}
-
-  static rl::context& after_others(const void* place, const void* polled) {
+  static rl::context& after_others(const next_step& next) {
     rl::context& c = rl::ctx();
     thread_state& me = here();
+    const void* polled = next.what == next_step::load ? next.place : nullptr;
     if (me.hurry != 0 && polled != nullptr && polled == me.polled) {
       return c;
     }
     me.hurry = 0;
+    me.patient = me.patient && polled != nullptr && polled == me.polled;
     me.polled = polled;
-    if (execution_now.is_private(place)) {
+    if (execution_now.is_private(next.place)) {
       return c;
     }
-    if (!me.fresh) {
+    if (!me.fresh || world_now.reduced) {
+      me.next = next;
       c.sched();
+      me.next = {};
     }
     me.fresh = false;
     return c;

@@ -65,7 +65,7 @@ inline sleepers sleepers_now;
 inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                        const std::source_location& at) {
   {
-    const step now(&word);
+    const step now({next_step::change, &word});
     if (!word.is(expected, at)) {
       return;
     }
@@ -75,8 +75,8 @@ inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
       return;
     }
   }
+  const pause asleep;
   sleepers_now.sleep(&word, relacy_info(at));
-  here().fresh = true;
 }
 
 /// Only the word's address counts: the word itself may be gone.
@@ -86,7 +86,7 @@ inline void futex_wake(atomic<std::uint32_t>& word, std::uint32_t count,
   if (drops(at)) {
     return;
   }
-  const step now(&word);
+  const step now({next_step::change, &word});
   sleepers_now.wake(&word, count, relacy_info(at));
 }
 

@@ -1,0 +1,123 @@
+// Every interleaving, but of those that differ only in the order of steps that
+// have nothing to do with each other just one.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/env/model/execution.hpp"
+
+namespace lockwright::model_env {
+
+/// Relacy's exhaustive search with sleep sets (P. Godefroid, "Partial-Order
+/// Methods for the Verification of Concurrent Systems", LNCS 1032, 1996).
+///
+/// At each choice between threads, those that were tried first are asleep in
+/// what follows the later ones: running such a thread now would repeat, in
+/// another order, what was searched already. It wakes up at the first step
+/// that its own next step does not commute with. When every thread that could
+/// go on is asleep, the rest of the execution is a repetition; it is run to its
+/// end, because Relacy knows no other way out, but nothing more is varied.
+///
+/// Steps commute if they are at different objects, or both only load. That is
+/// enough, because the memory orders are kept as clocks by thread and by
+/// object, and the race detector looks at the clocks, not at the order of steps.
+template <rl::thread_id_t Threads>
+class reduced_search
+    : public rl::tree_search_scheduler<reduced_search<Threads>,
+                                       rl::tree_search_scheduler_thread_info<Threads>, Threads> {
+  using base =
+      rl::tree_search_scheduler<reduced_search, rl::tree_search_scheduler_thread_info<Threads>,
+                                Threads>;
+
+ public:
+  using thread_info_t = typename base::thread_info_t;
+  using shared_context_t = typename base::shared_context_t;
+
+  using base::base;
+
+  rl::thread_id_t iteration_begin_impl() {
+    this->stree_depth_ = 0;
+    asleep_ = 0;
+    repetition_ = false;
+    return 0;  // Until its first step a thread does nothing that others could see.
+  }
+
+  unsigned rand_impl(unsigned limit, rl::sched_type type) {
+    return repetition_ ? 0 : base::rand_impl(limit, type);
+  }
+
+  rl::thread_id_t schedule_impl(rl::unpark_reason& reason, unsigned yield) {
+    reason = rl::unpark_reason_normal;
+    let_yielders_go_on();
+    if (yield != 0) {
+      this->yield_priority(yield);
+    }
+    return choose_thread();
+  }
+
+  bool can_switch(thread_info_t&) { return true; }
+  void on_switch(thread_info_t&) {}
+
+  double iteration_count_approx() { return 1; }
+
+ private:
+  /// As in Relacy's own search: a thread that yielded waits until each other
+  /// thread that can go on has been scheduled.
+  void let_yielders_go_on() {
+    thread_info_t& self = *this->thread_;
+    if (self.total_yield_priority_ == 0) {
+      return;
+    }
+    for (rl::thread_id_t i = 0; i != Threads; ++i) {
+      unsigned& priority = self.yield_priority_[i];
+      if (priority != 0) {
+        --priority;
+        --self.total_yield_priority_;
+        if (priority == 0) {
+          this->unblock_thread(i);
+        }
+      }
+      ++self.yield_sched_count_[i];
+    }
+  }
+
+  rl::thread_id_t choose_thread() {
+    rl::thread_id_t awake[Threads];
+    unsigned count = 0;
+    for (rl::thread_id_t i = 0; i != this->running_threads_count; ++i) {
+      const rl::thread_id_t thread = this->running_threads[static_cast<std::size_t>(i)];
+      if (next_of(thread).what == next_step::nothing) {
+        return thread;  // Nobody can tell when it goes on to its next step.
+      }
+      if ((asleep_ >> thread & 1) == 0) {
+        awake[count++] = thread;
+      }
+    }
+    if (count == 0) {
+      repetition_ = true;
+    }
+    if (repetition_) {
+      return this->running_threads[0];
+    }
+    const unsigned index = count == 1 ? 0 : this->rand(count, rl::sched_type_sched);
+    for (unsigned i = 0; i != index; ++i) {
+      asleep_ |= 1u << awake[i];
+    }
+    const rl::thread_id_t chosen = awake[index];
+    for (rl::thread_id_t i = 0; i != Threads; ++i) {
+      if ((asleep_ >> i & 1) != 0 && !next_of(i).commutes_with(next_of(chosen))) {
+        asleep_ &= ~(1u << i);
+      }
+    }
+    return chosen;
+  }
+
+  static const next_step& next_of(rl::thread_id_t thread) {
+    return execution_now.threads[thread].next;
+  }
+
+  std::uint32_t asleep_ = 0;
+  bool repetition_ = false;
+};
+
+}  // namespace lockwright::model_env

@@ -1,0 +1,54 @@
+// Which programs a lock is run through, and in which world.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lockwright/lock.hpp"
+#include "scenarios.hpp"
+
+namespace lockwright::check {
+
+struct test_case {
+  const char* name;
+  std::uint32_t threads;
+  maker make_program;
+  model_env::world world;
+};
+
+template <class L>
+std::vector<test_case> cases_of() {
+  model_env::world world;
+  world.impatient = L::traits.parks();
+  std::vector<test_case> cases{
+      {"exclusion", 2, make<exclusion<L, 2, 2>>, world},
+      {"trylock", 2, make<trylock<L>>, world},
+      {"refusal", 2, make<refusal<L>>, world},
+      {"node-reuse", 2, make<reuse<L>>, world},
+      {"nested", 2, make<nested<L>>, world},
+      {"last-user-destroys", 2, make<last_user_destroys<L, 2>>, world},
+  };
+  if (L::traits.parks()) {
+    model_env::world early = world;
+    early.spurious = true;
+    cases.push_back({"early-wake", 2, make<refusal<L>>, early});
+  }
+  if (L::traits.numa_aware) {
+    model_env::world one_node = world;
+    one_node.nodes = 1;
+    model_env::world migrating = world;
+    migrating.migrates = true;
+    cases.push_back({"exclusion-1-node", 2, make<exclusion<L, 2, 2>>, one_node});
+    cases.push_back({"trylock-1-node", 2, make<trylock<L>>, one_node});
+    cases.push_back({"last-user-1-node", 2, make<last_user_destroys<L, 2>>, one_node});
+    cases.push_back({"migrating", 2, make<refusal<L>>, migrating});
+  }
+  cases.push_back({"exclusion", 3, make<exclusion<L, 3, 1>>, world});
+  cases.push_back({"last-user-destroys", 3, make<last_user_destroys<L, 3>>, world});
+  if (L::traits.parks()) {
+    cases.push_back({"exclusion-twice", 3, make<exclusion<L, 3, 2>>, world});
+  }
+  return cases;
+}
+
+}  // namespace lockwright::check

@@ -1,0 +1,18 @@
+// The locks to check, by name: those of the registry, and the broken ones.
+#pragma once
+
+#include <vector>
+
+#include "cases.hpp"
+
+namespace lockwright::check {
+
+struct subject {
+  const char* name;
+  std::vector<test_case> cases;
+};
+
+std::vector<subject> registered_locks();
+std::vector<subject> broken_locks();
+
+}  // namespace lockwright::check

@@ -1,0 +1,119 @@
+#include "mutants.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "lockwright/env/model/mutation.hpp"
+
+namespace lockwright::check {
+namespace {
+
+using model_env::change;
+using model_env::mutation;
+using model_env::operation;
+using model_env::site;
+
+const char* name_of(std::memory_order order) {
+  switch (order) {
+    case std::memory_order_relaxed:
+      return "relaxed";
+    case std::memory_order_consume:
+      return "consume";
+    case std::memory_order_acquire:
+      return "acquire";
+    case std::memory_order_release:
+      return "release";
+    case std::memory_order_acq_rel:
+      return "acq_rel";
+    default:
+      return "seq_cst";
+  }
+}
+
+const char* name_of(operation kind) {
+  switch (kind) {
+    case operation::load:
+      return "load";
+    case operation::store:
+      return "store";
+    case operation::rmw:
+      return "read-modify-write";
+    case operation::cas:
+      return "compare-and-swap";
+    default:
+      return "wake";
+  }
+}
+
+/// The orders one step weaker than `order`.
+std::vector<std::memory_order> weaker(operation kind, std::memory_order order) {
+  switch (order) {
+    case std::memory_order_seq_cst:
+      return {kind == operation::load    ? std::memory_order_acquire
+              : kind == operation::store ? std::memory_order_release
+                                         : std::memory_order_acq_rel};
+    case std::memory_order_acq_rel:
+      return {std::memory_order_acquire, std::memory_order_release};
+    case std::memory_order_relaxed:
+      return {};
+    default:
+      return {std::memory_order_relaxed};
+  }
+}
+
+}  // namespace
+
+std::vector<mutation> mutants_of(const subject& s) {
+  model_env::reached.count = 0;
+  model_env::reached.recording = true;
+  for (const test_case& c : s.cases) {
+    run(c.make_program, c.threads, {search::random, 400, 5}, c.world, false);
+  }
+  model_env::reached.recording = false;
+  std::vector<site> sites(model_env::reached.sites,
+                          model_env::reached.sites + model_env::reached.count);
+  // By source line, so that two runs list the same mutants in the same order.
+  std::ranges::sort(sites, [](const site& a, const site& b) {
+    return std::tuple(std::string(a.file), a.line, a.column) <
+           std::tuple(std::string(b.file), b.line, b.column);
+  });
+
+  std::vector<mutation> all;
+  for (const site& at : sites) {
+    for (std::memory_order order : weaker(at.kind, at.order)) {
+      all.push_back({change::order, at, order});
+    }
+    if (at.kind == operation::cas) {
+      for (std::memory_order order : weaker(operation::load, at.failure_order)) {
+        all.push_back({change::failure_order, at, order});
+      }
+    }
+    if (at.kind == operation::store || at.kind == operation::wake) {
+      all.push_back({change::drop, at, at.order});
+    }
+    if (at.kind == operation::rmw || at.kind == operation::cas) {
+      all.push_back({change::split, at, at.order});
+    }
+  }
+  return all;
+}
+
+std::string describe(const mutation& m) {
+  std::string file = m.where.file;
+  file.erase(0, file.rfind('/') + 1);
+  std::string text = file + ":" + std::to_string(m.where.line) + " " + name_of(m.where.kind);
+  switch (m.what) {
+    case change::order:
+      return text + " " + name_of(m.where.order) + " -> " + name_of(m.order);
+    case change::failure_order:
+      return text + ", failing, " + name_of(m.where.failure_order) + " -> " + name_of(m.order);
+    case change::drop:
+      return text + " dropped";
+    case change::split:
+      return text + " in two steps";
+    default:
+      return text;
+  }
+}
+
+}  // namespace lockwright::check
