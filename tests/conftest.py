@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import harness, locate
-
-RunUnder = Callable[..., harness.Outcome]
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +31,7 @@ def all_locks(libdir: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def run_under() -> RunUnder:
+def run_under() -> harness.RunUnder:
     """Runs a program under a lock and fails the test, with all stacks, if it hangs."""
 
     def run(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import RunUnder
 from support import locate
+from support.harness import RunUnder
 
 HEADER_WORDS = 8
 STRIPES = 64

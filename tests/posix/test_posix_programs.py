@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import RunUnder
 from support import harness, locate
+from support.harness import RunUnder
 
 #: Program, and what it proves.
 PROGRAMS = {

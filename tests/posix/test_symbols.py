@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import RunUnder
 from support import harness, locate
+from support.harness import RunUnder
 
 LOCKS = locate.lock_names()
 

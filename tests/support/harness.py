@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from support import locate
 
@@ -141,3 +142,18 @@ def run(
         out.seek(0)
         err.seek(0)
         return Outcome(process.returncode, out.read(), err.read(), shown)
+
+
+class RunUnder(Protocol):
+    """Runs a program under a lock; fails the test, showing all stacks, if it hangs."""
+
+    def __call__(
+        self,
+        lock: str | Setting,
+        argv: Sequence[str | Path],
+        timeout: float = 60,
+        *,
+        counting: bool = False,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Outcome: ...

@@ -1,0 +1,131 @@
+"""Unmodified programs of the distribution give the right output under every lock."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from support import harness
+from support.harness import RunUnder
+
+SETTINGS = harness.all_settings()
+
+
+def each_setting() -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("setting", SETTINGS, ids=[one.label for one in SETTINGS])
+
+
+def need(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed; tests/apps/packages.txt names its package")
+    return found
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """3 MB of text that compresses, the same in every run."""
+    generator = random.Random(20)
+    words = [
+        "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=generator.randint(2, 9)))
+        for _ in range(4000)
+    ]
+    path = tmp_path_factory.mktemp("material") / "text"
+    with path.open("w") as out:
+        size = 0
+        while size < 3_000_000:
+            line = " ".join(generator.choices(words, k=12)) + "\n"
+            out.write(line)
+            size += len(line)
+    return path
+
+
+@each_setting()
+def test_kyoto_cabinet(run_under: RunUnder, setting: harness.Setting) -> None:
+    # A hash table with one mutex a slot, worked on by two threads, checking itself.
+    argv = [need("kccachetest"), "wicked", "-th", "2", "-it", "1", "-capcnt", "500", "2000"]
+    outcome = run_under(setting, argv)
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stdout.rstrip().endswith("ok"), outcome.describe()
+    assert "error" not in outcome.stdout + outcome.stderr
+
+
+#: Program, the words that compress with threads, and those that restore.
+COMPRESSORS = {
+    "xz": (["-1", "-T4", "--block-size=300KiB", "-k"], ["-d", "-T4"], ".xz"),
+    "pbzip2": (["-1", "-p4", "-b2", "-k"], ["-d", "-p4"], ".bz2"),
+    "pigz": (["-1", "-p", "4", "-k"], ["-d", "-p", "4"], ".gz"),
+    "zstd": (["-1", "-T4", "-B512K", "-q", "-k"], ["-d", "-q"], ".zst"),
+}
+
+
+@pytest.mark.parametrize("program", COMPRESSORS)
+@each_setting()
+def test_round_trip(
+    run_under: RunUnder, material: Path, tmp_path: Path, setting: harness.Setting, program: str
+) -> None:
+    compress, restore, suffix = COMPRESSORS[program]
+    text = tmp_path / "text"
+    shutil.copy(material, text)
+    packed = text.with_name("text" + suffix)
+    outcome = run_under(setting, [need(program), *compress, text], cwd=tmp_path)
+    assert outcome.status == 0, outcome.describe()
+    assert packed.stat().st_size < text.stat().st_size
+    text.unlink()
+    outcome = run_under(setting, [need(program), *restore, packed], cwd=tmp_path)
+    assert outcome.status == 0, outcome.describe()
+    assert text.read_bytes() == material.read_bytes()
+
+
+@each_setting()
+def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Setting) -> None:
+    argv = [need("sort"), "--parallel=4", "-S", "64M", material]
+    outcome = run_under(setting, argv, env={"LC_ALL": "C"})
+    assert outcome.status == 0, outcome.describe()
+    lines = material.read_text().splitlines()
+    assert outcome.stdout.splitlines() == sorted(lines)
+
+
+@each_setting()
+def test_output_of_a_pipe_is_untouched(run_under: RunUnder, setting: harness.Setting) -> None:
+    outcome = run_under(setting, ["sh", "-c", "printf 'b\\na\\n' | sort | cat"])
+    assert outcome.stdout == "a\nb\n"
+    assert outcome.stderr == ""
+
+
+@each_setting()
+def test_the_debugger_starts(run_under: RunUnder, setting: harness.Setting) -> None:
+    # gdb locks in the constructors of its libraries, and has threads of its own.
+    outcome = run_under(setting, [need("gdb"), "-nx", "-batch", "-ex", "print 6*7"])
+    assert outcome.status == 0, outcome.describe()
+    assert "$1 = 42" in outcome.stdout
+
+
+PYTHON = """
+import threading, queue, os
+q, out = queue.Queue(maxsize=3), []
+def take():
+    while (item := q.get()) is not None:
+        out.append(item)
+threads = [threading.Thread(target=take) for _ in range(3)]
+for t in threads: t.start()
+for i in range(2000): q.put(i)
+for t in threads: q.put(None)
+for t in threads: t.join()
+assert sorted(out) == list(range(2000))
+assert not threading.Event().wait(0.01)
+pid = os.fork()
+if pid == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+@each_setting()
+def test_python_threads(run_under: RunUnder, setting: harness.Setting) -> None:
+    # The interpreter's lock is a mutex and a condition variable waited on with a deadline.
+    outcome = run_under(setting, [need("python3"), "-c", PYTHON])
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stdout == "7\n"
