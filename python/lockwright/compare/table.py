@@ -14,7 +14,7 @@ from lockwright.locks import BASELINE
 
 COLUMNS = ("lock", "median", "rel. sd", f"ratio to {BASELINE}", "95 % CI", "remarks")
 LEGEND = (
-    "* best median   = within 5 % of it   "
+    "* best median   = within 5 % of it   rel. sd: standard deviation over mean   "
     f"ratio: above 1 is better than {BASELINE}, geometric mean of rounds"
 )
 
