@@ -268,7 +268,7 @@ def handover(
     report = _report("handover", bench_handover.COLUMNS, settings)
     given["loops-per-us"] = loops_per_us()
     tables = bench_handover.measure(report, chosen, rounds, given, counts, timeout)
-    show(report, tables, [f"{processors()} processors."], json_file)
+    show(report, tables, bench_handover.remarks(report, processors()), json_file)
     _finish(report)
 
 

@@ -15,10 +15,14 @@ from lockwright.bench_report import (
     table,
     watching_others,
 )
-from lockwright.bench_run import Outcome, Subject, number, run
+from lockwright.bench_run import LIBC, Outcome, Subject, number, run
 
 DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
 """The locks that park, and the C library's mutex through the same layer."""
+
+ENOUGH = 0.75
+"""Share of the processors below which a warning is printed. With two, at 1.5 both threads run at
+once for half of the time; below that, most acquisitions meet nobody."""
 
 BOUND = ("futex", 0.95)
 """`futex` has to reach this share of the C library's throughput."""
@@ -64,6 +68,12 @@ CALLS = [
         "and no call was made for one that was still awake.",
     ),
     Column(
+        "cpus",
+        "processor time that the process used per second of the measurement, runs under the "
+        "plain library; median over the rounds. Where it is about 1, the threads hardly ran at "
+        "the same time, whatever their number, because others had the processors.",
+    ),
+    Column(
         "switches per 1000 acq",
         "context switches of the whole process, voluntary + involuntary, per 1000 acquisitions "
         "(getrusage, runs under the plain library); medians over the rounds.",
@@ -83,6 +93,7 @@ class _Tally:
     wakes: list[float] = field(default_factory=list)
     wakes_per_wait: list[float] = field(default_factory=list)
     contended: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
     voluntary: list[float] = field(default_factory=list)
     involuntary: list[float] = field(default_factory=list)
     fairness: list[float] = field(default_factory=list)
@@ -140,6 +151,7 @@ def _one_turn(
         acquired = number(line, "acquisitions")
         rate = acquired / number(line, "seconds")
         tally.rate.append(rate)
+        tally.cpus.append(number(line, "processor_seconds") / number(line, "seconds"))
         if other is not None and not beside.failure:
             tally.ratio.append(rate / (number(other, "acquisitions") / number(other, "seconds")))
         if acquired:
@@ -181,6 +193,25 @@ def _check_exclusion(report: Report, subject: Subject, outcome: Outcome, tally: 
         report.failures.append(f"{subject.name}: two threads were inside the section at once")
 
 
+def remarks(report: Report, processors: int) -> list[str]:
+    """What a reader must know of a measured report before believing it.
+
+    processors: that the process may use.
+    """
+    said = [f"{processors} processors."]
+    for row in report.rows:
+        cpus, threads = row["cpus"], row["threads"]
+        if row["lock"] != LIBC or not isinstance(cpus, Spread) or not isinstance(threads, int):
+            continue
+        possible = min(threads, processors)
+        if cpus.median < ENOUGH * possible:
+            said.append(
+                f"Warning: {threads} threads of libc got {cpus.median:.1f} processors, not "
+                f"{possible}: they hardly contended, so these ratios say little about contention."
+            )
+    return said
+
+
 def _tables(
     report: Report, chosen: list[Subject], threads: int, tallies: Mapping[str, _Tally]
 ) -> list[Table]:
@@ -195,6 +226,7 @@ def _tables(
             "waits_per_acquisition": spread(tally.waits),
             "wakes_per_acquisition": spread(tally.wakes),
             "wakes_per_wait": spread(tally.wakes_per_wait),
+            "cpus": spread(tally.cpus),
             "voluntary_per_1000": spread(tally.voluntary),
             "involuntary_per_1000": spread(tally.involuntary),
         }

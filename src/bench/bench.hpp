@@ -79,6 +79,9 @@ struct switches {
 };
 switches switches_so_far();
 
+// Processor time that all threads of the process have used so far, user and system.
+double processor_seconds_so_far();
+
 // Work that takes processor time and touches no memory: a chain of dependent multiplications.
 inline void spin_loops(std::uint64_t loops) {
   std::uint64_t x = loops;

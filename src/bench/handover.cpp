@@ -86,6 +86,7 @@ int handover(int argc, char** argv) {
   }
   a.start.await(static_cast<std::uint32_t>(threads));
   const switches before = switches_so_far();
+  const double used_before = processor_seconds_so_far();
   const std::uint64_t started = now_ns();
   a.start.open();
   sleep_ns(static_cast<std::uint64_t>(seconds * 1e9));
@@ -94,11 +95,13 @@ int handover(int argc, char** argv) {
   // for a time slice, the last round alone can take longer than the measurement.
   const std::vector<std::uint64_t> counted = read_tallies(tallies.get(), threads);
   const std::uint64_t elapsed = now_ns() - started;
+  const double used = processor_seconds_so_far() - used_before;
   const switches after = switches_so_far();
   a.stop.store(true);
   result measured("handover", "measured");
   measured.field("threads", threads)
       .field("seconds", static_cast<double>(elapsed) / 1e9)
+      .field("processor_seconds", used)
       .field("acquisitions", sum(counted))
       .field("least", *std::min_element(counted.begin(), counted.end()))
       .field("most", *std::max_element(counted.begin(), counted.end()))

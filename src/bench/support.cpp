@@ -190,6 +190,12 @@ std::uint64_t work_scale::loops(double ns) const {
   return static_cast<std::uint64_t>(std::llround(ns * loops_per_us_ / 1000.0));
 }
 
+double processor_seconds_so_far() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
