@@ -81,7 +81,7 @@ def test_round_trip(
 
 @each_setting()
 def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Setting) -> None:
-    argv = [need("sort"), "--parallel=4", "-S", "64M", material]
+    argv: list[str | Path] = [need("sort"), "--parallel=4", "-S", "64M", material]
     outcome = run_under(setting, argv, env={"LC_ALL": "C"})
     assert outcome.status == 0, outcome.describe()
     lines = material.read_text().splitlines()

@@ -84,8 +84,8 @@ class no_wake {
   typename Env::template atomic<std::uint32_t> word_{};
 };
 
-/// A futex mutex that goes back to "held, nobody sleeps" after waking up, and
-/// so forgets the third thread. Two threads cannot show it.
+/// A futex mutex whose woken waiter marks the word "held, nobody sleeps", and
+/// so forgets whoever else sleeps or is about to.
 template <class Env>
 class forgets_other_sleepers {
  public:

@@ -77,7 +77,10 @@ rl::test_result_e search_once(rl::test_params& p, std::ostream& state, bool agai
   constexpr rl::thread_id_t threads = Suite::params::thread_count;
   switch (p.search_type) {
     case rl::sched_full:
-      return model_env::world_now.reduced ? rl::run_test<Suite, model_env::reduced_search<threads>>(p, state, again) : rl::run_test<Suite, rl::full_search_scheduler<threads>>(p, state, again);
+      if (model_env::world_now.reduced) {
+        return rl::run_test<Suite, model_env::reduced_search<threads>>(p, state, again);
+      }
+      return rl::run_test<Suite, rl::full_search_scheduler<threads>>(p, state, again);
     case rl::sched_bound:
       return rl::run_test<Suite, rl::context_bound_scheduler<threads>>(p, state, again);
     default:
@@ -85,8 +88,8 @@ rl::test_result_e search_once(rl::test_params& p, std::ostream& state, bool agai
   }
 }
 
-/// Keeps the execution in the order in which it happened, without the copies
-/// by thread that Relacy adds.
+/// The execution in the order in which it happened, without the copies by
+/// thread that Relacy adds, and without what the model does for itself.
 std::string readable(const std::string& history) {
   std::istringstream lines(history);
   std::string text;
@@ -95,16 +98,22 @@ std::string readable(const std::string& history) {
   while (std::getline(lines, line)) {
     if (line.starts_with("execution history")) {
       inside = true;
-    } else if (inside && !line.starts_with("[")) {
-      break;
-    } else if (inside) {
-      for (const char* noise : {", in at, ", ", in operator(), "}) {
-        if (std::size_t at = line.find(noise); at != std::string::npos) {
-          line.replace(at, std::strlen(noise), "  ");
-        }
-      }
-      text += line + '\n';
+      continue;
     }
+    if (!inside || line.find(", in open, ") != std::string::npos) {
+      continue;
+    }
+    if (!line.starts_with("[")) {
+      break;
+    }
+    if (std::size_t at = line.find(", in at, "); at != std::string::npos) {
+      line.replace(at, 9, "  ");
+    } else {
+      line.resize(std::min(line.size(), line.find(", in ")));
+    }
+    // The step's number among all, which has gaps now.
+    line.erase(0, line.find(' ') + 1);
+    text += "    thread " + line + '\n';
   }
   return text;
 }
@@ -149,6 +158,7 @@ outcome run_suite(const search& how, bool trace) {
 
 outcome run(maker make_program, std::uint32_t threads, const search& how,
             const model_env::world& world, bool trace) {
+  std::memset(model_env::graveyard, 0xdd, sizeof model_env::graveyard);
   now_running.make_program = make_program;
   model_env::world_now = world;
   switch (threads) {

@@ -1,16 +1,17 @@
 // A preload library with one deliberate fault, chosen when it is compiled. Everything else goes to
 // the C library. The tests of the locks must notice each of the faults.
-#include <atomic>
-#include <cerrno>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
+#include <atomic>
+#include <cerrno>
 
 namespace {
 
-template <class Function> Function *real(const char *name, const char *version) {
-  void *found = dlvsym(RTLD_NEXT, name, version);
-  return reinterpret_cast<Function *>(found != nullptr ? found : dlsym(RTLD_NEXT, name));
+template <class Function>
+Function* real(const char* name, const char* version) {
+  void* found = dlvsym(RTLD_NEXT, name, version);
+  return reinterpret_cast<Function*>(found != nullptr ? found : dlsym(RTLD_NEXT, name));
 }
 
 #if defined(__x86_64__)
@@ -28,60 +29,58 @@ bool every(int nth) {
 }
 #endif
 
-} // namespace
+}  // namespace
 
 extern "C" {
 
 #if defined(BROKEN_NO_EXCLUSION)
 
-int pthread_mutex_lock(pthread_mutex_t *) { return 0; }
-int pthread_mutex_unlock(pthread_mutex_t *) { return 0; }
+int pthread_mutex_lock(pthread_mutex_t*) { return 0; }
+int pthread_mutex_unlock(pthread_mutex_t*) { return 0; }
 
 #elif defined(BROKEN_TRYLOCK_TAKES_HELD)
 
-int pthread_mutex_trylock(pthread_mutex_t *) { return 0; }
+int pthread_mutex_trylock(pthread_mutex_t*) { return 0; }
 
 #elif defined(BROKEN_SIGNAL_LOST_SOMETIMES)
 
-int pthread_cond_signal(pthread_cond_t *condition) {
-  static auto *const original = real<int(pthread_cond_t *)>("pthread_cond_signal", cond);
+int pthread_cond_signal(pthread_cond_t* condition) {
+  static auto* const original = real<int(pthread_cond_t*)>("pthread_cond_signal", cond);
   return every(20'000) ? 0 : original(condition);
 }
 
 #elif defined(BROKEN_SPURIOUS_WAKEUPS)
 
-int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
-  static auto *const original =
-      real<int(pthread_cond_t *, pthread_mutex_t *)>("pthread_cond_wait", cond);
-  if (!every(500))
-    return original(condition, mutex);
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  static auto* const original =
+      real<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", cond);
+  if (!every(500)) return original(condition, mutex);
   pthread_mutex_unlock(mutex);
   return pthread_mutex_lock(mutex);
 }
 
 #elif defined(BROKEN_BROADCAST_WAKES_ONE)
 
-int pthread_cond_broadcast(pthread_cond_t *condition) { return pthread_cond_signal(condition); }
+int pthread_cond_broadcast(pthread_cond_t* condition) { return pthread_cond_signal(condition); }
 
 #elif defined(BROKEN_TIMEOUT_WITHOUT_MUTEX)
 
-int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                           const timespec *deadline) {
-  static auto *const original = real<int(pthread_cond_t *, pthread_mutex_t *, const timespec *)>(
-      "pthread_cond_timedwait", cond);
+int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                           const timespec* deadline) {
+  static auto* const original =
+      real<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)>("pthread_cond_timedwait", cond);
   const int result = original(condition, mutex, deadline);
-  if (result == ETIMEDOUT)
-    pthread_mutex_unlock(mutex);
+  if (result == ETIMEDOUT) pthread_mutex_unlock(mutex);
   return result;
 }
 
 #elif defined(BROKEN_CANCEL_WITHOUT_MUTEX)
 
-static void release(void *mutex) { pthread_mutex_unlock(static_cast<pthread_mutex_t *>(mutex)); }
+static void release(void* mutex) { pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex)); }
 
-int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
-  static auto *const original =
-      real<int(pthread_cond_t *, pthread_mutex_t *)>("pthread_cond_wait", cond);
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  static auto* const original =
+      real<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", cond);
   int result = 0;
   pthread_cleanup_push(release, mutex);
   result = original(condition, mutex);
@@ -99,4 +98,4 @@ int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
 #error "no fault chosen"
 #endif
 
-} // extern "C"
+}  // extern "C"

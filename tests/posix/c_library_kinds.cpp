@@ -14,25 +14,25 @@ struct Region {
   volatile int stage;
 };
 
-Region *shared_region() {
-  void *memory =
+Region* shared_region() {
+  void* memory =
       mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED);
-  return static_cast<Region *>(memory);
+  return static_cast<Region*>(memory);
 }
 
-void init_shared(pthread_mutex_t *mutex, int type, bool robust) {
+void init_shared(pthread_mutex_t* mutex, int type, bool robust) {
   pthread_mutexattr_t attributes;
   OK(pthread_mutexattr_init(&attributes));
   OK(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
   OK(pthread_mutexattr_settype(&attributes, type));
-  if (robust)
-    OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+  if (robust) OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
   OK(pthread_mutex_init(mutex, &attributes));
   OK(pthread_mutexattr_destroy(&attributes));
 }
 
-template <class Body> pid_t child(Body body) {
+template <class Body>
+pid_t child(Body body) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
@@ -50,7 +50,7 @@ void expect_success(pid_t pid) {
 
 std::string shared_between_processes() {
   for (const int type : check::all_types) {
-    Region *region = shared_region();
+    Region* region = shared_region();
     init_shared(&region->mutex, type, false);
     constexpr int each = 5'000;
     auto count = [&] {
@@ -74,7 +74,7 @@ std::string shared_between_processes() {
 }
 
 std::string condition_variable_between_processes() {
-  Region *region = shared_region();
+  Region* region = shared_region();
   init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, false);
   pthread_condattr_t attributes;
   OK(pthread_condattr_init(&attributes));
@@ -84,8 +84,7 @@ std::string condition_variable_between_processes() {
   auto play = [&](int parity) {
     OK(pthread_mutex_lock(&region->mutex));
     for (int i = 0; i < rounds; ++i) {
-      while (region->stage % 2 != parity)
-        OK(pthread_cond_wait(&region->cond, &region->mutex));
+      while (region->stage % 2 != parity) OK(pthread_cond_wait(&region->cond, &region->mutex));
       region->stage = region->stage + 1;
       OK(i % 2 == 0 ? pthread_cond_signal(&region->cond) : pthread_cond_broadcast(&region->cond));
     }
@@ -103,9 +102,9 @@ std::string condition_variable_between_processes() {
 }
 
 std::string robust_between_processes() {
-  Region *region = shared_region();
+  Region* region = shared_region();
   init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, true);
-  expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); })); // dies holding it
+  expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); }));  // dies holding it
   CHECK_RC(EOWNERDEAD, pthread_mutex_trylock(&region->mutex));
   OK(pthread_mutex_consistent(&region->mutex));
   OK(pthread_mutex_unlock(&region->mutex));
@@ -113,7 +112,7 @@ std::string robust_between_processes() {
   OK(pthread_mutex_unlock(&region->mutex));
   expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); }));
   CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&region->mutex));
-  OK(pthread_mutex_unlock(&region->mutex)); // without making it consistent
+  OK(pthread_mutex_unlock(&region->mutex));  // without making it consistent
   CHECK_RC(ENOTRECOVERABLE, pthread_mutex_lock(&region->mutex));
   return "";
 }
@@ -126,7 +125,7 @@ std::string robust_within_a_process() {
     OK(pthread_mutexattr_settype(&attributes, type));
     OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
     OK(pthread_mutex_init(&mutex, &attributes));
-    check::Worker([&](check::Worker &) { OK(pthread_mutex_lock(&mutex)); }).join();
+    check::Worker([&](check::Worker&) { OK(pthread_mutex_lock(&mutex)); }).join();
     CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&mutex));
     OK(pthread_mutex_consistent(&mutex));
     OK(pthread_mutex_unlock(&mutex));
@@ -155,14 +154,13 @@ std::string waiting_with_a_robust_mutex() {
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool waiting = false;
   bool go = false;
-  check::Worker waiter{[&](check::Worker &) {
+  check::Worker waiter{[&](check::Worker&) {
     OK(pthread_mutex_lock(&mutex));
     waiting = true;
     while (!go) {
       const int result = pthread_cond_wait(&cond, &mutex);
       CHECK(result == 0 || result == EOWNERDEAD);
-      if (result == EOWNERDEAD)
-        OK(pthread_mutex_consistent(&mutex));
+      if (result == EOWNERDEAD) OK(pthread_mutex_consistent(&mutex));
     }
     OK(pthread_mutex_unlock(&mutex));
   }};
@@ -172,11 +170,11 @@ std::string waiting_with_a_robust_mutex() {
     OK(pthread_mutex_unlock(&mutex));
     return is;
   });
-  check::Worker([&](check::Worker &) {
+  check::Worker([&](check::Worker&) {
     OK(pthread_mutex_lock(&mutex));
     go = true;
     OK(pthread_cond_signal(&cond));
-  }).join(); // ends without unlocking
+  }).join();  // ends without unlocking
   waiter.join();
   return "";
 }
@@ -223,15 +221,14 @@ std::string priority_ceiling() {
   // Raising the priority to the ceiling may need a privilege that this process has not.
   const int result = pthread_mutex_lock(&mutex);
   CHECK(result == 0 || result == EPERM || result == EINVAL);
-  if (result == 0)
-    OK(pthread_mutex_unlock(&mutex));
+  if (result == 0) OK(pthread_mutex_unlock(&mutex));
   OK(pthread_mutex_destroy(&mutex));
   return std::string{"lock gave "} + check::error_name(result);
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"shared between processes", shared_between_processes},
                      {"condition variable between processes", condition_variable_between_processes},

@@ -5,10 +5,10 @@
 namespace {
 
 constexpr std::size_t mutexes = 8;
-pthread_mutex_t shared[mutexes] = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+pthread_mutex_t shared[mutexes] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                   PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                   PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                   PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 volatile long counter = 0;
 
 void bump() { counter = counter + 1; }
@@ -17,8 +17,7 @@ void bump() { counter = counter + 1; }
 struct Late {
   bool armed = false;
   ~Late() {
-    if (!armed)
-      return;
+    if (!armed) return;
     OK(pthread_mutex_lock(&shared[0]));
     bump();
     OK(pthread_mutex_unlock(&shared[0]));
@@ -27,18 +26,16 @@ struct Late {
 thread_local Late late;
 
 void nest(std::size_t depth) {
-  for (std::size_t m = 0; m < depth; ++m)
-    OK(pthread_mutex_lock(&shared[m]));
+  for (std::size_t m = 0; m < depth; ++m) OK(pthread_mutex_lock(&shared[m]));
   bump();
-  for (std::size_t m = 0; m < depth; ++m)
-    OK(pthread_mutex_unlock(&shared[m]));
+  for (std::size_t m = 0; m < depth; ++m) OK(pthread_mutex_unlock(&shared[m]));
 }
 
 // Two at a time, so that they also meet.
 void generation(int pairs, int depth_seed) {
   for (int i = 0; i < pairs; ++i) {
     const auto depth = 1 + static_cast<std::size_t>(i + depth_seed) % mutexes;
-    auto body = [depth](check::Worker &) {
+    auto body = [depth](check::Worker&) {
       late.armed = true;
       nest(depth);
       nest(mutexes + 1 - depth);
@@ -49,13 +46,13 @@ void generation(int pairs, int depth_seed) {
 }
 
 std::string ten_thousand_threads() {
-  generation(500, 0); // stacks, arenas and pools reach their size
+  generation(500, 0);  // stacks, arenas and pools reach their size
   const long before = check::anonymous_bytes();
   generation(4'500, 3);
   const long growth = check::anonymous_bytes() - before;
   // 9,000 threads with only one 64-byte node lost each would be 560 KiB.
   CHECK(growth < 256 * 1'024);
-  CHECK_EQ(10'000 * 3, counter); // two nests and one destructor each
+  CHECK_EQ(10'000 * 3, counter);  // two nests and one destructor each
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
 }
 
@@ -63,13 +60,12 @@ std::string ten_thousand_threads() {
 std::string in_key_destructors() {
   static pthread_key_t key;
   static std::atomic<int> calls{0};
-  OK(pthread_key_create(&key, [](void *value) {
+  OK(pthread_key_create(&key, [](void* value) {
     nest(mutexes);
-    if (calls.fetch_add(1) % 3 != 2)
-      OK(pthread_setspecific(key, value));
+    if (calls.fetch_add(1) % 3 != 2) OK(pthread_setspecific(key, value));
   }));
   for (int i = 0; i < 50; ++i)
-    check::Worker([&](check::Worker &) {
+    check::Worker([&](check::Worker&) {
       nest(2);
       OK(pthread_setspecific(key, &key));
     }).join();
@@ -78,10 +74,10 @@ std::string in_key_destructors() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
-  return check::run(argc, argv,
-                    {{"ten thousand threads", ten_thousand_threads},
-                     {"in key destructors", in_key_destructors}});
+int main(int argc, char** argv) {
+  return check::run(
+      argc, argv,
+      {{"ten thousand threads", ten_thousand_threads}, {"in key destructors", in_key_destructors}});
 }

@@ -7,15 +7,15 @@ namespace {
 enum class Kind { wait, timedwait, clockwait };
 constexpr Kind kinds[] = {Kind::wait, Kind::timedwait, Kind::clockwait};
 
-int wait_by(Kind kind, pthread_cond_t *cond, pthread_mutex_t *mutex) {
+int wait_by(Kind kind, pthread_cond_t* cond, pthread_mutex_t* mutex) {
   const timespec late = check::after_ms(CLOCK_REALTIME, 600'000);
   switch (kind) {
-  case Kind::timedwait:
-    return pthread_cond_timedwait(cond, mutex, &late);
-  case Kind::clockwait:
-    return pthread_cond_clockwait(cond, mutex, CLOCK_REALTIME, &late);
-  default:
-    return pthread_cond_wait(cond, mutex);
+    case Kind::timedwait:
+      return pthread_cond_timedwait(cond, mutex, &late);
+    case Kind::clockwait:
+      return pthread_cond_clockwait(cond, mutex, CLOCK_REALTIME, &late);
+    default:
+      return pthread_cond_wait(cond, mutex);
   }
 }
 
@@ -31,7 +31,7 @@ struct Waiter {
   bool destructor_ran = false;
   pthread_t thread{};
 
-  void start(void *(*body)(void *)) {
+  void start(void* (*body)(void*)) {
     check::init_mutex(&mutex, type);
     OK(pthread_create(&thread, nullptr, body, this));
   }
@@ -39,43 +39,41 @@ struct Waiter {
   void lock_when_waiting(int wanted) {
     for (;;) {
       OK(pthread_mutex_lock(&mutex));
-      if (waiting == wanted)
-        return;
+      if (waiting == wanted) return;
       OK(pthread_mutex_unlock(&mutex));
       check::sleep_us(100);
     }
   }
 
   void expect_canceled() {
-    void *result = nullptr;
+    void* result = nullptr;
     OK(pthread_join(thread, &result));
     CHECK(result == PTHREAD_CANCELED);
   }
 };
 
 // Releases as the type does: for an errorcheck mutex success proves that this thread holds it.
-void clean_up(void *argument) {
-  auto *self = static_cast<Waiter *>(argument);
+void clean_up(void* argument) {
+  auto* self = static_cast<Waiter*>(argument);
   ++self->cleaned;
-  if (self->type != PTHREAD_MUTEX_RECURSIVE)
-    CHECK_RC(EBUSY, pthread_mutex_trylock(&self->mutex));
+  if (self->type != PTHREAD_MUTEX_RECURSIVE) CHECK_RC(EBUSY, pthread_mutex_trylock(&self->mutex));
   CHECK(!check::is_free(&self->mutex));
   OK(pthread_mutex_unlock(&self->mutex));
 }
 
-void *wait_for_ever(void *argument) {
-  auto *self = static_cast<Waiter *>(argument);
+void* wait_for_ever(void* argument) {
+  auto* self = static_cast<Waiter*>(argument);
   OK(pthread_mutex_lock(&self->mutex));
   pthread_cleanup_push(clean_up, argument);
   ++self->waiting;
-  while (!self->go)
-    OK(wait_by(self->kind, &self->cond, &self->mutex));
+  while (!self->go) OK(wait_by(self->kind, &self->cond, &self->mutex));
   pthread_cleanup_pop(0);
   OK(pthread_mutex_unlock(&self->mutex));
   return nullptr;
 }
 
-template <class Body> void with_each_kind(Body body) {
+template <class Body>
+void with_each_kind(Body body) {
   for (const Kind kind : kinds)
     for (const int type : check::all_types)
       for (int round = 0; round < 4; ++round) {
@@ -90,7 +88,7 @@ template <class Body> void with_each_kind(Body body) {
 }
 
 std::string clean_up_holds_the_mutex() {
-  with_each_kind([](Waiter &waiter) {
+  with_each_kind([](Waiter& waiter) {
     waiter.start(wait_for_ever);
     waiter.lock_when_waiting(1);
     OK(pthread_mutex_unlock(&waiter.mutex));
@@ -103,7 +101,7 @@ std::string clean_up_holds_the_mutex() {
 
 // The mutex is busy when the cancellation comes: the clean-up has to wait for it.
 std::string clean_up_waits_for_the_mutex() {
-  with_each_kind([](Waiter &waiter) {
+  with_each_kind([](Waiter& waiter) {
     waiter.start(wait_for_ever);
     waiter.lock_when_waiting(1);
     OK(pthread_cancel(waiter.thread));
@@ -118,8 +116,8 @@ std::string clean_up_waits_for_the_mutex() {
 
 // A cancellation that is pending when the wait begins.
 std::string pending_cancellation() {
-  with_each_kind([](Waiter &waiter) {
-    waiter.start([](void *argument) -> void * {
+  with_each_kind([](Waiter& waiter) {
+    waiter.start([](void* argument) -> void* {
       OK(pthread_cancel(pthread_self()));
       return wait_for_ever(argument);
     });
@@ -131,8 +129,8 @@ std::string pending_cancellation() {
 
 // With cancellation switched off the wait ends by its signal only.
 std::string disabled_cancellation() {
-  with_each_kind([](Waiter &waiter) {
-    waiter.start([](void *argument) -> void * {
+  with_each_kind([](Waiter& waiter) {
+    waiter.start([](void* argument) -> void* {
       int before = -1;
       OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before));
       wait_for_ever(argument);
@@ -156,30 +154,29 @@ std::string disabled_cancellation() {
 }
 
 struct Guard {
-  explicit Guard(Waiter &w) : waiter{w} { OK(pthread_mutex_lock(&waiter.mutex)); }
-  Guard(const Guard &) = delete;
-  Guard &operator=(const Guard &) = delete;
+  explicit Guard(Waiter& w) : waiter{w} { OK(pthread_mutex_lock(&waiter.mutex)); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
   ~Guard() {
     waiter.destructor_ran = true;
     CHECK(!check::is_free(&waiter.mutex));
     OK(pthread_mutex_unlock(&waiter.mutex));
   }
-  Waiter &waiter;
+  Waiter& waiter;
 };
 
 // Cancellation unwinds C++ frames: through the library's frames too.
 std::string destructors_run() {
-  with_each_kind([](Waiter &waiter) {
-    waiter.start([](void *argument) -> void * {
-      auto *self = static_cast<Waiter *>(argument);
+  with_each_kind([](Waiter& waiter) {
+    waiter.start([](void* argument) -> void* {
+      auto* self = static_cast<Waiter*>(argument);
       const Guard guard{*self};
       ++self->waiting;
       try {
-        while (!self->go)
-          OK(wait_by(self->kind, &self->cond, &self->mutex));
+        while (!self->go) OK(wait_by(self->kind, &self->cond, &self->mutex));
       } catch (...) {
         ++self->cleaned;
-        throw; // cancellation must not be stopped
+        throw;  // cancellation must not be stopped
       }
       return nullptr;
     });
@@ -202,15 +199,14 @@ struct Race {
   int taken_by_other = 0;
 };
 
-void unlock(void *mutex) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t *>(mutex))); }
+void unlock(void* mutex) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex))); }
 
-void *take_a_token(void *argument, int Race::*taken) {
-  auto *race = static_cast<Race *>(argument);
+void* take_a_token(void* argument, int Race::* taken) {
+  auto* race = static_cast<Race*>(argument);
   OK(pthread_mutex_lock(&race->mutex));
   pthread_cleanup_push(unlock, &race->mutex);
   ++race->waiting;
-  while (race->tokens == 0)
-    OK(pthread_cond_wait(&race->cond, &race->mutex));
+  while (race->tokens == 0) OK(pthread_cond_wait(&race->cond, &race->mutex));
   --race->tokens;
   ++(race->*taken);
   pthread_cleanup_pop(1);
@@ -227,8 +223,9 @@ std::string no_signal_is_swallowed() {
     Race race;
     pthread_t first;
     pthread_t second;
-    OK(pthread_create(&first, nullptr,
-                      [](void *r) { return take_a_token(r, &Race::taken_by_cancelled); }, &race));
+    OK(pthread_create(
+        &first, nullptr, [](void* r) { return take_a_token(r, &Race::taken_by_cancelled); },
+        &race));
     // the first to wait is the first to be signalled, where the order is kept
     check::wait_until([&] {
       OK(pthread_mutex_lock(&race.mutex));
@@ -236,35 +233,30 @@ std::string no_signal_is_swallowed() {
       OK(pthread_mutex_unlock(&race.mutex));
       return waits;
     });
-    OK(pthread_create(&second, nullptr,
-                      [](void *r) { return take_a_token(r, &Race::taken_by_other); }, &race));
+    OK(pthread_create(
+        &second, nullptr, [](void* r) { return take_a_token(r, &Race::taken_by_other); }, &race));
     check::wait_until([&] {
       OK(pthread_mutex_lock(&race.mutex));
       const bool both = race.waiting == 2;
       OK(pthread_mutex_unlock(&race.mutex));
       return both;
     });
-    if (round % 3 == 0)
-      check::sleep_us(100); // both have gone to sleep
+    if (round % 3 == 0) check::sleep_us(100);  // both have gone to sleep
     OK(pthread_mutex_lock(&race.mutex));
     race.tokens = 1;
     const bool signal_first = random.below(2) == 0;
     const bool inside = random.below(2) == 0;
-    if (!inside)
-      OK(pthread_mutex_unlock(&race.mutex));
-    if (signal_first)
-      OK(pthread_cond_signal(&race.cond));
+    if (!inside) OK(pthread_mutex_unlock(&race.mutex));
+    if (signal_first) OK(pthread_cond_signal(&race.cond));
     if (random.below(2) == 0)
       for (std::uint32_t spin = random.below(round % 2 == 0 ? 2'000 : 60'000); spin > 0; --spin)
         asm volatile("");
     OK(pthread_cancel(first));
-    if (!signal_first)
-      OK(pthread_cond_signal(&race.cond));
-    if (inside)
-      OK(pthread_mutex_unlock(&race.mutex));
+    if (!signal_first) OK(pthread_cond_signal(&race.cond));
+    if (inside) OK(pthread_mutex_unlock(&race.mutex));
     OK(pthread_join(first, nullptr));
     if (race.taken_by_cancelled == 0) {
-      OK(pthread_join(second, nullptr)); // hangs if the signal was swallowed
+      OK(pthread_join(second, nullptr));  // hangs if the signal was swallowed
       CHECK_EQ(1, race.taken_by_other);
       ++by_other;
     } else {
@@ -287,7 +279,7 @@ std::string locking_is_no_cancellation_point() {
   pthread_t thread;
   OK(pthread_create(
       &thread, nullptr,
-      [](void *) -> void * {
+      [](void*) -> void* {
         pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
         pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
         OK(pthread_cancel(pthread_self()));
@@ -307,15 +299,15 @@ std::string locking_is_no_cancellation_point() {
         return nullptr;
       },
       nullptr));
-  void *result = nullptr;
+  void* result = nullptr;
   OK(pthread_join(thread, &result));
   CHECK(result != PTHREAD_CANCELED);
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"clean-up holds the mutex", clean_up_holds_the_mutex},
                      {"clean-up waits for the mutex", clean_up_waits_for_the_mutex},

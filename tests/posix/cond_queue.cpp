@@ -23,7 +23,7 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
   check::in_parallel(producers + consumers, [&](int i) {
     for (;;) {
       OK(pthread_mutex_lock(&queue.mutex));
-      pthread_cond_t *tell = nullptr;
+      pthread_cond_t* tell = nullptr;
       if (i < producers) {
         while (queue.items.size() == room && !queue.closed)
           OK(pthread_cond_wait(&queue.not_full, &queue.mutex));
@@ -45,16 +45,14 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
         }
         const long item = queue.items.front();
         queue.items.pop_front();
-        CHECK_EQ(queue.consumed, item); // first in, first out, under the mutex
+        CHECK_EQ(queue.consumed, item);  // first in, first out, under the mutex
         ++queue.consumed;
         queue.sum += item;
         tell = &queue.not_full;
       }
-      if (signal_inside)
-        OK(pthread_cond_signal(tell));
+      if (signal_inside) OK(pthread_cond_signal(tell));
       OK(pthread_mutex_unlock(&queue.mutex));
-      if (!signal_inside)
-        OK(pthread_cond_signal(tell));
+      if (!signal_inside) OK(pthread_cond_signal(tell));
     }
   });
   CHECK_EQ(queue.produced, queue.consumed);
@@ -76,26 +74,20 @@ std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
   check::in_parallel(threads, [&](int i) {
     for (long round = i;; round += threads) {
       OK(pthread_mutex_lock(&mutex));
-      while (at != round)
-        OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
+      while (at != round) OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
       // Whoever finds the time spent lets the token go round once more and ends it.
-      if (budget.spent() && end == at_most)
-        end = at + threads;
+      if (budget.spent() && end == at_most) end = at + threads;
       const bool last = at + threads >= end;
       ++at;
-      pthread_cond_t *next = &conds[static_cast<std::size_t>((i + 1) % threads)];
-      if (signal_inside)
-        OK(pthread_cond_signal(next));
+      pthread_cond_t* next = &conds[static_cast<std::size_t>((i + 1) % threads)];
+      if (signal_inside) OK(pthread_cond_signal(next));
       OK(pthread_mutex_unlock(&mutex));
-      if (!signal_inside)
-        OK(pthread_cond_signal(next));
-      if (last)
-        return;
+      if (!signal_inside) OK(pthread_cond_signal(next));
+      if (last) return;
     }
   });
   CHECK(at >= end && at < end + threads);
-  for (auto &cond : conds)
-    OK(pthread_cond_destroy(&cond));
+  for (auto& cond : conds) OK(pthread_cond_destroy(&cond));
   return "rounds " + std::to_string(at);
 }
 
@@ -125,8 +117,7 @@ std::string tokens_with_impatient_takers() {
         ++put;
         OK(pthread_cond_signal(&cond));
         OK(pthread_mutex_unlock(&mutex));
-        if (random.below(4) != 0)
-          check::sleep_us(static_cast<long>(random.below(300)));
+        if (random.below(4) != 0) check::sleep_us(static_cast<long>(random.below(300)));
       }
       // Wait until the takers have drained it with the signals they were sent: no broadcast yet.
       check::wait_until([&] {
@@ -153,8 +144,7 @@ std::string tokens_with_impatient_takers() {
           timeouts += result == ETIMEDOUT ? 1 : 0;
         }
       }
-      if (tokens == 0)
-        break;
+      if (tokens == 0) break;
       --tokens;
       ++taken;
     }
@@ -165,9 +155,9 @@ std::string tokens_with_impatient_takers() {
   return "tokens " + std::to_string(put) + " timeouts " + std::to_string(timeouts.load());
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(
       argc, argv,
       {{"one consumer", [] { return producer_consumer(1, 1, 5'000, true); }},

@@ -11,13 +11,14 @@ namespace {
 constexpr clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC};
 
 // timedwait by the clock of the attribute, or clockwait by the clock it is given.
-int wait_until_time(pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock,
-                    const timespec &deadline) {
+int wait_until_time(pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock,
+                    const timespec& deadline) {
   return clockwait ? pthread_cond_clockwait(cond, mutex, clock, &deadline)
                    : pthread_cond_timedwait(cond, mutex, &deadline);
 }
 
-template <class Body> void with_each_kind(Body body) {
+template <class Body>
+void with_each_kind(Body body) {
   for (const clockid_t clock : clocks)
     for (const bool clockwait : {false, true})
       for (const int type : check::all_types) {
@@ -38,8 +39,8 @@ template <class Body> void with_each_kind(Body body) {
 }
 
 std::string deadline_in_the_past() {
-  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
-    for (const timespec &past :
+  with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
+    for (const timespec& past :
          {timespec{0, 0}, timespec{-1, 0}, timespec{1, 999'999'999}, check::after_ms(clock, -1)})
       CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, past));
   });
@@ -47,7 +48,7 @@ std::string deadline_in_the_past() {
 }
 
 std::string no_earlier_than_the_deadline() {
-  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+  with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     const timespec deadline = check::after_ms(clock, 4);
     CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, deadline));
     CHECK(check::nanoseconds(clock) >=
@@ -57,7 +58,7 @@ std::string no_earlier_than_the_deadline() {
 }
 
 std::string nonsense_is_refused() {
-  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+  with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     timespec wrong = check::after_ms(clock, 1'000);
     wrong.tv_nsec = 1'000'000'000;
     CHECK_RC(EINVAL, wait_until_time(cond, mutex, clockwait, clock, wrong));
@@ -70,9 +71,9 @@ std::string nonsense_is_refused() {
 }
 
 std::string signal_before_the_deadline() {
-  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
-    check::Worker signaller{[&](check::Worker &) {
-      OK(pthread_mutex_lock(mutex)); // free only once the other thread waits
+  with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
+    check::Worker signaller{[&](check::Worker&) {
+      OK(pthread_mutex_lock(mutex));  // free only once the other thread waits
       OK(pthread_cond_signal(cond));
       OK(pthread_mutex_unlock(mutex));
     }};
@@ -85,11 +86,11 @@ std::string signal_before_the_deadline() {
 
 // The time is up while another thread holds the mutex: the wait must not return before it is free.
 std::string timeout_waits_for_the_mutex() {
-  with_each_kind([](pthread_cond_t *cond, pthread_mutex_t *mutex, bool clockwait, clockid_t clock) {
+  with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     std::atomic<bool> holding{false};
     volatile bool released = false;
     const timespec deadline = check::after_ms(clock, 3);
-    check::Worker holder{[&](check::Worker &) {
+    check::Worker holder{[&](check::Worker&) {
       OK(pthread_mutex_lock(mutex));
       holding = true;
       check::wait_until([&] {
@@ -133,18 +134,17 @@ std::string signal_racing_with_the_timeout() {
     bool end = false;
     int hurried_result = -1;
     const std::int64_t deadline = check::nanoseconds(CLOCK_REALTIME) + 800'000;
-    check::Worker hurried{[&](check::Worker &) {
+    check::Worker hurried{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));
       ++waiting;
       const timespec when = check::to_timespec(deadline);
       hurried_result = pthread_cond_timedwait(&cond, &mutex, &when);
       OK(pthread_mutex_unlock(&mutex));
     }};
-    check::Worker patient{[&](check::Worker &) {
+    check::Worker patient{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));
       ++waiting;
-      while (!patient_may_go && !end)
-        OK(pthread_cond_wait(&cond, &mutex));
+      while (!patient_may_go && !end) OK(pthread_cond_wait(&cond, &mutex));
       patient_woken = true;
       OK(pthread_mutex_unlock(&mutex));
     }};
@@ -164,7 +164,7 @@ std::string signal_racing_with_the_timeout() {
     hurried.join();
     if (hurried_result == ETIMEDOUT) {
       ++timed_out;
-      patient.join(); // hangs if the signal was lost
+      patient.join();  // hangs if the signal was lost
     } else {
       CHECK_RC(0, hurried_result);
       ++signalled_in_time;
@@ -176,8 +176,7 @@ std::string signal_racing_with_the_timeout() {
     }
     CHECK(patient_woken);
   }
-  return "in time " + std::to_string(signalled_in_time) + " timed out " +
-         std::to_string(timed_out);
+  return "in time " + std::to_string(signalled_in_time) + " timed out " + std::to_string(timed_out);
 }
 
 // The C++ library waits with pthread_cond_clockwait.
@@ -208,9 +207,9 @@ std::string std_condition_variable() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"deadline in the past", deadline_in_the_past},
                      {"no earlier than the deadline", no_earlier_than_the_deadline},

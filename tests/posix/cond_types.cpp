@@ -11,14 +11,12 @@ std::string with_type(int type) {
   for (int round = 0; round < 50; ++round) {
     bool waiting = false;
     bool go = false;
-    check::Worker waiter{[&](check::Worker &) {
+    check::Worker waiter{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));
       waiting = true;
-      while (!go)
-        OK(pthread_cond_wait(&cond, &mutex));
+      while (!go) OK(pthread_cond_wait(&cond, &mutex));
       // held again, as this type holds
-      if (type == PTHREAD_MUTEX_ERRORCHECK)
-        CHECK_RC(EDEADLK, pthread_mutex_lock(&mutex));
+      if (type == PTHREAD_MUTEX_ERRORCHECK) CHECK_RC(EDEADLK, pthread_mutex_lock(&mutex));
       if (type == PTHREAD_MUTEX_RECURSIVE) {
         OK(pthread_mutex_lock(&mutex));
         OK(pthread_mutex_unlock(&mutex));
@@ -72,17 +70,13 @@ std::string other_mutexes_stay_held() {
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool waiting = false;
   bool go = false;
-  check::Worker waiter{[&](check::Worker &) {
-    for (std::size_t i = 0; i < depth / 2; ++i)
-      OK(pthread_mutex_lock(&held[i]));
+  check::Worker waiter{[&](check::Worker&) {
+    for (std::size_t i = 0; i < depth / 2; ++i) OK(pthread_mutex_lock(&held[i]));
     OK(pthread_mutex_lock(&mutex));
-    for (std::size_t i = depth / 2; i < depth; ++i)
-      OK(pthread_mutex_lock(&held[i]));
+    for (std::size_t i = depth / 2; i < depth; ++i) OK(pthread_mutex_lock(&held[i]));
     waiting = true;
-    while (!go)
-      OK(pthread_cond_wait(&cond, &mutex));
-    for (auto &one : held)
-      OK(pthread_mutex_unlock(&one));
+    while (!go) OK(pthread_cond_wait(&cond, &mutex));
+    for (auto& one : held) OK(pthread_mutex_unlock(&one));
     OK(pthread_mutex_unlock(&mutex));
   }};
   check::wait_until([&] {
@@ -91,45 +85,41 @@ std::string other_mutexes_stay_held() {
     OK(pthread_mutex_unlock(&mutex));
     return is;
   });
-  for (auto &one : held)
-    CHECK_RC(EBUSY, pthread_mutex_trylock(&one));
+  for (auto& one : held) CHECK_RC(EBUSY, pthread_mutex_trylock(&one));
   OK(pthread_mutex_lock(&mutex));
   go = true;
   OK(pthread_cond_signal(&cond));
   OK(pthread_mutex_unlock(&mutex));
   waiter.join();
-  for (auto &one : held)
-    CHECK(check::is_free(&one));
+  for (auto& one : held) CHECK(check::is_free(&one));
   return "";
 }
 
 // One condition variable used with one mutex and later, when nobody waits, with another one.
 std::string one_after_the_other() {
   pthread_mutex_t mutexes[3];
-  for (std::size_t i = 0; i < 3; ++i)
-    check::init_mutex(&mutexes[i], check::all_types[i]);
+  for (std::size_t i = 0; i < 3; ++i) check::init_mutex(&mutexes[i], check::all_types[i]);
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   for (int round = 0; round < 30; ++round) {
-    pthread_mutex_t *mutex = &mutexes[round % 3];
+    pthread_mutex_t* mutex = &mutexes[round % 3];
     bool go = false;
     OK(pthread_mutex_lock(mutex));
-    check::Worker signaller{[&](check::Worker &) {
+    check::Worker signaller{[&](check::Worker&) {
       OK(pthread_mutex_lock(mutex));
       go = true;
       OK(pthread_cond_broadcast(&cond));
       OK(pthread_mutex_unlock(mutex));
     }};
-    while (!go)
-      OK(pthread_cond_wait(&cond, mutex));
+    while (!go) OK(pthread_cond_wait(&cond, mutex));
     OK(pthread_mutex_unlock(mutex));
     signaller.join();
   }
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   std::vector<check::Case> cases;
   for (const int type : check::all_types)
     cases.push_back({check::type_name(type), [type] { return with_type(type); }});

@@ -12,11 +12,11 @@ struct Meeting {
 };
 
 // Returns, with the mutex held, when `count` threads wait on the condition variable.
-template <class Count> void lock_when(pthread_mutex_t *mutex, const Count &count, int wanted) {
+template <class Count>
+void lock_when(pthread_mutex_t* mutex, const Count& count, int wanted) {
   for (;;) {
     OK(pthread_mutex_lock(mutex));
-    if (count == wanted)
-      return;
+    if (count == wanted) return;
     OK(pthread_mutex_unlock(mutex));
     check::sleep_us(100);
   }
@@ -44,7 +44,7 @@ std::string barrier_without_a_loop(int threads, int at_most) {
         OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
       }
       CHECK_EQ(g + 1, generation);
-      last = end; // nobody can begin another round before all have left this one
+      last = end;  // nobody can begin another round before all have left this one
       OK(pthread_mutex_unlock(&meeting.mutex));
     }
   });
@@ -61,11 +61,10 @@ std::string broadcast_to_many() {
   bool go = false;
   std::vector<std::unique_ptr<check::Worker>> workers;
   for (int i = 0; i < threads; ++i) {
-    workers.push_back(std::make_unique<check::Worker>([&](check::Worker &) {
+    workers.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
       OK(pthread_mutex_lock(&meeting.mutex));
       ++waiting;
-      while (!go)
-        OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+      while (!go) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
       ++woken;
       OK(pthread_mutex_unlock(&meeting.mutex));
     }));
@@ -77,8 +76,7 @@ std::string broadcast_to_many() {
   go = true;
   OK(pthread_cond_broadcast(&meeting.cond));
   OK(pthread_mutex_unlock(&meeting.mutex));
-  for (auto &worker : workers)
-    worker->join();
+  for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, woken);
   return "";
 }
@@ -93,7 +91,7 @@ std::string one_at_a_time_in_order() {
   std::vector<int> woken;
   std::vector<std::unique_ptr<check::Worker>> workers;
   for (int i = 0; i < threads; ++i) {
-    workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker &) {
+    workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker&) {
       OK(pthread_mutex_lock(&meeting.mutex));
       ++waiting;
       OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
@@ -114,15 +112,13 @@ std::string one_at_a_time_in_order() {
       OK(pthread_mutex_unlock(&meeting.mutex));
       return one_more;
     });
-    check::sleep_us(300); // a second one, woken by mistake, would be here now
+    check::sleep_us(300);  // a second one, woken by mistake, would be here now
     OK(pthread_mutex_lock(&meeting.mutex));
     CHECK_EQ(i + 1, woken.size());
-    if (in_order)
-      CHECK_EQ(i, woken.back());
+    if (in_order) CHECK_EQ(i, woken.back());
     OK(pthread_mutex_unlock(&meeting.mutex));
   }
-  for (auto &worker : workers)
-    worker->join();
+  for (auto& worker : workers) worker->join();
   return in_order ? "in order" : "";
 }
 
@@ -138,8 +134,7 @@ std::string signals_add_up() {
       if (i < threads) {
         OK(pthread_mutex_lock(&meeting.mutex));
         ++waiting;
-        while (allowed == 0)
-          OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+        while (allowed == 0) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
         --allowed;
         ++through;
         OK(pthread_mutex_unlock(&meeting.mutex));
@@ -147,15 +142,14 @@ std::string signals_add_up() {
       }
       lock_when(&meeting.mutex, waiting, threads);
       allowed = 4;
-      for (int s = 0; s < 4; ++s)
-        OK(pthread_cond_signal(&meeting.cond));
+      for (int s = 0; s < 4; ++s) OK(pthread_cond_signal(&meeting.cond));
       OK(pthread_mutex_unlock(&meeting.mutex));
       lock_when(&meeting.mutex, through, 4);
       CHECK_EQ(0, allowed);
       allowed = 2;
       OK(pthread_cond_signal(&meeting.cond));
       OK(pthread_mutex_unlock(&meeting.mutex));
-      OK(pthread_cond_signal(&meeting.cond)); // the second one without the mutex
+      OK(pthread_cond_signal(&meeting.cond));  // the second one without the mutex
     });
     CHECK_EQ(threads, through);
   }
@@ -172,7 +166,7 @@ std::string signals_without_waiters_are_void() {
   for (int i = 0; i < 3; ++i) {
     const timespec soon = check::after_ms(CLOCK_REALTIME, 5);
     CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&meeting.cond, &meeting.mutex, &soon));
-    OK(pthread_cond_signal(&meeting.cond)); // the waiter has gone by its timeout
+    OK(pthread_cond_signal(&meeting.cond));  // the waiter has gone by its timeout
   }
   OK(pthread_mutex_unlock(&meeting.mutex));
   return "";
@@ -189,8 +183,7 @@ std::string broadcast_outside() {
       if (i < threads) {
         OK(pthread_mutex_lock(&meeting.mutex));
         ++waiting;
-        while (!go)
-          OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+        while (!go) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
         OK(pthread_mutex_unlock(&meeting.mutex));
         return;
       }
@@ -211,10 +204,9 @@ std::string destroyed_right_after_broadcast(bool outside) {
   constexpr int threads = 4;
   constexpr int rounds = 40;
   for (int round = 0; round < rounds; ++round) {
-    void *memory =
-        mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);
-    auto *cond = static_cast<pthread_cond_t *>(memory);
+    auto* cond = static_cast<pthread_cond_t*>(memory);
     OK(pthread_cond_init(cond, nullptr));
     int waiting = 0;
     bool go = false;
@@ -222,18 +214,16 @@ std::string destroyed_right_after_broadcast(bool outside) {
       if (i < threads) {
         OK(pthread_mutex_lock(&mutex));
         ++waiting;
-        OK(pthread_cond_wait(cond, &mutex)); // no loop: a second wait would be on freed memory
+        OK(pthread_cond_wait(cond, &mutex));  // no loop: a second wait would be on freed memory
         CHECK(go);
         OK(pthread_mutex_unlock(&mutex));
         return;
       }
       lock_when(&mutex, waiting, threads);
       go = true;
-      if (outside)
-        OK(pthread_mutex_unlock(&mutex));
+      if (outside) OK(pthread_mutex_unlock(&mutex));
       OK(pthread_cond_broadcast(cond));
-      if (!outside)
-        OK(pthread_mutex_unlock(&mutex));
+      if (!outside) OK(pthread_mutex_unlock(&mutex));
       OK(pthread_cond_destroy(cond));
       CHECK(munmap(memory, page) == 0);
     });
@@ -251,8 +241,7 @@ std::string reused_memory() {
       if (i < 2) {
         OK(pthread_mutex_lock(&meeting.mutex));
         ++waiting;
-        while (!go)
-          OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+        while (!go) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
         OK(pthread_mutex_unlock(&meeting.mutex));
         return;
       }
@@ -272,9 +261,9 @@ std::string reused_memory() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(
       argc, argv,
       {{"barrier of two", [] { return barrier_without_a_loop(2, 3'000); }},

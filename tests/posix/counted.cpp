@@ -15,14 +15,14 @@
 //   kill             the process ends by SIGKILL
 #include "../support/check.hpp"
 
-#include <csignal>
 #include <sys/wait.h>
+#include <csignal>
 
 namespace {
 
 void locks(long mutexes, long each) {
   std::vector<pthread_mutex_t> all(static_cast<std::size_t>(mutexes), PTHREAD_MUTEX_INITIALIZER);
-  for (auto &mutex : all)
+  for (auto& mutex : all)
     for (long i = 0; i < each; ++i) {
       OK(pthread_mutex_lock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
@@ -36,8 +36,7 @@ void trylock(long taken, long refused) {
     OK(pthread_mutex_unlock(&mutex));
   }
   OK(pthread_mutex_lock(&mutex));
-  for (long i = 0; i < refused; ++i)
-    CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+  for (long i = 0; i < refused; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
   OK(pthread_mutex_unlock(&mutex));
 }
 
@@ -57,17 +56,15 @@ void timedlock(long taken) {
 void recursive(long depth) {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
-  for (long i = 0; i < depth; ++i)
-    OK(pthread_mutex_lock(&mutex));
-  for (long i = 0; i < depth; ++i)
-    OK(pthread_mutex_unlock(&mutex));
+  for (long i = 0; i < depth; ++i) OK(pthread_mutex_lock(&mutex));
+  for (long i = 0; i < depth; ++i) OK(pthread_mutex_unlock(&mutex));
 }
 
 void contended(long times) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   for (long i = 0; i < times; ++i) {
     OK(pthread_mutex_lock(&mutex));
-    check::Worker waiter{[&](check::Worker &self) {
+    check::Worker waiter{[&](check::Worker& self) {
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
@@ -84,7 +81,7 @@ void wait(long times) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   for (long i = 0; i < times; ++i) {
-    check::Worker waiter{[&](check::Worker &self) {
+    check::Worker waiter{[&](check::Worker& self) {
       OK(pthread_mutex_lock(&mutex));
       self.about_to_block();
       OK(pthread_cond_wait(&cond, &mutex));
@@ -103,7 +100,7 @@ void timeout(long times) {
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   OK(pthread_mutex_lock(&mutex));
   for (long i = 0; i < times; ++i) {
-    const timespec soon = check::after_ms(CLOCK_REALTIME, i % 2); // every other one has passed
+    const timespec soon = check::after_ms(CLOCK_REALTIME, i % 2);  // every other one has passed
     CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, &mutex, &soon));
   }
   OK(pthread_mutex_unlock(&mutex));
@@ -131,9 +128,9 @@ void shared(long times) {
   }
 }
 
-void rest_in_a_child(char **words);
+void rest_in_a_child(char** words);
 
-void follow(char **words) {
+void follow(char** words) {
   auto number = [&words] {
     CHECK(words[1] != nullptr);
     return std::strtol(*++words, nullptr, 10);
@@ -176,7 +173,7 @@ void follow(char **words) {
   }
 }
 
-void rest_in_a_child(char **words) {
+void rest_in_a_child(char** words) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
@@ -188,6 +185,6 @@ void rest_in_a_child(char **words) {
   CHECK(status == 0 || WIFSIGNALED(status));
 }
 
-} // namespace
+}  // namespace
 
-int main(int, char **argv) { follow(argv + 1); }
+int main(int, char** argv) { follow(argv + 1); }

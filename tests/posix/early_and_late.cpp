@@ -11,22 +11,22 @@ namespace {
 pthread_mutex_t before_everything = PTHREAD_MUTEX_INITIALIZER;
 int early = 0;
 
-void pre_initialise(int, char **, char **) {
+void pre_initialise(int, char**, char**) {
   OK(pthread_mutex_lock(&before_everything));
   CHECK_RC(EBUSY, pthread_mutex_trylock(&before_everything));
   OK(pthread_mutex_unlock(&before_everything));
-  OK(pthread_mutex_trylock(&before_everything)); // and keep it into main
+  OK(pthread_mutex_trylock(&before_everything));  // and keep it into main
   ++early;
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const pre)(int, char **, char **) =
-    pre_initialise;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const pre)(int, char**,
+                                                                char**) = pre_initialise;
 
 struct Global {
   Global() { use_everything(true); }
   ~Global() { use_everything(true); }
-  Global(const Global &) = delete;
-  Global &operator=(const Global &) = delete;
+  Global(const Global&) = delete;
+  Global& operator=(const Global&) = delete;
 } global;
 
 std::string before_main() {
@@ -45,26 +45,24 @@ void leave_in_the_middle(bool by_quick_exit) {
   static pthread_mutex_t for_cond = PTHREAD_MUTEX_INITIALIZER;
   static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   OK(pthread_mutex_lock(&held));
-  auto wait_for_mutex = [](check::Worker &self) {
+  auto wait_for_mutex = [](check::Worker& self) {
     self.about_to_block();
     pthread_mutex_lock(&held);
   };
-  auto wait_for_signal = [](check::Worker &self) {
+  auto wait_for_signal = [](check::Worker& self) {
     OK(pthread_mutex_lock(&for_cond));
     self.about_to_block();
-    for (;;)
-      pthread_cond_wait(&cond, &for_cond);
+    for (;;) pthread_cond_wait(&cond, &for_cond);
   };
   // Never joined: they are still waiting when the process goes.
-  auto *first = new check::Worker{wait_for_mutex};
-  auto *second = new check::Worker{wait_for_mutex};
-  auto *third = new check::Worker{wait_for_signal};
+  auto* first = new check::Worker{wait_for_mutex};
+  auto* second = new check::Worker{wait_for_mutex};
+  auto* third = new check::Worker{wait_for_signal};
   first->wait_until_blocked();
   second->wait_until_blocked();
   third->wait_until_blocked();
   CHECK(std::atexit([] { use_everything(true); }) == 0);
-  if (by_quick_exit)
-    std::quick_exit(0);
+  if (by_quick_exit) std::quick_exit(0);
   std::exit(0);
 }
 
@@ -72,8 +70,7 @@ std::string ends_while_others_wait() {
   for (const bool quick : {false, true}) {
     const pid_t pid = fork();
     CHECK(pid >= 0);
-    if (pid == 0)
-      leave_in_the_middle(quick);
+    if (pid == 0) leave_in_the_middle(quick);
     int status = -1;
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_EQ(0, status);
@@ -86,9 +83,9 @@ std::string in_exit_handlers() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"before main", before_main},
                      {"ends while others wait", ends_while_others_wait},

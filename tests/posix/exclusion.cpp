@@ -10,8 +10,8 @@ namespace {
 struct Shared {
   explicit Shared(int type) { check::init_mutex(&mutex, type); }
   ~Shared() { OK(pthread_mutex_destroy(&mutex)); }
-  Shared(const Shared &) = delete;
-  Shared &operator=(const Shared &) = delete;
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
 
   pthread_mutex_t mutex;
   volatile long first = 0;
@@ -21,14 +21,13 @@ struct Shared {
 };
 
 // One critical section; a yield between read and write widens the window for a second thread.
-void enter(Shared &shared, check::Random &random) {
+void enter(Shared& shared, check::Random& random) {
   OK(pthread_mutex_lock(&shared.mutex));
   CHECK_EQ(0, shared.inside);
   shared.inside = 1;
   const long first = shared.first;
   const long second = shared.second;
-  if (random.below(16) == 0)
-    sched_yield();
+  if (random.below(16) == 0) sched_yield();
   shared.first = first + 1;
   shared.second = second + 1;
   CHECK_EQ(1, shared.inside);
@@ -46,8 +45,7 @@ std::string contend(int type, int threads, long at_most, int budget_ms) {
     do {
       enter(shared, random);
       ++mine;
-      if (random.below(16) == 0)
-        sched_yield();
+      if (random.below(16) == 0) sched_yield();
     } while (mine < at_most && !budget.spent());
     entered += mine;
   });
@@ -70,15 +68,14 @@ std::string on_one_cpu() {
 }
 
 std::string every_type() {
-  for (const int type : check::all_types)
-    contend(type, 3, 5'000, 50);
+  for (const int type : check::all_types) contend(type, 3, 5'000, 50);
   return "";
 }
 
 std::string interrupted_by_signals() {
   struct sigaction action = {};
   action.sa_handler = [](int) { check::sleep_us(300); };
-  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0); // no SA_RESTART: waits see EINTR
+  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);  // no SA_RESTART: waits see EINTR
 
   Shared shared{PTHREAD_MUTEX_NORMAL};
   constexpr int threads = 4;
@@ -88,7 +85,7 @@ std::string interrupted_by_signals() {
   std::atomic<bool> leave{false};
   std::vector<std::unique_ptr<check::Worker>> workers;
   for (int i = 0; i < threads; ++i)
-    workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker &) {
+    workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker&) {
       check::Random random{static_cast<std::uint64_t>(i) + 1};
       long mine = 0;
       do {
@@ -97,7 +94,7 @@ std::string interrupted_by_signals() {
       } while (!budget.spent());
       entered += mine;
       --running;
-      check::wait_until([&] { return leave.load(); }); // stay alive for pthread_kill
+      check::wait_until([&] { return leave.load(); });  // stay alive for pthread_kill
     }));
   long sent = 0;
   check::Random random{99};
@@ -107,17 +104,16 @@ std::string interrupted_by_signals() {
     check::sleep_us(500);
   }
   leave = true;
-  for (auto &worker : workers)
-    worker->join();
+  for (auto& worker : workers) worker->join();
   CHECK_EQ(entered.load(), shared.first);
   CHECK_EQ(entered.load(), shared.second);
   CHECK(sent > 0);
   return "signals " + std::to_string(sent) + " entered " + std::to_string(entered.load());
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"one to four times the cores", one_to_four_times_the_cores},
                      {"on one cpu", on_one_cpu},

@@ -12,7 +12,7 @@ pthread_mutex_t held_since_the_constructor = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 int constructed = 0;
 
-} // namespace
+}  // namespace
 
 void use_everything(bool with_threads) {
   OK(pthread_mutex_lock(&normal));
@@ -31,14 +31,12 @@ void use_everything(bool with_threads) {
   OK(pthread_cond_signal(&cond));
   OK(pthread_mutex_unlock(&checked));
   OK(pthread_mutex_destroy(&checked));
-  if (!with_threads)
-    return;
+  if (!with_threads) return;
   int turn = 0;
   check::in_parallel(2, [&](int i) {
     OK(pthread_mutex_lock(&normal));
     for (int round = 0; round < 50; ++round) {
-      while (turn % 2 != i)
-        OK(pthread_cond_wait(&cond, &normal));
+      while (turn % 2 != i) OK(pthread_cond_wait(&cond, &normal));
       ++turn;
       OK(pthread_cond_broadcast(&cond));
     }

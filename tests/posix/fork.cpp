@@ -6,7 +6,8 @@
 
 namespace {
 
-template <class Body> void in_child(Body body) {
+template <class Body>
+void in_child(Body body) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
@@ -19,7 +20,7 @@ template <class Body> void in_child(Body body) {
   CHECK_EQ(0, status);
 }
 
-void use(pthread_mutex_t *mutex) {
+void use(pthread_mutex_t* mutex) {
   for (int i = 0; i < 100; ++i) {
     OK(i % 3 == 0 ? pthread_mutex_trylock(mutex) : pthread_mutex_lock(mutex));
     CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
@@ -65,7 +66,7 @@ std::string held_with_waiters() {
   for (int round = 0; round < 5; ++round) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     OK(pthread_mutex_lock(&mutex));
-    auto wait = [&](check::Worker &self) {
+    auto wait = [&](check::Worker& self) {
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
@@ -75,7 +76,7 @@ std::string held_with_waiters() {
     first.wait_until_blocked();
     second.wait_until_blocked();
     in_child([&] {
-      OK(pthread_mutex_unlock(&mutex)); // to nobody
+      OK(pthread_mutex_unlock(&mutex));  // to nobody
       use(&mutex);
     });
     OK(pthread_mutex_unlock(&mutex));
@@ -92,13 +93,11 @@ std::atomic<bool> handlers_active{false};
 
 void lock_all() {
   if (handlers_active)
-    for (auto &mutex : guarded)
-      OK(pthread_mutex_lock(&mutex));
+    for (auto& mutex : guarded) OK(pthread_mutex_lock(&mutex));
 }
 void unlock_all() {
   if (handlers_active)
-    for (auto &mutex : guarded)
-      OK(pthread_mutex_unlock(&mutex));
+    for (auto& mutex : guarded) OK(pthread_mutex_unlock(&mutex));
 }
 
 // As libraries do it: take every mutex before the fork, release them in both processes after it.
@@ -106,9 +105,9 @@ std::string fork_handlers_under_load() {
   OK(pthread_atfork(lock_all, unlock_all, unlock_all));
   handlers_active = true;
   std::atomic<bool> stop{false};
-  auto work = [&](check::Worker &) {
+  auto work = [&](check::Worker&) {
     while (!stop) {
-      for (auto &mutex : guarded) {
+      for (auto& mutex : guarded) {
         OK(pthread_mutex_lock(&mutex));
         OK(pthread_mutex_unlock(&mutex));
       }
@@ -123,8 +122,7 @@ std::string fork_handlers_under_load() {
     do {
       in_child([&] {
         handlers_active = false;
-        for (auto &mutex : guarded)
-          use(&mutex);
+        for (auto& mutex : guarded) use(&mutex);
       });
       ++forks;
     } while (forks < 20 && !budget.spent());
@@ -141,7 +139,7 @@ std::string owner_after_fork() {
   in_child([&] {
     OK(pthread_mutex_lock(&mutex));
     OK(pthread_mutex_lock(&mutex));
-    check::Worker([&](check::Worker &) {
+    check::Worker([&](check::Worker&) {
       CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
       CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
     }).join();
@@ -161,8 +159,7 @@ std::string condition_variable_in_the_child() {
     check::in_parallel(2, [&](int i) {
       OK(pthread_mutex_lock(&mutex));
       for (int round = 0; round < 300; ++round) {
-        while (turn % 2 != i)
-          OK(pthread_cond_wait(&cond, &mutex));
+        while (turn % 2 != i) OK(pthread_cond_wait(&cond, &mutex));
         ++turn;
         OK(pthread_cond_signal(&cond));
       }
@@ -173,14 +170,77 @@ std::string condition_variable_in_the_child() {
   return "";
 }
 
-} // namespace
+// The parent's threads sleep on the condition variable when the fork comes. The child's own threads
+// may well get the memory of their stacks; waking those who are not there must not touch it.
+std::string condition_variable_with_waiters_left_behind() {
+  constexpr int threads = 4;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  int waiting = 0;
+  bool go = false;
+  std::vector<std::unique_ptr<check::Worker>> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
+      OK(pthread_mutex_lock(&mutex));
+      ++waiting;
+      while (!go) OK(pthread_cond_wait(&cond, &mutex));
+      OK(pthread_mutex_unlock(&mutex));
+    }));
+  }
+  check::wait_until([&] {
+    OK(pthread_mutex_lock(&mutex));
+    const bool all = waiting == threads;
+    OK(pthread_mutex_unlock(&mutex));
+    return all;
+  });
+  OK(pthread_mutex_lock(&mutex));  // so that nobody is half way into its wait
+  in_child([&] {
+    OK(pthread_mutex_unlock(&mutex));
+    std::atomic<int> filled{0};
+    std::atomic<bool> woken{false};
+    check::in_parallel(threads + 1, [&](int i) {
+      if (i == threads) {
+        check::wait_until([&] { return filled.load() == threads; });
+        OK(pthread_cond_broadcast(&cond));
+        OK(pthread_mutex_lock(&mutex));
+        OK(pthread_cond_broadcast(&cond));
+        OK(pthread_mutex_unlock(&mutex));
+        woken = true;
+        return;
+      }
+      // A deep frame over where the parent's thread had its own: zeros, as a waiter begins.
+      volatile unsigned char frame[16'384];
+      for (auto& byte : frame) byte = 0;
+      ++filled;
+      check::wait_until([&] { return woken.load(); });
+      for (const auto& byte : frame) CHECK_EQ(0, byte);
+    });
+    // And it serves the child's own threads.
+    int arrived = 0;
+    check::in_parallel(3, [&](int) {
+      OK(pthread_mutex_lock(&mutex));
+      if (++arrived == 3) OK(pthread_cond_broadcast(&cond));
+      while (arrived < 3) OK(pthread_cond_wait(&cond, &mutex));
+      OK(pthread_mutex_unlock(&mutex));
+    });
+  });
+  go = true;
+  OK(pthread_cond_broadcast(&cond));
+  OK(pthread_mutex_unlock(&mutex));
+  for (auto& worker : workers) worker->join();
+  return "";
+}
 
-int main(int argc, char **argv) {
+}  // namespace
+
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"free mutex", free_mutex},
                      {"held mutex", held_mutex},
                      {"held with waiters", held_with_waiters},
                      {"fork handlers under load", fork_handlers_under_load},
                      {"owner after fork", owner_after_fork},
-                     {"condition variable in the child", condition_variable_in_the_child}});
+                     {"condition variable in the child", condition_variable_in_the_child},
+                     {"condition variable with waiters left behind",
+                      condition_variable_with_waiters_left_behind}});
 }

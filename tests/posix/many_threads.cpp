@@ -6,8 +6,8 @@
 // other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
 #include "../support/check.hpp"
 
-#include <csignal>
 #include <linux/futex.h>
+#include <csignal>
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr int threads = 200;
 
 // Raw futex calls: nothing here may depend on what is tested.
 class Gate {
-public:
+ public:
   void pass() {
     halted_.store(true);
     while (open_.load() == 0)
@@ -27,12 +27,12 @@ public:
   }
   [[nodiscard]] bool halted() const { return halted_.load(); }
 
-private:
+ private:
   std::atomic<std::uint32_t> open_{0};
   std::atomic<bool> halted_{false};
 };
 
-thread_local Gate *my_gate = nullptr;
+thread_local Gate* my_gate = nullptr;
 
 std::string two_hundred_in_one_queue() {
   // On declared NUMA nodes a lock may leave the order of arrival; on one CPU all are on one node.
@@ -51,13 +51,12 @@ std::string two_hundred_in_one_queue() {
   OK(pthread_mutex_lock(&mutex));
   for (int i = 0; i < threads; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    workers.push_back(std::make_unique<check::Worker>([&, i, at](check::Worker &self) {
+    workers.push_back(std::make_unique<check::Worker>([&, i, at](check::Worker& self) {
       my_gate = &gates[at];
-      OK(pthread_mutex_lock(&own[at])); // everyone holds one of its own as well
+      OK(pthread_mutex_lock(&own[at]));  // everyone holds one of its own as well
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
-      if (in_order)
-        CHECK_EQ(i, first);
+      if (in_order) CHECK_EQ(i, first);
       first = first + 1;
       OK(pthread_mutex_unlock(&own[at]));
       second = second + 1;
@@ -74,16 +73,13 @@ std::string two_hundred_in_one_queue() {
     // In the order of arrival each one gets in now. A lock with another order may have given the
     // mutex to one that is still halted: then the next gates have to open too.
     const check::Budget patience{in_order ? 60'000 : 2};
-    while (first <= i && !patience.spent())
-      check::sleep_us(20);
+    while (first <= i && !patience.spent()) check::sleep_us(20);
   }
-  for (auto &worker : workers)
-    worker->join();
+  for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, first);
   CHECK_EQ(threads, second);
   OK(pthread_mutex_destroy(&mutex));
-  for (auto &one : own)
-    OK(pthread_mutex_destroy(&one));
+  for (auto& one : own) OK(pthread_mutex_destroy(&one));
   return in_order ? "in the order of arrival" : "";
 }
 
@@ -106,9 +102,9 @@ std::string two_hundred_alive() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"two hundred in one queue", two_hundred_in_one_queue},
                      {"two hundred alive", two_hundred_alive}});

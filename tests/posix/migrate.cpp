@@ -10,21 +10,19 @@ struct Slot {
 };
 
 // `one` locks, `other` unlocks. A slot is handed over through an atomic.
-void pass(std::vector<Slot> &slots, long rounds) {
-  check::Worker locker{[&](check::Worker &) {
+void pass(std::vector<Slot>& slots, long rounds) {
+  check::Worker locker{[&](check::Worker&) {
     for (long i = 0; i < rounds; ++i) {
-      Slot &slot = slots[static_cast<std::size_t>(i) % slots.size()];
-      while (slot.full.load(std::memory_order_acquire))
-        sched_yield();
+      Slot& slot = slots[static_cast<std::size_t>(i) % slots.size()];
+      while (slot.full.load(std::memory_order_acquire)) sched_yield();
       OK(pthread_mutex_lock(&slot.mutex));
       slot.full.store(true, std::memory_order_release);
     }
   }};
-  check::Worker unlocker{[&](check::Worker &) {
+  check::Worker unlocker{[&](check::Worker&) {
     for (long i = 0; i < rounds; ++i) {
-      Slot &slot = slots[static_cast<std::size_t>(i) % slots.size()];
-      while (!slot.full.load(std::memory_order_acquire))
-        sched_yield();
+      Slot& slot = slots[static_cast<std::size_t>(i) % slots.size()];
+      while (!slot.full.load(std::memory_order_acquire)) sched_yield();
       OK(pthread_mutex_unlock(&slot.mutex));
       slot.full.store(false, std::memory_order_release);
     }
@@ -39,8 +37,7 @@ std::string memory_is_bounded() {
   const long growth = check::anonymous_bytes() - before;
   // One 64-byte node lost in 100 acquisitions would be 190 KiB.
   CHECK(growth < 128 * 1'024);
-  for (auto &slot : slots)
-    CHECK(check::is_free(&slot.mutex));
+  for (auto& slot : slots) CHECK(check::is_free(&slot.mutex));
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
 }
 
@@ -54,7 +51,7 @@ std::string many_to_many() {
       check::Random random{static_cast<std::uint64_t>(i) + 41};
       while (!budget.spent()) {
         for (int n = 0; n < 100; ++n) {
-          Slot &slot = slots[random.below(64)];
+          Slot& slot = slots[random.below(64)];
           // Only the one who turns `full` over may touch the mutex.
           bool full = true;
           if (slot.full.compare_exchange_strong(full, false)) {
@@ -76,17 +73,15 @@ std::string many_to_many() {
 
 // A thread ends while it holds mutexes; others release them and use them on.
 std::string released_after_the_holder_has_gone() {
-  constexpr std::size_t count = 40; // more than a thread keeps nodes for
+  constexpr std::size_t count = 40;  // more than a thread keeps nodes for
   std::vector<pthread_mutex_t> mutexes(count, PTHREAD_MUTEX_INITIALIZER);
   long before = 0;
   for (int round = 0; round < 400; ++round) {
-    if (round == 100)
-      before = check::anonymous_bytes();
-    check::Worker([&](check::Worker &) {
-      for (auto &mutex : mutexes)
-        OK(pthread_mutex_lock(&mutex));
+    if (round == 100) before = check::anonymous_bytes();
+    check::Worker([&](check::Worker&) {
+      for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));
     }).join();
-    for (auto &mutex : mutexes) {
+    for (auto& mutex : mutexes) {
       CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
     }
@@ -96,12 +91,11 @@ std::string released_after_the_holder_has_gone() {
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
-  return check::run(
-      argc, argv,
-      {{"memory is bounded", memory_is_bounded},
-       {"many to many", many_to_many},
-       {"released after the holder has gone", released_after_the_holder_has_gone}});
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"memory is bounded", memory_is_bounded},
+                     {"many to many", many_to_many},
+                     {"released after the holder has gone", released_after_the_holder_has_gone}});
 }

@@ -8,9 +8,9 @@ namespace {
 constexpr int depth = 16;
 
 // A read and a write that the compiler may not merge.
-void bump(volatile long &counter) { counter = counter + 1; }
+void bump(volatile long& counter) { counter = counter + 1; }
 
-std::vector<int> shuffled(int count, check::Random &random) {
+std::vector<int> shuffled(int count, check::Random& random) {
   std::vector<int> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
   for (int i = count - 1; i > 0; --i)
@@ -20,17 +20,15 @@ std::vector<int> shuffled(int count, check::Random &random) {
 }
 
 // Takes all, releases in the given order, and looks at every mutex after every release.
-void take_and_release(std::vector<pthread_mutex_t> &mutexes, const std::vector<int> &order) {
+void take_and_release(std::vector<pthread_mutex_t>& mutexes, const std::vector<int>& order) {
   std::vector<bool> held(mutexes.size(), true);
-  for (auto &mutex : mutexes)
-    OK(pthread_mutex_lock(&mutex));
+  for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));
   for (const int next : order) {
     OK(pthread_mutex_unlock(&mutexes[static_cast<std::size_t>(next)]));
     held[static_cast<std::size_t>(next)] = false;
     for (std::size_t i = 0; i < mutexes.size(); ++i) {
       CHECK_RC(held[i] ? EBUSY : 0, pthread_mutex_trylock(&mutexes[i]));
-      if (!held[i])
-        OK(pthread_mutex_unlock(&mutexes[i]));
+      if (!held[i]) OK(pthread_mutex_unlock(&mutexes[i]));
     }
   }
 }
@@ -42,8 +40,7 @@ std::string sixteen_deep_in_any_order() {
   take_and_release(mutexes, order);
   take_and_release(mutexes, {order.rbegin(), order.rend()});
   check::Random random{3};
-  for (int i = 0; i < 100; ++i)
-    take_and_release(mutexes, shuffled(depth, random));
+  for (int i = 0; i < 100; ++i) take_and_release(mutexes, shuffled(depth, random));
   return "";
 }
 
@@ -51,13 +48,11 @@ std::string a_thousand_at_once() {
   std::vector<pthread_mutex_t> mutexes(1'000, PTHREAD_MUTEX_INITIALIZER);
   check::Random random{4};
   for (int round = 0; round < 5; ++round) {
-    for (auto &mutex : mutexes)
-      OK(pthread_mutex_lock(&mutex));
-    for (auto &mutex : mutexes)
-      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));
+    for (auto& mutex : mutexes) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     for (const int i : shuffled(1'000, random))
       OK(pthread_mutex_unlock(&mutexes[static_cast<std::size_t>(i)]));
-    for (auto &mutex : mutexes) {
+    for (auto& mutex : mutexes) {
       OK(pthread_mutex_trylock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
     }
@@ -84,8 +79,7 @@ std::string contended_with_random_release() {
     } while (!budget.spent());
     nests += mine;
   });
-  for (const long counter : counters)
-    CHECK_EQ(nests.load(), counter);
+  for (const long counter : counters) CHECK_EQ(nests.load(), counter);
   return "nests " + std::to_string(nests.load());
 }
 
@@ -101,22 +95,20 @@ std::string hand_over_hand() {
       OK(pthread_mutex_lock(&mutexes[0]));
       for (std::size_t m = 0; m < depth; ++m) {
         bump(counters[m]);
-        if (m + 1 < depth)
-          OK(pthread_mutex_lock(&mutexes[m + 1]));
+        if (m + 1 < depth) OK(pthread_mutex_lock(&mutexes[m + 1]));
         OK(pthread_mutex_unlock(&mutexes[m]));
       }
       ++mine;
     } while (!budget.spent());
     walks += mine;
   });
-  for (const long counter : counters)
-    CHECK_EQ(walks.load(), counter);
+  for (const long counter : counters) CHECK_EQ(walks.load(), counter);
   return "walks " + std::to_string(walks.load());
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"sixteen deep in any order", sixteen_deep_in_any_order},
                      {"a thousand at once", a_thousand_at_once},

@@ -2,31 +2,30 @@
 // the same exclusion and the same condition variables as one that was linked today.
 #include "../support/check.hpp"
 
-#define OLD(result, name, version, ...)                                                           \
-  extern "C" result old_##name(__VA_ARGS__);                                                      \
+#define OLD(result, name, version, ...)      \
+  extern "C" result old_##name(__VA_ARGS__); \
   asm(".symver old_" #name "," #name "@" version)
 
-OLD(int, pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t *, const pthread_mutexattr_t *);
-OLD(int, pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, pthread_mutex_timedlock, "GLIBC_2.2.5", pthread_mutex_t *, const timespec *);
-OLD(int, pthread_mutex_clocklock, "GLIBC_2.30", pthread_mutex_t *, clockid_t, const timespec *);
-OLD(int, __pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t *, const pthread_mutexattr_t *);
-OLD(int, __pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, __pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, __pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, __pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t *);
-OLD(int, pthread_cond_init, "GLIBC_2.2.5", pthread_cond_t *, const pthread_condattr_t *);
-OLD(int, pthread_cond_destroy, "GLIBC_2.2.5", pthread_cond_t *);
-OLD(int, pthread_cond_wait, "GLIBC_2.2.5", pthread_cond_t *, pthread_mutex_t *);
-OLD(int, pthread_cond_timedwait, "GLIBC_2.2.5", pthread_cond_t *, pthread_mutex_t *,
-    const timespec *);
-OLD(int, pthread_cond_clockwait, "GLIBC_2.30", pthread_cond_t *, pthread_mutex_t *, clockid_t,
-    const timespec *);
-OLD(int, pthread_cond_signal, "GLIBC_2.2.5", pthread_cond_t *);
-OLD(int, pthread_cond_broadcast, "GLIBC_2.2.5", pthread_cond_t *);
+OLD(int, pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t*, const pthread_mutexattr_t*);
+OLD(int, pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, pthread_mutex_timedlock, "GLIBC_2.2.5", pthread_mutex_t*, const timespec*);
+OLD(int, pthread_mutex_clocklock, "GLIBC_2.30", pthread_mutex_t*, clockid_t, const timespec*);
+OLD(int, __pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t*, const pthread_mutexattr_t*);
+OLD(int, __pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, __pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, __pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, __pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t*);
+OLD(int, pthread_cond_init, "GLIBC_2.2.5", pthread_cond_t*, const pthread_condattr_t*);
+OLD(int, pthread_cond_destroy, "GLIBC_2.2.5", pthread_cond_t*);
+OLD(int, pthread_cond_wait, "GLIBC_2.2.5", pthread_cond_t*, pthread_mutex_t*);
+OLD(int, pthread_cond_timedwait, "GLIBC_2.2.5", pthread_cond_t*, pthread_mutex_t*, const timespec*);
+OLD(int, pthread_cond_clockwait, "GLIBC_2.30", pthread_cond_t*, pthread_mutex_t*, clockid_t,
+    const timespec*);
+OLD(int, pthread_cond_signal, "GLIBC_2.2.5", pthread_cond_t*);
+OLD(int, pthread_cond_broadcast, "GLIBC_2.2.5", pthread_cond_t*);
 
 namespace {
 
@@ -44,24 +43,24 @@ std::string exclusion() {
     do {
       int result = 0;
       switch (random.below(6)) {
-      case 0:
-        result = old_pthread_mutex_lock(&mutex);
-        break;
-      case 1:
-        result = old_pthread_mutex_trylock(&mutex);
-        break;
-      case 2:
-        result = old_pthread_mutex_timedlock(&mutex, &later);
-        break;
-      case 3:
-        result = old_pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later_monotonic);
-        break;
-      case 4:
-        result = old___pthread_mutex_lock(&mutex);
-        break;
-      default:
-        result = old___pthread_mutex_trylock(&mutex);
-        break;
+        case 0:
+          result = old_pthread_mutex_lock(&mutex);
+          break;
+        case 1:
+          result = old_pthread_mutex_trylock(&mutex);
+          break;
+        case 2:
+          result = old_pthread_mutex_timedlock(&mutex, &later);
+          break;
+        case 3:
+          result = old_pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later_monotonic);
+          break;
+        case 4:
+          result = old___pthread_mutex_lock(&mutex);
+          break;
+        default:
+          result = old___pthread_mutex_trylock(&mutex);
+          break;
       }
       if (result == EBUSY) {
         sched_yield();
@@ -69,8 +68,7 @@ std::string exclusion() {
       }
       CHECK_RC(0, result);
       const long seen = counter;
-      if (random.below(16) == 0)
-        sched_yield();
+      if (random.below(16) == 0) sched_yield();
       counter = seen + 1;
       OK(random.below(2) == 0 ? old_pthread_mutex_unlock(&mutex)
                               : old___pthread_mutex_unlock(&mutex));
@@ -102,8 +100,7 @@ std::string old_and_new_together() {
 std::string condition_variable(bool clockwait) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-  if (!clockwait)
-    OK(old_pthread_cond_init(&cond, nullptr));
+  if (!clockwait) OK(old_pthread_cond_init(&cond, nullptr));
   int turn = 0;
   check::in_parallel(2, [&](int i) {
     OK(old_pthread_mutex_lock(&mutex));
@@ -126,14 +123,13 @@ std::string condition_variable(bool clockwait) {
     OK(old_pthread_mutex_unlock(&mutex));
   });
   CHECK_EQ(1'000, turn);
-  if (!clockwait)
-    OK(old_pthread_cond_destroy(&cond));
+  if (!clockwait) OK(old_pthread_cond_destroy(&cond));
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"exclusion", exclusion},
                      {"old and new together", old_and_new_together},

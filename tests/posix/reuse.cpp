@@ -7,9 +7,9 @@
 namespace {
 
 // Leaves the mutex unlocked, after two threads have queued for it.
-void use_contended(pthread_mutex_t *mutex) {
+void use_contended(pthread_mutex_t* mutex) {
   OK(pthread_mutex_lock(mutex));
-  auto wait = [&](check::Worker &self) {
+  auto wait = [&](check::Worker& self) {
     self.about_to_block();
     OK(pthread_mutex_lock(mutex));
     OK(pthread_mutex_unlock(mutex));
@@ -27,7 +27,7 @@ std::string destroy_and_reuse() {
   pthread_mutex_t mutex;
   for (int round = 0; round < 3; ++round)
     for (const int type : check::all_types) {
-      std::memset(&mutex, 0xA5, sizeof mutex); // init must not depend on what was there
+      std::memset(&mutex, 0xA5, sizeof mutex);  // init must not depend on what was there
       check::init_mutex(&mutex, type);
       CHECK(check::is_free(&mutex));
       use_contended(&mutex);
@@ -62,7 +62,7 @@ std::string initialised_twice() {
     use_contended(&mutex);
     OK(pthread_mutex_init(&mutex, nullptr));
     OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_init(&mutex, nullptr)); // over a locked one: it is a new, unlocked mutex
+    OK(pthread_mutex_init(&mutex, nullptr));  // over a locked one: it is a new, unlocked mutex
     CHECK(check::is_free(&mutex));
     use_contended(&mutex);
   }
@@ -83,27 +83,26 @@ std::string freed_by_the_last_user(bool unmap) {
   constexpr int most = 3'000;
   const check::Budget budget{200};
   check::SpinBarrier barrier{threads};
-  std::vector<Object *> objects;
-  std::atomic<Object *> current{nullptr};
+  std::vector<Object*> objects;
+  std::atomic<Object*> current{nullptr};
   std::atomic<bool> stop{false};
   std::atomic<long> freed{0};
   check::in_parallel(threads, [&](int i) {
     for (;;) {
       if (i == 0) {
         stop = budget.spent() || objects.size() >= most;
-        void *memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                            -1, 0);
+        void* memory =
+            mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(memory != MAP_FAILED);
-        auto *object = static_cast<Object *>(memory);
+        auto* object = static_cast<Object*>(memory);
         check::init_mutex(&object->mutex, PTHREAD_MUTEX_NORMAL);
         object->users = threads;
         objects.push_back(object);
         current = object;
       }
       barrier.arrive_and_wait();
-      if (stop)
-        return;
-      Object *object = current;
+      if (stop) return;
+      Object* object = current;
       OK(pthread_mutex_lock(&object->mutex));
       const long left = --object->users;
       OK(pthread_mutex_unlock(&object->mutex));
@@ -112,27 +111,26 @@ std::string freed_by_the_last_user(bool unmap) {
         if (unmap)
           CHECK(munmap(object, page) == 0);
         else
-          std::memset(static_cast<void *>(object), 0xD5, page);
+          std::memset(static_cast<void*>(object), 0xD5, page);
         ++freed;
       }
       barrier.arrive_and_wait();
     }
   });
-  objects.pop_back(); // the last one was made but not used
+  objects.pop_back();  // the last one was made but not used
   CHECK_EQ(static_cast<long>(objects.size()), freed.load());
   if (!unmap)
-    for (Object *object : objects) {
-      const auto *bytes = reinterpret_cast<const unsigned char *>(object);
-      for (std::size_t b = 0; b < page; ++b)
-        CHECK_EQ(0xD5, bytes[b]);
+    for (Object* object : objects) {
+      const auto* bytes = reinterpret_cast<const unsigned char*>(object);
+      for (std::size_t b = 0; b < page; ++b) CHECK_EQ(0xD5, bytes[b]);
       CHECK(munmap(object, page) == 0);
     }
   return "objects " + std::to_string(freed.load());
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(
       argc, argv,
       {{"destroy and reuse", destroy_and_reuse},

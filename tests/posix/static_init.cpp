@@ -9,7 +9,7 @@ pthread_mutex_t errorcheck = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 
 // What distinguishes the types must hold for statically initialised ones too.
-void check_type(pthread_mutex_t *mutex, int type) {
+void check_type(pthread_mutex_t* mutex, int type) {
   OK(pthread_mutex_lock(mutex));
   if (type == PTHREAD_MUTEX_RECURSIVE) {
     OK(pthread_mutex_lock(mutex));
@@ -19,8 +19,7 @@ void check_type(pthread_mutex_t *mutex, int type) {
     CHECK(!check::is_free(mutex));
   } else {
     CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
-    if (type == PTHREAD_MUTEX_ERRORCHECK)
-      CHECK_RC(EDEADLK, pthread_mutex_lock(mutex));
+    if (type == PTHREAD_MUTEX_ERRORCHECK) CHECK_RC(EDEADLK, pthread_mutex_lock(mutex));
   }
   OK(pthread_mutex_unlock(mutex));
   if (type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK)
@@ -30,7 +29,7 @@ void check_type(pthread_mutex_t *mutex, int type) {
 
 // Every round has a mutex of its own, taken for the first time by all threads together, some by
 // lock and some by trylock or timedlock.
-std::string raced(pthread_mutex_t *original, int type) {
+std::string raced(pthread_mutex_t* original, int type) {
   const pthread_mutex_t initial = *original;
   constexpr int threads = 3;
   constexpr int rounds = 60;
@@ -40,21 +39,20 @@ std::string raced(pthread_mutex_t *original, int type) {
   check::in_parallel(threads, [&](int i) {
     const timespec later = check::after_ms(CLOCK_REALTIME, 60'000);
     for (std::size_t round = 0; round < rounds; ++round) {
-      pthread_mutex_t *mutex = &mutexes[round];
+      pthread_mutex_t* mutex = &mutexes[round];
       barrier.arrive_and_wait();
       switch ((round + static_cast<std::size_t>(i)) % 3) {
-      case 0:
-        while (pthread_mutex_trylock(mutex) != 0)
-          sched_yield();
-        break;
-      case 1:
-        OK(pthread_mutex_timedlock(mutex, &later));
-        break;
-      default:
-        OK(pthread_mutex_lock(mutex));
-        break;
+        case 0:
+          while (pthread_mutex_trylock(mutex) != 0) sched_yield();
+          break;
+        case 1:
+          OK(pthread_mutex_timedlock(mutex, &later));
+          break;
+        default:
+          OK(pthread_mutex_lock(mutex));
+          break;
       }
-      volatile long *counter = &counters[round];
+      volatile long* counter = &counters[round];
       *counter = *counter + 1;
       OK(pthread_mutex_unlock(mutex));
     }
@@ -76,24 +74,21 @@ std::string static_condition_variable() {
   constexpr int threads = 8;
   check::in_parallel(threads, [&](int) {
     OK(pthread_mutex_lock(&mutex));
-    if (++arrived == threads)
-      OK(pthread_cond_broadcast(&cond));
-    while (arrived < threads)
-      OK(pthread_cond_wait(&cond, &mutex));
+    if (++arrived == threads) OK(pthread_cond_broadcast(&cond));
+    while (arrived < threads) OK(pthread_cond_wait(&cond, &mutex));
     OK(pthread_mutex_unlock(&mutex));
   });
   CHECK_EQ(threads, arrived);
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
-  return check::run(
-      argc, argv,
-      {{"normal", [] { return raced(&normal, PTHREAD_MUTEX_NORMAL); }},
-       {"recursive", [] { return raced(&recursive, PTHREAD_MUTEX_RECURSIVE); }},
-       {"errorcheck", [] { return raced(&errorcheck, PTHREAD_MUTEX_ERRORCHECK); }},
-       {"adaptive", [] { return raced(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP); }},
-       {"condition variable", static_condition_variable}});
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"normal", [] { return raced(&normal, PTHREAD_MUTEX_NORMAL); }},
+                     {"recursive", [] { return raced(&recursive, PTHREAD_MUTEX_RECURSIVE); }},
+                     {"errorcheck", [] { return raced(&errorcheck, PTHREAD_MUTEX_ERRORCHECK); }},
+                     {"adaptive", [] { return raced(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP); }},
+                     {"condition variable", static_condition_variable}});
 }

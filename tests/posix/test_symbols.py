@@ -22,7 +22,9 @@ API = re.compile(
     r"|pthread_cond_(init|destroy|wait|timedwait|clockwait|signal|broadcast)"
 )
 #: A line of the dynamic linker's record.
-BINDING = re.compile(r"binding file (\S+) \[0\] to (\S+) \[0\]: normal symbol `(\w+)'(?: \[(\S+)\])?")
+BINDING = re.compile(
+    r"binding file (\S+) \[0\] to (\S+) \[0\]: normal symbol `(\w+)'(?: \[(\S+)\])?"
+)
 
 Symbol = tuple[str, str]
 

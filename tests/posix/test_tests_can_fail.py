@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from support import harness, locate
@@ -28,7 +29,7 @@ def broken(fault: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(("fault", "name", "case", "ending"), FAULTS)
 def test_fault_is_noticed(fault: str, name: str, case: str, ending: str) -> None:
-    argv = [locate.program("posix", name), case]
+    argv: list[str | Path] = [locate.program("posix", name), case]
     # Long enough for a run without a fault on a busy machine.
     limit = 5 if ending == "hangs" else 60
     outcome = harness.run(argv, broken(fault), limit, stacks=False)
@@ -39,7 +40,7 @@ def test_fault_is_noticed(fault: str, name: str, case: str, ending: str) -> None
 
 @pytest.mark.parametrize(("name", "case"), sorted({(name, case) for _, name, case, _ in FAULTS}))
 def test_without_a_fault_the_same_case_passes(name: str, case: str) -> None:
-    argv = [locate.program("posix", name), case]
+    argv: list[str | Path] = [locate.program("posix", name), case]
     outcome = harness.run(argv, harness.environment(harness.Setting(harness.LIBC)), 60)
     assert outcome.status == 0, outcome.describe()
 
@@ -51,7 +52,7 @@ def test_words_of_the_lock_on_stdout_are_noticed() -> None:
 
 
 def test_a_hang_is_shown_with_all_stacks() -> None:
-    argv = [locate.program("posix", "cond_wake"), "broadcast to many"]
+    argv: list[str | Path] = [locate.program("posix", "cond_wake"), "broadcast to many"]
     outcome = harness.run(argv, broken("broadcast_wakes_one"), 3)
     assert outcome.stacks is not None
     assert "pthread_cond_wait" in outcome.stacks or "no gdb" in outcome.stacks, outcome.describe()

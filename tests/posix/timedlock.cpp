@@ -9,17 +9,18 @@ namespace {
 
 constexpr clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC};
 
-int lock_until(pthread_mutex_t *mutex, clockid_t clock, bool clocklock, const timespec &deadline) {
+int lock_until(pthread_mutex_t* mutex, clockid_t clock, bool clocklock, const timespec& deadline) {
   return clocklock ? pthread_mutex_clocklock(mutex, clock, &deadline)
                    : pthread_mutex_timedlock(mutex, &deadline);
 }
 
-template <class Body> void with_each_kind(Body body) {
+template <class Body>
+void with_each_kind(Body body) {
   for (const int type : check::all_types)
     for (const clockid_t clock : clocks)
       for (const bool clocklock : {false, true}) {
         if (!clocklock && clock == CLOCK_MONOTONIC)
-          continue; // timedlock knows the real-time clock only
+          continue;  // timedlock knows the real-time clock only
         pthread_mutex_t mutex;
         check::init_mutex(&mutex, type);
         body(&mutex, clock, clocklock);
@@ -29,14 +30,14 @@ template <class Body> void with_each_kind(Body body) {
 }
 
 std::string gives_up_at_the_deadline() {
-  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+  with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
-    check::Worker([&](check::Worker &) {
+    check::Worker([&](check::Worker&) {
       const timespec deadline = check::after_ms(clock, 4);
       CHECK_RC(ETIMEDOUT, lock_until(mutex, clock, clocklock, deadline));
       CHECK(check::nanoseconds(clock) >=
             deadline.tv_sec * std::int64_t{1'000'000'000} + deadline.tv_nsec);
-      for (const timespec &past : {timespec{0, 0}, timespec{-1, 0}, check::after_ms(clock, -1)})
+      for (const timespec& past : {timespec{0, 0}, timespec{-1, 0}, check::after_ms(clock, -1)})
         CHECK_RC(ETIMEDOUT, lock_until(mutex, clock, clocklock, past));
     }).join();
     OK(pthread_mutex_unlock(mutex));
@@ -45,10 +46,10 @@ std::string gives_up_at_the_deadline() {
 }
 
 std::string takes_what_becomes_free() {
-  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+  with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
     volatile bool released = false;
-    check::Worker waiter{[&](check::Worker &self) {
+    check::Worker waiter{[&](check::Worker& self) {
       const timespec late = check::after_ms(clock, 60'000);
       self.about_to_block();
       OK(lock_until(mutex, clock, clocklock, late));
@@ -66,8 +67,8 @@ std::string takes_what_becomes_free() {
 
 // A free mutex is taken whatever the time says, as the C library does.
 std::string takes_a_free_one_at_once() {
-  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
-    for (const timespec &when : {timespec{0, 0}, check::after_ms(clock, 1'000)}) {
+  with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
+    for (const timespec& when : {timespec{0, 0}, check::after_ms(clock, 1'000)}) {
       OK(lock_until(mutex, clock, clocklock, when));
       CHECK(!check::is_free(mutex));
       OK(pthread_mutex_unlock(mutex));
@@ -77,9 +78,9 @@ std::string takes_a_free_one_at_once() {
 }
 
 std::string refuses_nonsense() {
-  with_each_kind([](pthread_mutex_t *mutex, clockid_t clock, bool clocklock) {
+  with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
-    check::Worker([&](check::Worker &) {
+    check::Worker([&](check::Worker&) {
       timespec wrong = check::after_ms(clock, 1'000);
       wrong.tv_nsec = 1'000'000'000;
       CHECK_RC(EINVAL, lock_until(mutex, clock, clocklock, wrong));
@@ -87,7 +88,7 @@ std::string refuses_nonsense() {
       CHECK_RC(EINVAL, lock_until(mutex, clock, clocklock, wrong));
     }).join();
     const timespec later = check::after_ms(clock, 1'000);
-    check::Worker([&](check::Worker &) {
+    check::Worker([&](check::Worker&) {
       CHECK_RC(EINVAL, pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &later));
     }).join();
     OK(pthread_mutex_unlock(mutex));
@@ -115,7 +116,7 @@ std::string types_keep_their_rules() {
   check::init_mutex(&mutex, PTHREAD_MUTEX_NORMAL);
   OK(pthread_mutex_lock(&mutex));
   const timespec soon = check::after_ms(CLOCK_REALTIME, 3);
-  CHECK_RC(ETIMEDOUT, pthread_mutex_timedlock(&mutex, &soon)); // by its own holder
+  CHECK_RC(ETIMEDOUT, pthread_mutex_timedlock(&mutex, &soon));  // by its own holder
   OK(pthread_mutex_unlock(&mutex));
   OK(pthread_mutex_destroy(&mutex));
   return "";
@@ -146,8 +147,7 @@ std::string mixed_with_locks() {
         }
       }
       const long seen = counter;
-      if (random.below(16) == 0)
-        check::sleep_us(50);
+      if (random.below(16) == 0) check::sleep_us(50);
       counter = seen + 1;
       OK(pthread_mutex_unlock(&mutex));
       ++mine;
@@ -157,8 +157,7 @@ std::string mixed_with_locks() {
   });
   CHECK_EQ(entered.load(), counter);
   CHECK(check::is_free(&mutex));
-  return "entered " + std::to_string(entered.load()) + " gave up " +
-         std::to_string(gave_up.load());
+  return "entered " + std::to_string(entered.load()) + " gave up " + std::to_string(gave_up.load());
 }
 
 std::string std_timed_mutex() {
@@ -182,9 +181,9 @@ std::string std_timed_mutex() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"gives up at the deadline", gives_up_at_the_deadline},
                      {"takes what becomes free", takes_what_becomes_free},

@@ -11,9 +11,8 @@ std::string refuses_while_held() {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
     OK(pthread_mutex_lock(&mutex));
-    check::Worker([&](check::Worker &) {
-      for (int i = 0; i < 1'000; ++i)
-        CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    check::Worker([&](check::Worker&) {
+      for (int i = 0; i < 1'000; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     }).join();
     OK(pthread_mutex_unlock(&mutex));
     OK(pthread_mutex_trylock(&mutex));
@@ -32,7 +31,7 @@ std::string leaves_the_queue_alone() {
   int admitted = 0;
   for (int round = 0; round < 5; ++round) {
     OK(pthread_mutex_lock(&mutex));
-    auto wait = [&](check::Worker &self) {
+    auto wait = [&](check::Worker& self) {
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
       ++admitted;
@@ -42,12 +41,10 @@ std::string leaves_the_queue_alone() {
     first.wait_until_blocked();
     check::Worker second{wait};
     second.wait_until_blocked();
-    check::Worker([&](check::Worker &) {
-      for (int i = 0; i < 500; ++i)
-        CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    check::Worker([&](check::Worker&) {
+      for (int i = 0; i < 500; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     }).join();
-    for (int i = 0; i < 500; ++i)
-      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    for (int i = 0; i < 500; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     CHECK_EQ(2 * round, admitted);
     OK(pthread_mutex_unlock(&mutex));
     first.join();
@@ -64,7 +61,7 @@ std::string hands_over_like_a_lock() {
   for (int round = 0; round < 20; ++round) {
     OK(pthread_mutex_trylock(&mutex));
     bool mine = true;
-    check::Worker waiter{[&](check::Worker &self) {
+    check::Worker waiter{[&](check::Worker& self) {
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
       CHECK(!mine);
@@ -83,19 +80,19 @@ std::string succeeds_after_every_kind_of_release() {
   const timespec soon = check::after_ms(CLOCK_REALTIME, 10'000);
   for (int i = 0; i < 2'000; ++i) {
     switch (i % 4) {
-    case 0:
-      OK(pthread_mutex_lock(&mutex));
-      break;
-    case 1:
-      OK(pthread_mutex_trylock(&mutex));
-      break;
-    case 2:
-      OK(pthread_mutex_timedlock(&mutex, &soon));
-      break;
-    default:
-      OK(pthread_mutex_trylock(&mutex));
-      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
-      break;
+      case 0:
+        OK(pthread_mutex_lock(&mutex));
+        break;
+      case 1:
+        OK(pthread_mutex_trylock(&mutex));
+        break;
+      case 2:
+        OK(pthread_mutex_timedlock(&mutex, &soon));
+        break;
+      default:
+        OK(pthread_mutex_trylock(&mutex));
+        CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+        break;
     }
     OK(pthread_mutex_unlock(&mutex));
     OK(pthread_mutex_trylock(&mutex));
@@ -128,8 +125,7 @@ std::string stress(int lockers, int triers) {
         }
       }
       const long seen = counter;
-      if (random.below(8) == 0)
-        sched_yield();
+      if (random.below(8) == 0) sched_yield();
       counter = seen + 1;
       OK(pthread_mutex_unlock(&mutex));
       ++mine;
@@ -139,13 +135,13 @@ std::string stress(int lockers, int triers) {
   });
   CHECK_EQ(locked.load() + tried.load(), counter);
   CHECK(check::is_free(&mutex));
-  return std::to_string(locked.load()) + " locks " + std::to_string(tried.load()) +
-         " trylocks " + std::to_string(refused.load()) + " refused";
+  return std::to_string(locked.load()) + " locks " + std::to_string(tried.load()) + " trylocks " +
+         std::to_string(refused.load()) + " refused";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"refuses while held", refuses_while_held},
                      {"leaves the queue alone", leaves_the_queue_alone},

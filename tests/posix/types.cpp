@@ -10,7 +10,7 @@ std::string recursive() {
   constexpr int depth = 1'000;
   for (int i = 0; i < depth; ++i)
     OK(i % 2 == 0 ? pthread_mutex_lock(&mutex) : pthread_mutex_trylock(&mutex));
-  check::Worker([&](check::Worker &) {
+  check::Worker([&](check::Worker&) {
     CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
   }).join();
@@ -30,7 +30,7 @@ std::string recursive_with_waiters() {
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
   volatile bool released = false;
   OK(pthread_mutex_lock(&mutex));
-  check::Worker waiter{[&](check::Worker &self) {
+  check::Worker waiter{[&](check::Worker& self) {
     self.about_to_block();
     OK(pthread_mutex_lock(&mutex));
     CHECK(released);
@@ -43,8 +43,7 @@ std::string recursive_with_waiters() {
     OK(pthread_mutex_lock(&mutex));
     OK(pthread_mutex_trylock(&mutex));
   }
-  for (int i = 0; i < 6; ++i)
-    OK(pthread_mutex_unlock(&mutex));
+  for (int i = 0; i < 6; ++i) OK(pthread_mutex_unlock(&mutex));
   released = true;
   OK(pthread_mutex_unlock(&mutex));
   waiter.join();
@@ -63,11 +62,9 @@ std::string recursive_under_contention() {
     long mine = 0;
     do {
       const int depth = 1 + static_cast<int>(random.below(4));
-      for (int d = 0; d < depth; ++d)
-        OK(pthread_mutex_lock(&mutex));
+      for (int d = 0; d < depth; ++d) OK(pthread_mutex_lock(&mutex));
       counter = counter + 1;
-      for (int d = 0; d < depth; ++d)
-        OK(pthread_mutex_unlock(&mutex));
+      for (int d = 0; d < depth; ++d) OK(pthread_mutex_unlock(&mutex));
       ++mine;
     } while (!budget.spent());
     expected += mine;
@@ -87,7 +84,7 @@ std::string errorcheck() {
     CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     const timespec later = check::after_ms(CLOCK_REALTIME, 10'000);
     CHECK_RC(EDEADLK, pthread_mutex_timedlock(&mutex, &later));
-    check::Worker([&](check::Worker &) { CHECK_RC(EPERM, pthread_mutex_unlock(&mutex)); }).join();
+    check::Worker([&](check::Worker&) { CHECK_RC(EPERM, pthread_mutex_unlock(&mutex)); }).join();
     CHECK(!check::is_free(&mutex));
     OK(pthread_mutex_unlock(&mutex));
     CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
@@ -103,18 +100,18 @@ std::string unlocked_by_another_thread() {
     check::init_mutex(&mutex, type);
     for (int round = 0; round < 20; ++round) {
       OK(pthread_mutex_lock(&mutex));
-      check::Worker([&](check::Worker &) { OK(pthread_mutex_unlock(&mutex)); }).join();
+      check::Worker([&](check::Worker&) { OK(pthread_mutex_unlock(&mutex)); }).join();
       CHECK(check::is_free(&mutex));
     }
     // the same with a thread waiting for it
     OK(pthread_mutex_lock(&mutex));
-    check::Worker waiter{[&](check::Worker &self) {
+    check::Worker waiter{[&](check::Worker& self) {
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
     }};
     waiter.wait_until_blocked();
-    check::Worker([&](check::Worker &) { OK(pthread_mutex_unlock(&mutex)); }).join();
+    check::Worker([&](check::Worker&) { OK(pthread_mutex_unlock(&mutex)); }).join();
     waiter.join();
     OK(pthread_mutex_destroy(&mutex));
   }
@@ -127,8 +124,8 @@ std::string destroy_of_a_locked_one() {
     check::init_mutex(&mutex, type);
     OK(pthread_mutex_lock(&mutex));
     CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex));
-    check::Worker([&](check::Worker &) { CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex)); }).join();
-    OK(pthread_mutex_unlock(&mutex)); // still usable
+    check::Worker([&](check::Worker&) { CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex)); }).join();
+    OK(pthread_mutex_unlock(&mutex));  // still usable
     OK(pthread_mutex_lock(&mutex));
     OK(pthread_mutex_unlock(&mutex));
     OK(pthread_mutex_destroy(&mutex));
@@ -148,7 +145,7 @@ std::string attributes() {
   CHECK_RC(EINVAL, pthread_mutexattr_settype(&attributes, 77));
   OK(pthread_mutexattr_destroy(&attributes));
   pthread_mutex_t mutex;
-  OK(pthread_mutex_init(&mutex, nullptr)); // the default type has no owner check
+  OK(pthread_mutex_init(&mutex, nullptr));  // the default type has no owner check
   OK(pthread_mutex_lock(&mutex));
   CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
   OK(pthread_mutex_unlock(&mutex));
@@ -171,7 +168,7 @@ std::string errno_is_left_alone() {
   CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
   CHECK_EQ(12'345, errno);
   OK(pthread_mutex_lock(&mutex));
-  check::Worker waiter{[&](check::Worker &self) {
+  check::Worker waiter{[&](check::Worker& self) {
     errno = 23'456;
     self.about_to_block();
     OK(pthread_mutex_lock(&mutex));
@@ -184,9 +181,9 @@ std::string errno_is_left_alone() {
   return "";
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"recursive", recursive},
                      {"recursive with waiters", recursive_with_waiters},

@@ -5,6 +5,11 @@
 // they prove the same thing of the C library itself.
 #pragma once
 
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -14,21 +19,16 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <pthread.h>
-#include <sched.h>
 #include <string>
-#include <sys/syscall.h>
 #include <thread>
-#include <time.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 namespace check {
 
 // Ends the whole process at once: after a broken exclusion nothing later can be trusted.
-[[noreturn, gnu::format(printf, 3, 4)]] inline void fail_at(const char *file, int line,
-                                                            const char *format, ...) {
+[[noreturn, gnu::format(printf, 3, 4)]] inline void fail_at(const char* file, int line,
+                                                            const char* format, ...) {
   std::fprintf(stderr, "%s:%d: ", file, line);
   va_list arguments;
   va_start(arguments, format);
@@ -39,45 +39,42 @@ namespace check {
   _exit(1);
 }
 
-inline const char *error_name(int error) {
-  const char *name = error == 0 ? "0" : strerrorname_np(error);
+inline const char* error_name(int error) {
+  const char* name = error == 0 ? "0" : strerrorname_np(error);
   return name != nullptr ? name : "not an error number";
 }
 
-inline void equal_at(const char *file, int line, const char *what, long long expected,
+inline void equal_at(const char* file, int line, const char* what, long long expected,
                      long long actual) {
-  if (expected != actual)
-    fail_at(file, line, "%s is %lld, expected %lld", what, actual, expected);
+  if (expected != actual) fail_at(file, line, "%s is %lld, expected %lld", what, actual, expected);
 }
 
-inline void returns_at(const char *file, int line, const char *call, int expected, int actual) {
+inline void returns_at(const char* file, int line, const char* call, int expected, int actual) {
   if (expected != actual)
     fail_at(file, line, "%s returned %s (%d), expected %s", call, error_name(actual), actual,
             error_name(expected));
 }
 
-#define CHECK(condition)                                                                          \
+#define CHECK(condition) \
   ((condition) ? void() : ::check::fail_at(__FILE__, __LINE__, "not true: %s", #condition))
-#define CHECK_EQ(expected, actual)                                                                \
-  ::check::equal_at(__FILE__, __LINE__, #actual, static_cast<long long>(expected),                \
+#define CHECK_EQ(expected, actual)                                                 \
+  ::check::equal_at(__FILE__, __LINE__, #actual, static_cast<long long>(expected), \
                     static_cast<long long>(actual))
 #define CHECK_RC(expected, call) ::check::returns_at(__FILE__, __LINE__, #call, expected, call)
 #define OK(call) CHECK_RC(0, call)
 
 struct Case {
-  const char *name;
-  std::function<std::string()> body; // returns what to say about the run, may be empty
+  const char* name;
+  std::function<std::string()> body;  // returns what to say about the run, may be empty
 };
 
 // Runs every case, or only those named as arguments, and prints a line "ok: name detail" for each.
-inline int run(int argc, char **argv, const std::vector<Case> &cases) {
+inline int run(int argc, char** argv, const std::vector<Case>& cases) {
   int ran = 0;
-  for (const Case &one : cases) {
+  for (const Case& one : cases) {
     bool wanted = argc < 2;
-    for (int i = 1; i < argc; ++i)
-      wanted = wanted || std::strcmp(argv[i], one.name) == 0;
-    if (!wanted)
-      continue;
+    for (int i = 1; i < argc; ++i) wanted = wanted || std::strcmp(argv[i], one.name) == 0;
+    if (!wanted) continue;
     const std::string detail = one.body();
     std::printf("ok: %s%s%s\n", one.name, detail.empty() ? "" : " ", detail.c_str());
     std::fflush(stdout);
@@ -112,25 +109,24 @@ inline void sleep_us(long us) {
 inline void sleep_ms(long ms) { sleep_us(ms * 1'000); }
 
 // Waits for ever: a test that hangs is reported by the harness together with all stacks.
-template <class Predicate> void wait_until(Predicate &&predicate) {
-  while (!predicate())
-    sleep_us(100);
+template <class Predicate>
+void wait_until(Predicate&& predicate) {
+  while (!predicate()) sleep_us(100);
 }
 
 // How long a stress loop may go on. It bounds the work; nothing is asserted about it.
 class Budget {
-public:
-  explicit Budget(std::int64_t ms)
-      : end_{nanoseconds(CLOCK_MONOTONIC) + ms * 1'000'000} {}
+ public:
+  explicit Budget(std::int64_t ms) : end_{nanoseconds(CLOCK_MONOTONIC) + ms * 1'000'000} {}
   [[nodiscard]] bool spent() const { return nanoseconds(CLOCK_MONOTONIC) >= end_; }
 
-private:
+ private:
   std::int64_t end_;
 };
 
 // xorshift: a generator that takes no lock.
 class Random {
-public:
+ public:
   explicit Random(std::uint64_t seed) : state_{seed * 0x9E3779B97F4A7C15U + 1} {}
   std::uint32_t below(std::uint32_t bound) {
     state_ ^= state_ << 13;
@@ -139,22 +135,22 @@ public:
     return static_cast<std::uint32_t>((state_ >> 32) % bound);
   }
 
-private:
+ private:
   std::uint64_t state_;
 };
 
 // A thread that can say "the next thing I do may block" and be watched from outside.
 class Worker {
-public:
-  template <class Body> explicit Worker(Body body) {
+ public:
+  template <class Body>
+  explicit Worker(Body body) {
     start_ = [body = std::move(body), this] { body(*this); };
     OK(pthread_create(&handle_, nullptr, &Worker::enter, this));
   }
-  Worker(const Worker &) = delete;
-  Worker &operator=(const Worker &) = delete;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
   ~Worker() {
-    if (!joined_)
-      join();
+    if (!joined_) join();
   }
 
   // Called by the thread itself, immediately before the call that is to block.
@@ -174,8 +170,8 @@ public:
     });
   }
 
-  void *join() {
-    void *result = nullptr;
+  void* join() {
+    void* result = nullptr;
     OK(pthread_join(handle_, &result));
     joined_ = true;
     return result;
@@ -183,23 +179,22 @@ public:
 
   [[nodiscard]] pthread_t handle() const { return handle_; }
 
-private:
-  static void *enter(void *self) {
-    static_cast<Worker *>(self)->start_();
+ private:
+  static void* enter(void* self) {
+    static_cast<Worker*>(self)->start_();
     return nullptr;
   }
 
   static bool sleeps(pid_t tid) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-    std::FILE *file = std::fopen(path, "re");
-    if (file == nullptr)
-      return false;
+    std::FILE* file = std::fopen(path, "re");
+    if (file == nullptr) return false;
     char line[256] = {};
     const bool read = std::fgets(line, sizeof line, file) != nullptr;
     std::fclose(file);
     // "tid (name) S ...": the name may hold blanks, so look behind the last parenthesis.
-    const char *after = read ? std::strrchr(line, ')') : nullptr;
+    const char* after = read ? std::strrchr(line, ')') : nullptr;
     return after != nullptr && after[1] == ' ' && after[2] == 'S';
   }
 
@@ -211,26 +206,26 @@ private:
 };
 
 // Starts `threads` workers, lets them all go at once, and joins them.
-template <class Body> void in_parallel(int threads, Body body) {
+template <class Body>
+void in_parallel(int threads, Body body) {
   std::atomic<int> ready{0};
   std::atomic<bool> go{false};
   std::vector<std::unique_ptr<Worker>> workers;
   workers.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i)
-    workers.push_back(std::make_unique<Worker>([&, i](Worker &) {
+    workers.push_back(std::make_unique<Worker>([&, i](Worker&) {
       ready.fetch_add(1);
       wait_until([&] { return go.load(std::memory_order_acquire); });
       body(i);
     }));
   wait_until([&] { return ready.load() == threads; });
   go.store(true, std::memory_order_release);
-  for (auto &worker : workers)
-    worker->join();
+  for (auto& worker : workers) worker->join();
 }
 
 // A meeting point of busy threads, made of atomics only: it must not depend on what is tested.
 class SpinBarrier {
-public:
+ public:
   explicit SpinBarrier(int threads) : threads_{threads} {}
   void arrive_and_wait() {
     const int round = round_.load();
@@ -238,12 +233,11 @@ public:
       arrived_.store(0);
       round_.store(round + 1);
     } else {
-      while (round_.load() == round)
-        sched_yield();
+      while (round_.load() == round) sched_yield();
     }
   }
 
-private:
+ private:
   int threads_;
   std::atomic<int> arrived_{0};
   std::atomic<int> round_{0};
@@ -251,41 +245,40 @@ private:
 
 // Confines the calling thread, and those it starts, to so many of its CPUs while it lives.
 class Confined {
-public:
+ public:
   explicit Confined(int cpus) {
     CHECK(sched_getaffinity(0, sizeof before_, &before_) == 0);
     cpu_set_t few;
     CPU_ZERO(&few);
     for (std::size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&few) < cpus; ++cpu)
-      if (CPU_ISSET(cpu, &before_))
-        CPU_SET(cpu, &few);
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &few);
     CHECK(sched_setaffinity(0, sizeof few, &few) == 0);
   }
-  Confined(const Confined &) = delete;
-  Confined &operator=(const Confined &) = delete;
+  Confined(const Confined&) = delete;
+  Confined& operator=(const Confined&) = delete;
   ~Confined() { CHECK(sched_setaffinity(0, sizeof before_, &before_) == 0); }
 
-private:
+ private:
   cpu_set_t before_{};
 };
 
 inline constexpr int all_types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
                                     PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP};
 
-inline const char *type_name(int type) {
+inline const char* type_name(int type) {
   switch (type) {
-  case PTHREAD_MUTEX_RECURSIVE:
-    return "recursive";
-  case PTHREAD_MUTEX_ERRORCHECK:
-    return "errorcheck";
-  case PTHREAD_MUTEX_ADAPTIVE_NP:
-    return "adaptive";
-  default:
-    return "normal";
+    case PTHREAD_MUTEX_RECURSIVE:
+      return "recursive";
+    case PTHREAD_MUTEX_ERRORCHECK:
+      return "errorcheck";
+    case PTHREAD_MUTEX_ADAPTIVE_NP:
+      return "adaptive";
+    default:
+      return "normal";
   }
 }
 
-inline void init_mutex(pthread_mutex_t *mutex, int type) {
+inline void init_mutex(pthread_mutex_t* mutex, int type) {
   pthread_mutexattr_t attributes;
   OK(pthread_mutexattr_init(&attributes));
   OK(pthread_mutexattr_settype(&attributes, type));
@@ -293,7 +286,7 @@ inline void init_mutex(pthread_mutex_t *mutex, int type) {
   OK(pthread_mutexattr_destroy(&attributes));
 }
 
-inline void init_cond(pthread_cond_t *cond, clockid_t clock) {
+inline void init_cond(pthread_cond_t* cond, clockid_t clock) {
   pthread_condattr_t attributes;
   OK(pthread_condattr_init(&attributes));
   OK(pthread_condattr_setclock(&attributes, clock));
@@ -302,12 +295,11 @@ inline void init_cond(pthread_cond_t *cond, clockid_t clock) {
 }
 
 // True when no thread holds the mutex: another thread can take it and give it back.
-inline bool is_free(pthread_mutex_t *mutex) {
+inline bool is_free(pthread_mutex_t* mutex) {
   int result = 0;
-  Worker([&](Worker &) {
+  Worker([&](Worker&) {
     result = pthread_mutex_trylock(mutex);
-    if (result == 0)
-      OK(pthread_mutex_unlock(mutex));
+    if (result == 0) OK(pthread_mutex_unlock(mutex));
   }).join();
   CHECK(result == 0 || result == EBUSY);
   return result == 0;
@@ -316,16 +308,15 @@ inline bool is_free(pthread_mutex_t *mutex) {
 // Bytes of anonymous memory that this process has touched. From the page tables: the counters in
 // statm are approximate.
 inline long anonymous_bytes() {
-  std::FILE *file = std::fopen("/proc/self/smaps_rollup", "re");
+  std::FILE* file = std::fopen("/proc/self/smaps_rollup", "re");
   CHECK(file != nullptr);
   char line[256];
   long kib = -1;
   while (std::fgets(line, sizeof line, file) != nullptr)
-    if (std::sscanf(line, "Anonymous: %ld kB", &kib) == 1)
-      break;
+    if (std::sscanf(line, "Anonymous: %ld kB", &kib) == 1) break;
   std::fclose(file);
   CHECK(kib >= 0);
   return kib * 1'024;
 }
 
-} // namespace check
+}  // namespace check

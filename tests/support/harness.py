@@ -86,6 +86,9 @@ def environment(
     return result
 
 
+_GDB_SETTINGS = ["-ex", "set print frame-arguments none", "-ex", "set print entry-values no"]
+
+
 def _stacks(pid: int) -> str:
     gdb = shutil.which("gdb")
     if gdb is None:
@@ -94,7 +97,7 @@ def _stacks(pid: int) -> str:
         os.kill(pid, signal.SIGCONT)
     try:
         shown = subprocess.run(
-            [gdb, "-p", str(pid), "-batch", "-nx", "-ex", "thread apply all bt 24"],
+            [gdb, "-p", str(pid), "-batch", "-nx", *_GDB_SETTINGS, "-ex", "thread apply all bt 12"],
             capture_output=True,
             text=True,
             timeout=60,

@@ -10,11 +10,11 @@
 
 namespace testing_locks {
 
-#define LOCKWRIGHT_LOCK(name, identifier, header, ...)        \
-  struct identifier##_row {                                   \
-    static constexpr const char* label = name;                \
-    template <class Env>                                      \
-    using lock = lockwright::identifier##_lock<Env>;          \
+#define LOCKWRIGHT_LOCK(name, identifier, header, ...) \
+  struct identifier##_row {                            \
+    static constexpr const char* label = name;         \
+    template <class Env>                               \
+    using lock = lockwright::identifier##_lock<Env>;   \
   };
 #include "lockwright/registry.def"
 #undef LOCKWRIGHT_LOCK

@@ -59,8 +59,9 @@ TEST(Topology, as_many_nodes_as_there_may_be) {
 }
 
 TEST(Topology, malformed_text_changes_nothing) {
-  for (const char* text : {"", ";", "0;", ";0", "0;;1", "a", "0,", ",0", "0,,1", "0-", "-1", "3-1",
-                           "0 ;1", "0; 1", "0-1-2", "8192", "99999999999999999999", "0;1x", "0\n"}) {
+  for (const char* text :
+       {"", ";", "0;", ";0", "0;;1", "a", "0,", ",0", "0,,1", "0-", "-1", "3-1", "0 ;1", "0; 1",
+        "0-1-2", "8192", "99999999999999999999", "0;1x", "0\n"}) {
     auto map = declared("0;1");
     EXPECT_FALSE(map->declare(text)) << '"' << text << '"';
     EXPECT_EQ(map->nodes(), 2u);

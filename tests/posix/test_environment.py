@@ -1,0 +1,46 @@
+"""Nonsense in the library's environment variables costs one line on stderr and changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from support import locate
+from support.harness import RunUnder
+
+
+@pytest.mark.parametrize(
+    ("lock", "variable", "value"),
+    [
+        ("hmcs", "LOCKWRIGHT_TOPOLOGY", "zero;one"),
+        ("hmcs", "LOCKWRIGHT_TOPOLOGY", "0;;1"),
+        ("partitioned", "LOCKWRIGHT_TOPOLOGY", "0-"),
+        ("mcs-stp", "LOCKWRIGHT_SPIN_NS", "soon"),
+        ("clh-stp", "LOCKWRIGHT_SPIN_NS", "-1"),
+        ("clh-stp", "LOCKWRIGHT_SPIN_NS", "99999999999999999999"),
+    ],
+)
+def test_nonsense(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
+    outcome = run_under(
+        lock, [locate.program("posix", "counted"), "contended", "3"], env={variable: value}
+    )
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stdout == ""
+    lines = outcome.stderr.splitlines()
+    assert len(lines) == 1, outcome.describe()
+    assert lines[0].startswith(f"lockwright: {variable}='{value}' is not ")
+
+
+@pytest.mark.parametrize(
+    ("lock", "variable", "value"),
+    [
+        ("hmcs", "LOCKWRIGHT_TOPOLOGY", "0;1"),
+        ("hmcs", "LOCKWRIGHT_TOPOLOGY", ""),
+        ("mcs-stp", "LOCKWRIGHT_SPIN_NS", "0"),
+        ("mcs-stp", "LOCKWRIGHT_SPIN_NS", "50000"),
+        ("mcs-stp", "LOCKWRIGHT_SPIN_NS", ""),
+    ],
+)
+def test_sense(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
+    outcome = run_under(
+        lock, [locate.program("posix", "counted"), "contended", "3"], env={variable: value}
+    )
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", ""), outcome.describe()

@@ -1,0 +1,98 @@
+// Who may unlock and destroy a lock, and what becomes of its queue nodes.
+#include "observed.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+
+template <class Row>
+class Lifetime : public ::testing::Test {
+ protected:
+  using lock_type = typename Row::template lock<observed>;
+
+  void SetUp() override {
+    nodes_out = 0;
+    bound = 100'000;
+    declared_nodes = 1;
+  }
+  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
+};
+TYPED_TEST_SUITE(Lifetime, all_rows, row_name);
+
+TYPED_TEST(Lifetime, unlocked_by_another_thread) {
+  typename TestFixture::lock_type lock;
+  for (int i = 0; i < 20; ++i) {
+    lock.lock();
+    actor waiter{[&] { lock.lock(); }};
+    waiter.wait_until_polling();
+    actor{[&] { lock.unlock(); }}.join();
+    waiter.join();  // it holds the lock and has gone
+    EXPECT_FALSE(lock.try_lock());
+    lock.unlock();
+  }
+}
+
+// Nodes come back: a million acquisitions by threads that come and go, locked here and unlocked
+// there, use no more distinct nodes than the threads may keep.
+TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
+  {
+    const std::lock_guard guard{addresses_guard};
+    addresses.clear();
+  }
+  typename TestFixture::lock_type handed_over;
+  typename TestFixture::lock_type private_one;
+  std::atomic<bool> full{false};
+  constexpr int generations = 40;
+  constexpr int each = 250;
+  for (int generation = 0; generation < generations; ++generation) {
+    actor locker{[&] {
+      for (int i = 0; i < each; ++i) {
+        while (full.load()) {
+          std::this_thread::yield();
+        }
+        handed_over.lock();
+        full = true;
+      }
+    }};
+    actor unlocker{[&] {
+      for (int i = 0; i < each; ++i) {
+        while (!full.load()) {
+          std::this_thread::yield();
+        }
+        handed_over.unlock();
+        full = false;
+      }
+    }};
+    for (int i = 0; i < each * 10; ++i) {
+      const std::lock_guard guard{private_one};
+    }
+  }
+  EXPECT_EQ(nodes_out.load(), 0);
+  // Each of the three threads alive may keep 32, and one batch may be on its way.
+  EXPECT_LE(addresses.size(), 256u);
+}
+
+// The last of two users frees the lock as soon as it can take it.
+TYPED_TEST(Lifetime, destroyed_by_the_last_user) {
+  using L = typename TypeParam::template lock<perturbed>;
+  struct object {
+    L lock;
+    int users = 2;
+  };
+  const budget time{100ms};
+  for (int round = 0; round < 2'000 && !time.spent(); ++round) {
+    auto* shared = new object;
+    in_parallel(2, [&](int) {
+      shared->lock.lock();
+      const int left = --shared->users;
+      shared->lock.unlock();
+      if (left == 0) {
+        delete shared;
+      }
+    });
+  }
+}
+
+}  // namespace
