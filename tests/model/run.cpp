@@ -113,7 +113,12 @@ std::string readable(const std::string& history) {
     }
     // The step's number among all, which has gaps now.
     line.erase(0, line.find(' ') + 1);
-    text += "    thread " + line + '\n';
+    text += "    thread ";
+    for (const char c : line) {
+      // Relacy prints a byte as a character.
+      text += static_cast<unsigned char>(c) < ' ' ? std::to_string(+c) : std::string(1, c);
+    }
+    text += '\n';
   }
   return text;
 }
@@ -147,7 +152,8 @@ outcome run_suite(const search& how, bool trace) {
     now_running.deadline = clock::time_point::max();
     rl::ostringstream ignored;
     search_once<Suite>(p, ignored, true);
-    const std::string history(out.str().c_str());
+    const rl::string written = out.str();
+    const std::string history(written.data(), written.size());
     result.problem = history.substr(0, history.find('\n'));
     result.trace = readable(history);
   }

@@ -44,7 +44,16 @@ def read(path: Path) -> tuple[Counts, int, int]:
     assert words[3:HEADER_WORDS] == (0,) * (HEADER_WORDS - 3)
     body = words[HEADER_WORDS:]
     sums = [sum(body[i::STRIPE_WORDS]) for i in range(STRIPE_WORDS)]
-    counts = Counts(*sums[:5], sums[7], words[1], words[2])
+    counts = Counts(
+        mutexes=sums[0],
+        acquisitions=sums[1],
+        contended=sums[2],
+        cond_waits=sums[3],
+        failed_trylocks=sums[4],
+        library=sums[7],
+        processes=words[1],
+        unresolved=words[2],
+    )
     return counts, sums[5], sums[6]
 
 
