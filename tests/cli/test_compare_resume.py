@@ -62,7 +62,7 @@ def interrupted(
     return Interrupted(command, environment, program("worker"), tmp_path / "results.sqlite")
 
 
-def gone(text: str) -> bool:
+def gone(text: str | Path) -> bool:
     """Whether no process has `text` on its command line, within a while."""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
@@ -101,18 +101,41 @@ def test_an_interruption_says_how_to_resume_and_that_works(
     assert "ttas" in result.out
 
 
-def test_a_kill_leaves_no_process_and_resume_goes_on(
-    cli: Cli, interrupted: Interrupted, program: Program
-) -> None:
-    """`kill -9` of the command: the program it ran dies too, and what was measured is there."""
+def test_after_a_kill_resume_goes_on(cli: Cli, interrupted: Interrupted) -> None:
+    """`kill -9` of the command: what was measured is there, and is not measured again."""
     interrupted.stop_after(3, signal.SIGKILL)
-    assert gone(str(program("worker")))
     kept = interrupted.runs()
     result = cli("compare", "--resume", *interrupted.words)
     assert result.status == 0, result.err
     runs = interrupted.runs()
     assert runs[: len(kept)] == kept
     assert len(runs) == len({run[:2] for run in runs}) == 12
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_program_that_would_run_on_is_killed_with_its_descendants(
+    command: list[str],
+    environment: dict[str, str],
+    program: Program,
+    tmp_path: Path,
+    number: signal.Signals,
+) -> None:
+    """However the comparison is ended, nothing is left to disturb what comes next."""
+    pids = tmp_path / "pids"
+    process = subprocess.Popen(
+        [*command, "compare", "--locks", "ttas", "--timeout", "600", "--"]
+        + [str(program("family")), str(pids), "ttas"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    deadline = time.monotonic() + LIMIT
+    while not pids.exists() or not pids.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    process.communicate(timeout=LIMIT)
+    assert gone(pids)
 
 
 def test_resume_with_other_options_is_refused_and_names_one(

@@ -35,8 +35,7 @@ finding search_within(const test_case& c, double budget, bool trace) {
   }
   best.extent = "none";
   for (std::uint64_t bound = 1; bound < 8; ++bound) {
-    outcome found =
-        run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
+    outcome found = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
     if (found.result == outcome::out_of_time) {
       break;
     }
@@ -70,7 +69,7 @@ int check_locks(const options& o) {
       std::printf("%-12s %-20s %7u %13llu  %-11s %8.2f  %s\n", s.name, c.name, c.threads,
                   static_cast<unsigned long long>(f.what.executions), f.extent.c_str(),
                   f.what.seconds,
-                  good                                     ? "passed"
+                  good                                    ? "passed"
                   : f.what.result == outcome::out_of_time ? "OUT OF TIME"
                                                           : f.what.problem.c_str());
       std::fputs(f.what.trace.c_str(), stdout);

@@ -34,8 +34,8 @@ program* make(void* room) {
 
 struct search {
   enum kind : std::uint8_t {
-    full,    ///< every interleaving
-    bound,   ///< every interleaving with at most `limit` switches away from a thread that could go on
+    full,   ///< every interleaving
+    bound,  ///< every interleaving with at most `limit` switches away from a thread that could go on
     random,  ///< `limit` executions at random
   };
   kind how = full;

@@ -129,8 +129,8 @@ outcome run_suite(const search& how, bool trace) {
   rl::test_params p = parameters(how, out);
   rl::ostringstream state;
   const clock::time_point start = clock::now();
-  now_running.deadline =
-      start + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(how.seconds));
+  now_running.deadline = start + std::chrono::duration_cast<clock::duration>(
+                                     std::chrono::duration<double>(how.seconds));
   now_running.executions = 0;
 
   outcome result;

@@ -1,0 +1,115 @@
+"""The locks' own source on a model checker: every interleaving, or as many as a bound allows.
+
+Each test builds `model-check` if it is not up to date. Budgets are seconds for one search; a slower
+machine searches less far, and says so in its table, but nothing passes or fails by its speed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import locate
+
+RELACY = Path("relacy/relacy.hpp")
+
+#: The C library's mutex comes without its source.
+LOCKS = [name for name in locate.lock_names() if name != "pthread"]
+
+#: Cheap enough for every run: each mutant is caught within a fraction of a second.
+LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket"]
+
+#: Faults that cannot be found because they are none, by file and what was changed.
+EXPLAINED: dict[tuple[str, str], str] = {}
+
+ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$")
+
+
+@cache
+def checker() -> Path:
+    """Builds the checker; one process at a time."""
+    places = [Path(p) for p in os.environ.get("CPATH", "").split(":") if p]
+    if not any((p / RELACY).exists() for p in [*places, Path("/usr/include")]):
+        pytest.skip(
+            "the model checker Relacy is not installed (Debian: apt-get install relacy-dev)"
+        )
+    for tool in ("cmake", "ninja"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed, and the checker has to be built")
+    build = locate.ROOT / "build/model"
+    build.mkdir(parents=True, exist_ok=True)
+    with (build / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in (
+            ["cmake", "--preset", "model"],
+            ["cmake", "--build", "--preset", "model", "--target", "model_check", "-j2"],
+        ):
+            done = subprocess.run(
+                command, cwd=locate.ROOT, capture_output=True, text=True, timeout=280, check=False
+            )
+            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return build / "tests/model/model-check"
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [checker(), *arguments], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.stderr == "", done.stderr
+    return done.returncode, done.stdout
+
+
+def table(*arguments: str) -> list[tuple[str, int, str, str]]:
+    """Scenario, threads, extent and verdict of each row."""
+    _, text = run("locks", *arguments)
+    print(text)  # The bounds that were reached, for `pytest -s` and for failures.
+    rows = [match for line in text.splitlines() if (match := ROW.match(line))]
+    assert len(rows) == len(text.splitlines()) - 1, text
+    return [(m[2], int(m[3]), m[5], m[7]) for m in rows]
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("lock", LOCKS)
+def test_no_interleaving_breaks_the_lock(lock: str, threads: int) -> None:
+    rows = table("--only", lock, "--threads", str(threads), "--budget", "0.7")
+    assert rows, f"no scenario was run for {lock}"
+    for scenario, _, extent, verdict in rows:
+        assert verdict == "passed", f"{lock}: {scenario} ({extent}): {verdict}"
+
+
+def test_every_broken_lock_is_found() -> None:
+    """The checker can fail: locks with one classic fault each are all caught."""
+    status, text = run("broken", "--budget", "5")
+    assert status == 0, text
+    lines = text.splitlines()
+    assert len(lines) >= 10, text
+    assert not [line for line in lines if "MISSED" in line], text
+
+
+@pytest.mark.parametrize("lock", LIGHT)
+def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
+    """No order in the light locks is stronger than it has to be, and no statement is idle."""
+    _, text = run("mutants", "--only", lock, "--budget", "2")
+    lines = text.splitlines()
+    assert len(lines) > 3, text
+    unexplained = []
+    for line in lines[:-1]:
+        if line.endswith(" survived"):
+            file, what = re.split(r":\d+ ", line.split(maxsplit=1)[1].removesuffix("survived"))
+            if (file, what.strip()) not in EXPLAINED:
+                unexplained.append(line)
+    assert not unexplained, text
+
+
+def test_the_source_of_a_failure_is_shown() -> None:
+    """A trace names the line of the lock at which each step was made."""
+    _, text = run("broken", "--only", "test-then-set", "--trace")
+    assert re.search(
+        r"thread 1: .*atomic store, value=1.*order=relaxed +broken\.hpp\(\d+\)", text
+    ), text
