@@ -123,8 +123,18 @@ def test_a_program_that_would_run_on_is_killed_with_its_descendants(
     """However the comparison is ended, nothing is left to disturb what comes next."""
     pids = tmp_path / "pids"
     process = subprocess.Popen(
-        [*command, "compare", "--locks", "ttas", "--timeout", "600", "--"]
-        + [str(program("family")), str(pids), "ttas"],
+        [
+            *command,
+            "compare",
+            "--locks",
+            "ttas",
+            "--timeout",
+            "600",
+            "--",
+            str(program("family")),
+            str(pids),
+            "ttas",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,

@@ -187,7 +187,9 @@ function drawRuns() {
     const log = values.length > 0 && high / low > 8;
     const spare = DATA.runs > 1 ? 0.6 / (DATA.runs - 1) : 0;
     const place = (column, round) => column + (DATA.runs > 1 ? (round - 1) * spare - 0.3 : 0);
-    const floor = log ? low / 1.6 : 0;
+    // A run without a value stands on the bad side of the others.
+    const steps = log ? [low / 1.6, high * 1.6] : [0, high * 1.1 || 1];
+    const nowhere = steps[DATA.lowerIsBetter ? 1 : 0];
     const traces = rows.map((row, column) => {
       const { colour, marker } = style(row.lock);
       const runs = each.runs.filter((run) => run.lock === row.lock && run.round >= 1);
@@ -196,7 +198,7 @@ function drawRuns() {
         type: "scatter",
         mode: "markers",
         x: runs.map((run) => place(column, run.round)),
-        y: runs.map((run) => (finished(run) ? run.value : floor)),
+        y: runs.map((run) => (finished(run) ? run.value : nowhere)),
         marker: {
           color: runs.map((run) => (finished(run) ? colour : css("--caution"))),
           symbol: runs.map((run) => (finished(run) ? marker : "x-thin-open")),
