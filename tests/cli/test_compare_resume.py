@@ -122,6 +122,7 @@ def test_a_program_that_would_run_on_is_killed_with_its_descendants(
 ) -> None:
     """However the comparison is ended, nothing is left to disturb what comes next."""
     pids = tmp_path / "pids"
+    options = ["compare", "--locks", "ttas", "--timeout", "600", "--"]
     process = subprocess.Popen(
         [
             *command,
