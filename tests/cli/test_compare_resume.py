@@ -124,18 +124,7 @@ def test_a_program_that_would_run_on_is_killed_with_its_descendants(
     pids = tmp_path / "pids"
     options = ["compare", "--locks", "ttas", "--timeout", "600", "--"]
     process = subprocess.Popen(
-        [
-            *command,
-            "compare",
-            "--locks",
-            "ttas",
-            "--timeout",
-            "600",
-            "--",
-            str(program("family")),
-            str(pids),
-            "ttas",
-        ],
+        [*command, *options, str(program("family")), str(pids), "ttas"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
