@@ -14,6 +14,7 @@ namespace {
 struct options {
   std::string mode = "locks";
   std::string only;           ///< a lock's name; all when empty
+  std::string scenario;       ///< likewise
   std::uint32_t threads = 0;  ///< 2 or 3; both when 0
   double budget = 10;         ///< seconds for a search
   bool trace = false;
@@ -48,7 +49,7 @@ finding search_within(const test_case& c, double budget, bool trace) {
 }
 
 bool wanted(const options& o, const test_case& c) {
-  return o.threads == 0 || o.threads == c.threads;
+  return (o.threads == 0 || o.threads == c.threads) && (o.scenario.empty() || o.scenario == c.name);
 }
 
 int check_locks(const options& o) {
@@ -148,7 +149,7 @@ int check_mutants(const options& o) {
 [[noreturn]] void usage(const char* problem) {
   std::fprintf(stderr,
                "model-check: %s; use: model-check [locks|broken|mutants] [--only NAME] "
-               "[--threads N] [--budget SECONDS] [--trace]\n",
+               "[--scenario NAME] [--threads N] [--budget SECONDS] [--trace]\n",
                problem);
   std::exit(2);
 }
@@ -160,6 +161,8 @@ options read(int argc, char** argv) {
     auto value = [&] { return i + 1 < argc ? argv[++i] : (usage("a value is missing"), ""); };
     if (arg == "--only") {
       o.only = value();
+    } else if (arg == "--scenario") {
+      o.scenario = value();
     } else if (arg == "--threads") {
       o.threads = static_cast<std::uint32_t>(std::atoi(value()));
     } else if (arg == "--budget") {

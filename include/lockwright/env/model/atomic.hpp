@@ -25,7 +25,7 @@ class atomic : lifetime {
   using location = std::source_location;
 
  public:
-  constexpr atomic() : atomic(T{}) {}
+  constexpr atomic() : atomic(first_value()) {}
   constexpr atomic(T value) {  // NOLINT: std::atomic converts implicitly too
     if (!std::is_constant_evaluated() && rl::is_ctx()) {
       begin();
@@ -120,8 +120,7 @@ class atomic : lifetime {
 
   /// May fail for no reason, once per thread and operation.
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
-                             std::memory_order failure,
-                             const location& at = location::current()) {
+                             std::memory_order failure, const location& at = location::current()) {
     if (!failed_weakly_ && choose(2) == 1) {
       failed_weakly_ = true;
       expected = load(failure, at);
@@ -191,6 +190,18 @@ class atomic : lifetime {
     use(at).store(rl::perform_rmw(rl::rmw_type_t<type>(), before, value),
                   relacy_order(store_part(mine)), relacy_info(at));
     return before;
+  }
+
+  /// Zero, but junk in a queue node, whose content is arbitrary.
+  static constexpr T first_value() {
+    if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node) {
+      if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<T>(graveyard);
+      } else {
+        return static_cast<T>(1);  // what a lock would take for a state of its own
+      }
+    }
+    return T{};
   }
 
   static void publish(T value) {

@@ -59,7 +59,8 @@ struct thread_state {
   const void* polled = nullptr;  ///< what was loaded last; a hurry polls that
   bool polls_a_word = false;     ///< that one can be slept on
   bool patient = false;          ///< polls without hurry until its next step of another kind
-  bool woke_early = false;  ///< has had its spurious wake-up
+  bool woke_early = false;       ///< has had its spurious wake-up
+  bool makes_node = false;       ///< what it constructs now is to hold junk
   std::uint64_t clock = 0;
   std::uint32_t free_count = 0;
   std::byte* free_nodes[most_nodes];
@@ -80,9 +81,7 @@ struct block {
   std::uint32_t count = 0;
   object objects[most_objects];
 
-  [[nodiscard]] bool holds(const void* p) const {
-    return begin <= p && p < begin + bytes;
-  }
+  [[nodiscard]] bool holds(const void* p) const { return begin <= p && p < begin + bytes; }
 };
 
 class execution {
@@ -99,7 +98,7 @@ class execution {
       t.fresh = true;
       t.hurry = 0;
       t.polled = nullptr;
-      t.polls_a_word = t.patient = t.woke_early = false;
+      t.polls_a_word = t.patient = t.woke_early = t.makes_node = false;
       t.clock = 0;
       t.free_count = 0;
     }
@@ -215,9 +214,7 @@ class execution {
 
 inline execution execution_now;
 
-[[nodiscard]] inline thread_state& here() {
-  return execution_now.threads[rl::thread_index()];
-}
+[[nodiscard]] inline thread_state& here() { return execution_now.threads[rl::thread_index()]; }
 
 /// Others may come in here, but need not come in again before the next step.
 class pause {

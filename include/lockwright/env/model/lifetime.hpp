@@ -8,6 +8,9 @@
 
 namespace lockwright::model_env {
 
+/// Where a pointer points that nobody has set: at dead objects.
+alignas(64) inline std::byte graveyard[execution::node_room];
+
 /// What every atomic of the model keeps beside its value.
 ///
 ///   state  | meaning                                      | next

@@ -64,8 +64,9 @@ class plain {
       races_ = rl::ctx().var_ctor();
       races_->init(thread());
       if (block* b = execution_now.block_of(this)) {
-        b->objects[b->count++] = {
-            const_cast<plain*>(this), [](void* o) { rl::ctx().var_dtor(static_cast<plain*>(o)->races_); }};
+        b->objects[b->count++] = {const_cast<plain*>(this), [](void* o) {
+                                    rl::ctx().var_dtor(static_cast<plain*>(o)->races_);
+                                  }};
       }
     }
   }

@@ -25,9 +25,8 @@ template <rl::thread_id_t Threads>
 class reduced_search
     : public rl::tree_search_scheduler<reduced_search<Threads>,
                                        rl::tree_search_scheduler_thread_info<Threads>, Threads> {
-  using base =
-      rl::tree_search_scheduler<reduced_search, rl::tree_search_scheduler_thread_info<Threads>,
-                                Threads>;
+  using base = rl::tree_search_scheduler<reduced_search,
+                                         rl::tree_search_scheduler_thread_info<Threads>, Threads>;
 
  public:
   using thread_info_t = typename base::thread_info_t;
