@@ -83,12 +83,17 @@ struct observed : lockwright::native {
     native::give_node(node);
   }
 
-  class libc_mutex : public native::libc_mutex {
+  class libc_mutex {
    public:
     void lock() {
       note_poll();  // about to block; nearer one cannot look
-      native::libc_mutex::lock();
+      mutex_.lock();
     }
+    bool try_lock() { return mutex_.try_lock(); }
+    void unlock() { mutex_.unlock(); }
+
+   private:
+    native::libc_mutex mutex_;
   };
 };
 
@@ -106,6 +111,7 @@ inline void hesitate() {
 /// As observed, and hesitant around every atomic operation: what may happen between two steps of an
 /// algorithm does happen.
 struct perturbed : observed {
+  // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
   template <class T>
   struct atomic : std::atomic<T> {
     using base = std::atomic<T>;
@@ -145,6 +151,7 @@ struct perturbed : observed {
       return compare_exchange_strong(expected, desired, success, failure);
     }
   };
+  // NOLINTEND(bugprone-derived-method-shadowing-base-method)
 };
 
 /// A thread of a test, on a declared NUMA node.
