@@ -16,6 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLANG_TIDY = ROOT / ".venv" / "bin" / "clang-tidy"
 
+# The analyzer walks every path, and a typed test of GoogleTest has one set of them per lock: five
+# minutes were not enough for one file. The other checks take seconds.
+WITHOUT_ANALYZER = ROOT / "tests" / "unit"
+
 
 def once_per_file(database: Path) -> tuple[Path, list[str]]:
     """Write a compilation database with one entry a file; return its directory and the files."""
@@ -29,8 +33,9 @@ def once_per_file(database: Path) -> tuple[Path, list[str]]:
 
 def check(directory: Path, file: str) -> tuple[int, str]:
     """Check one file; return clang-tidy's exit status and what it found."""
+    fewer = ["--checks=-clang-analyzer-*"] if WITHOUT_ANALYZER in Path(file).parents else []
     done = subprocess.run(
-        [CLANG_TIDY, "--quiet", "-p", directory, file],
+        [CLANG_TIDY, "--quiet", *fewer, "-p", directory, file],
         capture_output=True,
         text=True,
         check=False,
