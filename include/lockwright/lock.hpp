@@ -34,13 +34,14 @@ enum class waiting : std::uint8_t {
 struct lock_traits {
   lockwright::category category;
   lockwright::waiting waiting;
-  bool fifo = false;              ///< admission order is arrival order
-  bool light = false;             ///< short uncontended path: one atomic, no queue node
-  bool numa_aware = false;        ///< behaviour depends on the caller's NUMA node
-  bool hardened_trylock = false;  ///< a trylock costs so much that polling it does not flood the lock
-  std::uint32_t node_bytes = 0;   ///< bytes of queue node per lock held or awaited
-  const char* reference;          ///< where the algorithm was published
-  const char* summary;            ///< what it is, in two sentences
+  bool fifo = false;        ///< admission order is arrival order
+  bool light = false;       ///< short uncontended path: one atomic, no queue node
+  bool numa_aware = false;  ///< behaviour depends on the caller's NUMA node
+  bool hardened_trylock =
+      false;  ///< a trylock costs so much that polling it does not flood the lock
+  std::uint32_t node_bytes = 0;  ///< bytes of queue node per lock held or awaited
+  const char* reference;         ///< where the algorithm was published
+  const char* summary;           ///< what it is, in two sentences
 
   [[nodiscard]] constexpr bool parks() const {
     return waiting == lockwright::waiting::spin_then_park || waiting == lockwright::waiting::park;

@@ -70,9 +70,8 @@ sheet& the_sheet() {
 }  // namespace
 
 void count(event what) {
-  the_sheet()
-      .of[native::self() % sheet::stripes][static_cast<std::uint8_t>(what)]
-      .fetch_add(1, std::memory_order_relaxed);
+  the_sheet().of[native::self() % sheet::stripes][static_cast<std::uint8_t>(what)].fetch_add(
+      1, std::memory_order_relaxed);
 }
 
 void count_process() { the_sheet().processes.fetch_add(1, std::memory_order_relaxed); }

@@ -41,7 +41,8 @@ class naps {
       ++until.tv_sec;
     }
     std::atomic<std::uint32_t> nobody{0};
-    native_env::futex_wait_until(nobody, 0, clock_, is_before(until, deadline_) ? until : deadline_);
+    native_env::futex_wait_until(nobody, 0, clock_,
+                                 is_before(until, deadline_) ? until : deadline_);
     length_ = length_ < longest_ / 2 ? length_ * 2 : longest_;
     return true;
   }

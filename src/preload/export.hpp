@@ -6,15 +6,13 @@
 // VERSIONED_DEFAULT is what a program built today binds to, VERSIONED_OLD what
 // an older one may. Each needs a symbol of its own: assemblers before 2.35 take
 // one version a symbol.
-#define VERSIONED_AS(function, tag, symbol)                                                     \
-  extern "C" __attribute__((visibility("default"), alias(#function))) decltype(function)        \
-      function##_##tag;                                                                         \
+#define VERSIONED_AS(function, tag, symbol)                                         \
+  extern "C" __attribute__((visibility("default"),                                  \
+                            alias(#function))) decltype(function) function##_##tag; \
   asm(".symver " #function "_" #tag "," symbol)
 
-#define VERSIONED_DEFAULT(function, name, version) \
-  VERSIONED_AS(function, now, name "@@" version)
-#define VERSIONED_OLD(function, tag, name, version) \
-  VERSIONED_AS(function, tag, name "@" version)
+#define VERSIONED_DEFAULT(function, name, version) VERSIONED_AS(function, now, name "@@" version)
+#define VERSIONED_OLD(function, tag, name, version) VERSIONED_AS(function, tag, name "@" version)
 
 #if defined(__x86_64__)
 #define BASE_VERSION "GLIBC_2.2.5"

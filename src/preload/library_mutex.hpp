@@ -121,8 +121,8 @@ class library_mutex {
   [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {
     library_mutex& self = of(mutex);
     kind_word kind = self.kind_.load(std::memory_order_relaxed);
-    bool keeps = knows_owner(kind) && (!is_held_by_caller(mutex) ||
-                                       (type_of(kind) == recursive && self.depth_ > 1));
+    bool keeps = knows_owner(kind) &&
+                 (!is_held_by_caller(mutex) || (type_of(kind) == recursive && self.depth_ > 1));
     waiter* next = keeps ? nullptr : self.line_.pop();
     int result = real.mutex_unlock(mutex);
     if (next != nullptr) {

@@ -46,7 +46,7 @@ void find_all() {
 template <auto Member>
 struct stub;
 
-template <class... Arguments, int (*real_functions::* Member)(Arguments...)>
+template <class... Arguments, int (*real_functions::*Member)(Arguments...)>
 struct stub<Member> {
   static int call(Arguments... arguments) {
     find_all();

@@ -48,8 +48,7 @@ const char* text(bool value) { return value ? "true" : "false"; }
 template <class L>
 void emit(const char* name, const char* header, bool first) {
   static_assert(lockwright::TryLock<L>);
-  static_assert(L::traits.category == lockwright::category::library ||
-                sizeof(L) <= in_place_limit);
+  static_assert(L::traits.category == lockwright::category::library || sizeof(L) <= in_place_limit);
   constexpr lockwright::lock_traits traits = L::traits;
   std::printf("%s\n {\"name\": \"%s\", \"header\": \"%s\",\n", first ? "" : ",", name, header);
   std::printf("  \"category\": \"%s\", \"waiting\": \"%s\",\n", name_of(traits.category),
@@ -71,7 +70,7 @@ void emit(const char* name, const char* header, bool first) {
 int main() {
   bool first = true;
   std::printf("[");
-#define LOCKWRIGHT_LOCK(name, identifier, header, ...)             \
+#define LOCKWRIGHT_LOCK(name, identifier, header, ...)              \
   emit<lockwright::identifier##_lock<native>>(name, header, first); \
   first = false;
 #include "lockwright/registry.def"

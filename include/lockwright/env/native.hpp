@@ -72,9 +72,7 @@ struct native {
   static std::uint32_t cpu() { return native_env::current_cpu(); }
 
   /// The NUMA node the caller runs on now, below nodes().
-  static std::uint32_t node() {
-    return nodes() == 1 ? 0 : native_env::machine.node_of(cpu());
-  }
+  static std::uint32_t node() { return nodes() == 1 ? 0 : native_env::machine.node_of(cpu()); }
 
   /// How many NUMA nodes there are; the same at every call.
   static std::uint32_t nodes() { return native_env::machine.nodes(); }
@@ -112,8 +110,8 @@ struct native {
     }
     std::uint64_t seen = std::uint64_t{next} << 32 | next;
     std::uint64_t drawn = std::uint64_t{next + 1} << 32 | next;
-    return __atomic_compare_exchange_n(reinterpret_cast<std::uint64_t*>(&grant), &seen, drawn, false,
-                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(reinterpret_cast<std::uint64_t*>(&grant), &seen, drawn,
+                                       false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   }
 
   /// The C library's mutex.

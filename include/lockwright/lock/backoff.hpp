@@ -29,8 +29,9 @@ class backoff {
       .waiting = waiting::spin_backoff,
       .light = true,
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
-      .summary = "Test-and-set whose waiters stay away for exponentially growing delays. Little "
-                 "coherence traffic, but unfair, and idle for a while after a release."};
+      .summary =
+          "Test-and-set whose waiters stay away for exponentially growing delays. Little "
+          "coherence traffic, but unfair, and idle for a while after a release."};
 
   arrival lock() {
     if (try_lock()) {

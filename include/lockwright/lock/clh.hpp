@@ -46,13 +46,14 @@ class clh {
       .fifo = true,
       .node_bytes = sizeof(node),
       .reference = "Craig, UW TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994",
-      .summary = Wait<Env>::policy == waiting::spin
-                     ? "A queue in which every thread polls its predecessor's node and takes it over "
-                       "afterwards. First come, first served, with little traffic; collapses when "
-                       "threads outnumber cores."
-                     : "A queue in which every thread waits on its predecessor's node, first polling "
-                       "and then asleep. First come, first served; the next in line is the one most "
-                       "likely asleep."};
+      .summary =
+          Wait<Env>::policy == waiting::spin
+              ? "A queue in which every thread polls its predecessor's node and takes it over "
+                "afterwards. First come, first served, with little traffic; collapses when "
+                "threads outnumber cores."
+              : "A queue in which every thread waits on its predecessor's node, first polling "
+                "and then asleep. First come, first served; the next in line is the one most "
+                "likely asleep."};
 
   arrival lock() {
     node* me = Env::template take_node<node>();

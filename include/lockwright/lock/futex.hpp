@@ -36,9 +36,10 @@ class futex {
       .waiting = waiting::park,
       .light = true,
       .reference = "Drepper, Futexes Are Tricky, 2011",
-      .summary = "Three states (free, held, held with sleepers); a waiter sleeps at once and an "
-                 "unlock enters the kernel only if somebody may sleep. Light, small, and at ease with "
-                 "more threads than cores."};
+      .summary =
+          "Three states (free, held, held with sleepers); a waiter sleeps at once and an "
+          "unlock enters the kernel only if somebody may sleep. Light, small, and at ease with "
+          "more threads than cores."};
 
   arrival lock() {
     if (try_lock()) [[likely]] {

@@ -64,9 +64,10 @@ class hmcs {
       .hardened_trylock = true,
       .node_bytes = sizeof(node),
       .reference = "Chabbi, Fagan and Mellor-Crummey, PPoPP 2015",
-      .summary = "A queue of threads per NUMA node below a queue of the nodes, passing the lock on "
-                 "within a node up to a bound. Made for machines with several nodes; heavy when "
-                 "uncontended."};
+      .summary =
+          "A queue of threads per NUMA node below a queue of the nodes, passing the lock on "
+          "within a node up to a bound. Made for machines with several nodes; heavy when "
+          "uncontended."};
 
   static std::uint64_t bytes_outside() { return tree::bytes(); }
 

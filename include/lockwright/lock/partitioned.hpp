@@ -51,9 +51,10 @@ class partitioned {
       .fifo = true,
       .light = true,
       .reference = "Dice, SPAA 2011",
-      .summary = "A ticket lock with one serving word per NUMA node, so that a release disturbs only "
-                 "some of the waiters. First come, first served; collapses when threads outnumber "
-                 "cores."};
+      .summary =
+          "A ticket lock with one serving word per NUMA node, so that a release disturbs only "
+          "some of the waiters. First come, first served; collapses when threads outnumber "
+          "cores."};
 
   static std::uint64_t bytes_outside() { return slots::bytes(); }
 

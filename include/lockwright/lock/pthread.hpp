@@ -23,8 +23,9 @@ class libc_mutex {
       .waiting = waiting::park,
       .light = true,
       .reference = "GNU C Library, nptl",
-      .summary = "The C library's own mutex behind the same layer as the others. The baseline of "
-                 "every comparison."};
+      .summary =
+          "The C library's own mutex behind the same layer as the others. The baseline of "
+          "every comparison."};
 
   arrival lock() {
     if (mutex_.try_lock()) {

@@ -29,8 +29,9 @@ class spinlock {
       .waiting = waiting::spin,
       .light = true,
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
-      .summary = "One word, taken by compare-and-swap in a loop with a pause between attempts. Light "
-                 "and small, but every attempt moves the cache line."};
+      .summary =
+          "One word, taken by compare-and-swap in a loop with a pause between attempts. Light "
+          "and small, but every attempt moves the cache line."};
 
   arrival lock() {
     if (try_lock()) {

@@ -31,8 +31,9 @@ class ticket {
       .fifo = true,
       .light = true,
       .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",
-      .summary = "A thread draws a number and waits until it is served. First come, first served, "
-                 "light and small; collapses when threads outnumber cores."};
+      .summary =
+          "A thread draws a number and waits until it is served. First come, first served, "
+          "light and small; collapses when threads outnumber cores."};
 
   arrival lock() {
     // Relaxed: the acquire is on grant, whose store releases.

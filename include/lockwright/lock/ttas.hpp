@@ -28,8 +28,9 @@ class ttas {
       .waiting = waiting::spin,
       .light = true,
       .reference = "Rudolph and Segall, ISCA 1984",
-      .summary = "Waiters poll with plain loads and try the atomic exchange only when the lock looks "
-                 "free. Light and small; a release makes every waiter race."};
+      .summary =
+          "Waiters poll with plain loads and try the atomic exchange only when the lock looks "
+          "free. Light and small; a release makes every waiter race."};
 
   arrival lock() {
     if (take()) {

@@ -5,10 +5,10 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-int main(int count, char **words) {
-    int how = count > 1 ? atoi(words[1]) : 0;
-    pthread_mutex_lock(&mutex);
-    pthread_mutex_unlock(&mutex);
-    if (how < 0) raise(-how);
-    return how;
+int main(int count, char** words) {
+  int how = count > 1 ? atoi(words[1]) : 0;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  if (how < 0) raise(-how);
+  return how;
 }

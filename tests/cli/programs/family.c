@@ -10,22 +10,22 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-int main(int count, char **words) {
-    char needle[128];
-    const char *preload = getenv("LD_PRELOAD");
-    if (count < 3 || preload == NULL) return 1;
-    pthread_mutex_lock(&mutex);
-    pthread_mutex_unlock(&mutex);
-    snprintf(needle, sizeof needle, "liblockwright-%s.so", words[2]);
-    if (strstr(preload, needle) == NULL) return 0;
+int main(int count, char** words) {
+  char needle[128];
+  const char* preload = getenv("LD_PRELOAD");
+  if (count < 3 || preload == NULL) return 1;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  snprintf(needle, sizeof needle, "liblockwright-%s.so", words[2]);
+  if (strstr(preload, needle) == NULL) return 0;
+  if (fork() == 0) {
+    setsid();
     if (fork() == 0) {
-        setsid();
-        if (fork() == 0) {
-            int file = open(words[1], O_WRONLY | O_CREAT | O_APPEND, 0600);
-            dprintf(file, "%d\n", getpid());
-            for (;;) pause();
-        }
-        _exit(0);
+      int file = open(words[1], O_WRONLY | O_CREAT | O_APPEND, 0600);
+      dprintf(file, "%d\n", getpid());
+      for (;;) pause();
     }
-    for (;;) pause();
+    _exit(0);
+  }
+  for (;;) pause();
 }

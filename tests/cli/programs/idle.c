@@ -2,6 +2,6 @@
 #include <stdio.h>
 
 int main(void) {
-    puts("idle");
-    return 0;
+  puts("idle");
+  return 0;
 }

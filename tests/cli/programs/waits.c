@@ -9,19 +9,19 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void end(int number) {
-    for (int i = 0; i < 6; i++) {
-        if (signals[i] == number) _exit(40 + i);
-    }
+  for (int i = 0; i < 6; i++) {
+    if (signals[i] == number) _exit(40 + i);
+  }
 }
 
 int main(void) {
-    char byte;
-    for (int i = 0; i < 6; i++) signal(signals[i], end);
-    pthread_mutex_lock(&mutex);
-    pthread_mutex_unlock(&mutex);
-    puts("ready");
-    fflush(stdout);
-    while (read(0, &byte, 1) > 0) {
-    }
-    return 0;
+  char byte;
+  for (int i = 0; i < 6; i++) signal(signals[i], end);
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  puts("ready");
+  fflush(stdout);
+  while (read(0, &byte, 1) > 0) {
+  }
+  return 0;
 }

@@ -29,7 +29,8 @@ inline constinit std::atomic<std::uint64_t> known_spin_bound{0};
     if (*at == '\0') {
       bound = value;
     } else {
-      complain("LOCKWRIGHT_SPIN_NS='", text, "' is not a number of nanoseconds; the default is used");
+      complain("LOCKWRIGHT_SPIN_NS='", text,
+               "' is not a number of nanoseconds; the default is used");
     }
   }
   known_spin_bound.store(bound + 1, std::memory_order_relaxed);

@@ -27,11 +27,11 @@ inline constexpr std::uint32_t nodes_per_batch = kept_nodes / 2;
 ///
 /// The same zero for both keeps the fast paths at one comparison each.
 struct thread_record {
-  piece* free;          ///< free nodes of this thread
-  std::uint32_t room;   ///< how many more it may keep
-  std::uint32_t tid;    ///< the kernel's number of the thread, 0 until asked for
-  std::uint32_t serial; ///< never used twice in a process nor changed by fork; 0 until asked for
-  bool seen;            ///< the exit hook is set, or being set
+  piece* free;           ///< free nodes of this thread
+  std::uint32_t room;    ///< how many more it may keep
+  std::uint32_t tid;     ///< the kernel's number of the thread, 0 until asked for
+  std::uint32_t serial;  ///< never used twice in a process nor changed by fork; 0 until asked for
+  bool seen;             ///< the exit hook is set, or being set
 };
 
 inline constinit thread_local thread_record self_record{};
