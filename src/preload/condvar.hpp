@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "counting.hpp"
+#include "fork.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "mutex.hpp"
 #include "waiters.hpp"
@@ -22,6 +24,7 @@ namespace lockwright::preload {
 ///   4-7   | clock of timed waits                     | initialisation
 ///   8-15  | first waiter, null when there is none    | under the guard
 ///   16-23 | last waiter                              | under the guard
+///   24-27 | generation, see fork.hpp                 | initialisation, adopt()
 ///
 /// All zero is a condition variable with the real-time clock and no waiters.
 ///
@@ -35,7 +38,14 @@ namespace lockwright::preload {
 /// Invariant FIFO: waiters are signalled in the order in which they began to wait.
 class condvar {
  public:
-  static condvar& of(pthread_cond_t* cond) { return *reinterpret_cast<condvar*>(cond); }
+  static condvar& of(pthread_cond_t* cond) {
+    auto& self = *reinterpret_cast<condvar*>(cond);
+    // Acquire pairs with the release in adopt(): the empty queue is seen.
+    if (self.generation_.load(std::memory_order_acquire) != generation) [[unlikely]] {
+      self.adopt();
+    }
+    return self;
+  }
 
   /// True if it was made for several processes, and is the C library's.
   static bool is_shared(const pthread_cond_t* cond) {
@@ -131,6 +141,18 @@ class condvar {
   // ones and touched by nothing here.
   static constexpr unsigned shared_bit = 1;
 
+  /// The first touch after a fork: nobody waits, whoever waited in the parent.
+  [[gnu::noinline]] void adopt() {
+    adopting.lock();
+    if (generation_.load(std::memory_order_relaxed) != generation) {
+      ::new (&guard_) futex<environment>();
+      first_.store(nullptr, std::memory_order_relaxed);
+      last_ = nullptr;
+      generation_.store(generation, std::memory_order_release);
+    }
+    adopting.unlock();
+  }
+
   /// Relaxed: a waiter that the caller is obliged to wake was enqueued before a
   /// release of the mutex that the caller has acquired since.
   [[nodiscard]] bool nobody_waits() const {
@@ -177,9 +199,10 @@ class condvar {
   clockid_t clock_;
   std::atomic<waiter*> first_{nullptr};
   waiter* last_ = nullptr;
+  std::atomic<kind_word> generation_{generation};
 
   static constexpr void check_layout() {
-    static_assert(sizeof(condvar) == 24 && sizeof(clockid_t) == 4);
+    static_assert(sizeof(condvar) == 32 && sizeof(clockid_t) == 4);
     static_assert(sizeof(condvar) <= offsetof(pthread_cond_t, __data.__wrefs));
   }
 };

@@ -27,6 +27,11 @@ inline constexpr kind_word recursive = PTHREAD_MUTEX_RECURSIVE_NP;
 inline constexpr kind_word errorcheck = PTHREAD_MUTEX_ERRORCHECK_NP;
 inline constexpr kind_word adaptive = PTHREAD_MUTEX_ADAPTIVE_NP;
 
+/// The process that an object of ours was last put in order for; see fork.hpp. No static
+/// initialiser and nothing in the C library uses these bits.
+inline constexpr kind_word generation_bits = 0xffff0000;
+inline constexpr kind_word one_generation = 0x00010000;
+
 /// What the C library's destroy leaves behind: no type, all library bits.
 inline constexpr kind_word destroyed = ~kind_word{0};
 
@@ -35,9 +40,14 @@ inline constexpr bool is_library(kind_word kind) { return (kind & library_bits) 
 
 inline constexpr kind_word type_of(kind_word kind) { return kind & type_bits; }
 
-/// One of ours that does not ask who holds it.
-inline constexpr bool is_plain(kind_word kind) {
-  kind &= ~elision_bits;
+/// One of ours whose stamp is not `generation`, this process's.
+inline constexpr bool is_stale(kind_word kind, kind_word generation) {
+  return !is_library(kind) && ((kind ^ generation) & generation_bits) != 0;
+}
+
+/// One of ours, not stale, that does not ask who holds it.
+inline constexpr bool is_plain(kind_word kind, kind_word generation) {
+  kind = (kind ^ generation) & ~elision_bits;
   return kind == normal || kind == adaptive;
 }
 

@@ -12,6 +12,7 @@
 
 #include "counting.hpp"
 #include "deadline.hpp"
+#include "fork.hpp"
 #include "kind.hpp"
 #include "lockwright/lock.hpp"
 #include "real.hpp"
@@ -26,7 +27,7 @@ namespace lockwright::preload {
 ///   8-11  | owner: the kernel's number of the holding thread,    | the holder
 ///         | where debuggers look for it; 0 when free             |
 ///   12-15 | serial of the holder, for types that ask who it is   | the holder
-///   16-19 | kind                                                 | initialisation
+///   16-19 | kind; bits 31-16: generation                         | initialisation, adopt()
 ///   20-23 | bit 31: counted; else how often a recursive mutex    | the holder
 ///         | was locked again                                     |
 ///   24-39 | the lock                                             | the algorithm
@@ -46,12 +47,12 @@ class own_mutex {
       }
       pthread_mutexattr_gettype(attributes, &type);
     }
-    ::new (static_cast<void*>(mutex)) own_mutex(static_cast<kind_word>(type));
+    ::new (static_cast<void*>(mutex)) own_mutex(static_cast<kind_word>(type) | generation);
     return 0;
   }
 
   static int destroy(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
+    own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
       return real.mutex_destroy(mutex);
     }
@@ -65,7 +66,7 @@ class own_mutex {
 
   static int lock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_plain(self.kind())) [[likely]] {
+    if (is_plain(self.kind(), generation)) [[likely]] {
       self.template entered<plain>(self.lock_.lock());
       return 0;
     }
@@ -74,7 +75,7 @@ class own_mutex {
 
   static int trylock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_plain(self.kind())) [[likely]] {
+    if (is_plain(self.kind(), generation)) [[likely]] {
       if (self.lock_.try_lock()) {
         self.template entered<plain>(arrival::uncontended);
         return 0;
@@ -87,7 +88,7 @@ class own_mutex {
 
   static int unlock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_plain(self.kind())) [[likely]] {
+    if (is_plain(self.kind(), generation)) [[likely]] {
       // Unlocking a free mutex is undefined, and harmless in the C library.
       if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
         self.template leave<plain>();
@@ -98,14 +99,14 @@ class own_mutex {
   }
 
   static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
-    own_mutex& self = of(mutex);
+    own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
       return counted_library(real.mutex_clocklock(mutex, clock, deadline));
     }
     if (!is_known(clock)) {
       return EINVAL;
     }
-    int result = trylock_quietly(mutex);
+    int result = self.trylock_quietly();
     if (result != EBUSY) {
       return result;
     }
@@ -127,7 +128,7 @@ class own_mutex {
 
   /// 0, or why the caller may not wait on a condition variable with this mutex.
   static int may_wait(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
+    own_mutex& self = adopted(mutex);
     return !is_library(self.kind()) && knows_owner(self.kind()) && !self.is_own() ? EPERM : 0;
   }
 
@@ -175,7 +176,39 @@ class own_mutex {
 
   explicit own_mutex(kind_word kind) : kind_(kind) {}
 
-  kind_word kind() const { return kind_.load(std::memory_order_relaxed); }
+  /// Acquire pairs with the release in adopt(): the lock that it left is seen.
+  kind_word kind() const { return kind_.load(std::memory_order_acquire); }
+
+  static own_mutex& adopted(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_stale(self.kind(), generation)) [[unlikely]] {
+      self.adopt();
+    }
+    return self;
+  }
+
+  /// The first touch after a fork: drops the waiters of the parent. A mutex that
+  /// was held stays held, by whoever is entitled to unlock it. One that was just
+  /// being taken or released becomes free: nobody is inside.
+  ///
+  /// What the parent's lock has outside stays reserved here, because to return
+  /// it may mean to wait for threads that are not there.
+  [[gnu::noinline]] void adopt() {
+    native_env::see_caller();  // may allocate, thus lock, thus come here
+    adopting.lock();
+    if (is_stale(kind(), generation)) {
+      ::new (&lock_) L{};
+      const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
+      if (owner != 0) {
+        lock_.lock();
+        if (owner == tid_before_fork) {
+          owner_.store(tid_after_fork, std::memory_order_relaxed);
+        }
+      }
+      kind_.store((kind() & ~generation_bits) | generation, std::memory_order_release);
+    }
+    adopting.unlock();
+  }
 
   /// Whether a function is for the plain types only, which do not ask who holds
   /// them: that question is answered once, at the entry point.
@@ -258,7 +291,7 @@ class own_mutex {
   }
 
   [[gnu::noinline]] static int lock_special(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
+    own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
       return counted_library(real.mutex_lock(mutex));
     }
@@ -270,32 +303,35 @@ class own_mutex {
   }
 
   [[gnu::noinline]] static int trylock_special(pthread_mutex_t* mutex) {
-    if (is_library(of(mutex).kind())) {
+    own_mutex& self = adopted(mutex);
+    if (is_library(self.kind())) {
       return counted_library(real.mutex_trylock(mutex));
     }
-    int result = trylock_quietly(mutex);
+    int result = self.trylock_quietly();
     if (result == EBUSY) {
       count(event::trylock_failed);
     }
     return result;
   }
 
-  static int trylock_quietly(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
-    if (self.is_own()) {
-      return type_of(self.kind()) == errorcheck ? EBUSY : self.lock_again();
+  int trylock_quietly() {
+    if (is_own()) {
+      return type_of(kind()) == errorcheck ? EBUSY : lock_again();
     }
-    if (!self.lock_.try_lock()) {
+    if (!lock_.try_lock()) {
       return EBUSY;
     }
-    self.template entered<any_type>(arrival::uncontended);
+    entered<any_type>(arrival::uncontended);
     return 0;
   }
 
   [[gnu::noinline]] static int unlock_special(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
+    own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
       return real.mutex_unlock(mutex);
+    }
+    if (!knows_owner(self.kind())) {  // was stale
+      return unlock(mutex);
     }
     if (!self.is_own()) {
       return EPERM;

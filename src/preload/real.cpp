@@ -39,6 +39,7 @@ void find_all() {
   find(f.cond_clockwait, "pthread_cond_clockwait", "GLIBC_2.34");
   find(f.cond_signal, "pthread_cond_signal", COND_VERSION);
   find(f.cond_broadcast, "pthread_cond_broadcast", COND_VERSION);
+  find(f.register_atfork, "__register_atfork", COND_VERSION);
   real = f;  // threads that race here store the same values
 }
 
@@ -71,6 +72,7 @@ constinit real_functions real = {
     .cond_clockwait = stub<&real_functions::cond_clockwait>::call,
     .cond_signal = stub<&real_functions::cond_signal>::call,
     .cond_broadcast = stub<&real_functions::cond_broadcast>::call,
+    .register_atfork = stub<&real_functions::register_atfork>::call,
 };
 
 }  // namespace lockwright::preload

@@ -24,6 +24,7 @@ struct real_functions {
   int (*cond_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
   int (*cond_signal)(pthread_cond_t*);
   int (*cond_broadcast)(pthread_cond_t*);
+  int (*register_atfork)(void (*)(), void (*)(), void (*)(), void*);
 };
 
 extern real_functions real;

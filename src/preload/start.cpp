@@ -1,12 +1,11 @@
 // When the library has been loaded: proves that it is in, and follows forks.
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 
 #include "counting.hpp"
 #include "export.hpp"
+#include "fork.hpp"
 #include "lockwright/env/native/fatal.hpp"
-#include "lockwright/env/native/thread.hpp"
 
 namespace {
 
@@ -61,7 +60,7 @@ void check_that_names_resolve_here() {
 [[gnu::constructor]] void start() {
   lockwright::preload::count_process();
   check_that_names_resolve_here();
-  pthread_atfork(nullptr, nullptr, lockwright::native_env::forget_tid);
+  lockwright::preload::follow_forks();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "counting.hpp"
+#include "fork.hpp"
 
 namespace lockwright::preload {
 
@@ -71,7 +72,8 @@ struct alignas(64) waiter {
 
 /// The signalled waiters of one mutex, first in first out, in one word inside it.
 ///
-///   bits 63-2 | the last waiter, whose `next` is the first; null when empty
+///   bits 63-48 | generation, unless all is zero; of another one: an empty line
+///   bits 47-2 | the last waiter, whose `next` is the first; null when empty
 ///   bit 1     | somebody sleeps until bit 0 is clear (set only while bit 0 is)
 ///   bit 0     | the line is being changed
 ///
@@ -129,14 +131,21 @@ class waiter_line {
     return *static_cast<std::atomic<std::uint32_t>*>(half);
   }
 
+  // Threads' stacks lie below 2^48 on both architectures: what is above is handed
+  // out only to who asks for it by address.
+  static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
+  static std::uint64_t stamp() { return std::uint64_t{generation} << 32; }
+
   waiter* open() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
-      if ((seen & changing) == 0) {
+      const bool ours = (seen & stamp_bits) == stamp();
+      if (!ours || (seen & changing) == 0) {
+        const std::uint64_t end = ours ? seen & ~stamp_bits : 0;
         // Acquire pairs with the release in close().
-        if (word_.compare_exchange_weak(seen, seen | changing, std::memory_order_acquire,
+        if (word_.compare_exchange_weak(seen, end | stamp() | changing, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
-          return reinterpret_cast<waiter*>(seen);
+          return reinterpret_cast<waiter*>(end);
         }
       } else if ((seen & sleepers) != 0 ||
                  word_.compare_exchange_weak(seen, seen | sleepers, std::memory_order_relaxed)) {
@@ -147,8 +156,8 @@ class waiter_line {
   }
 
   void close(waiter* end) {
-    std::uint64_t old =
-        word_.exchange(reinterpret_cast<std::uint64_t>(end), std::memory_order_release);
+    std::uint64_t fresh = end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(end) | stamp();
+    std::uint64_t old = word_.exchange(fresh, std::memory_order_release);
     if ((old & sleepers) != 0) {
       environment::wake(flags(), INT_MAX);
     }

@@ -78,6 +78,37 @@ std::string ends_while_others_wait() {
   return "";
 }
 
+std::unique_ptr<check::Worker> in_queue;
+pthread_mutex_t* queued_for = nullptr;
+
+// Handlers registered before any other library's release in the child, before anybody else's run
+// there, a mutex that a thread of the parent queues for.
+std::string first_handlers_of_fork() {
+  meanwhile = [](pthread_mutex_t* mutex) {
+    queued_for = mutex;
+    in_queue = std::make_unique<check::Worker>([](check::Worker& self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(queued_for));
+      OK(pthread_mutex_unlock(queued_for));
+    });
+    in_queue->wait_until_blocked();
+  };
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  meanwhile = nullptr;
+  if (pid == 0) {
+    OK(pthread_mutex_trylock(queued_for));
+    OK(pthread_mutex_unlock(queued_for));
+    OK(pthread_mutex_lock(queued_for));
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK_EQ(0, status);
+  in_queue.reset();
+  return "";
+}
+
 std::string in_exit_handlers() {
   CHECK(std::atexit([] { use_everything(true); }) == 0);
   return "";
@@ -89,5 +120,6 @@ int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"before main", before_main},
                      {"ends while others wait", ends_while_others_wait},
+                     {"first handlers of fork", first_handlers_of_fork},
                      {"in exit handlers", in_exit_handlers}});
 }

@@ -11,8 +11,28 @@ pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 pthread_mutex_t held_since_the_constructor = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 int constructed = 0;
+pthread_mutex_t taken_for_fork = PTHREAD_MUTEX_INITIALIZER;
+
+void before_fork() {
+  if (meanwhile == nullptr) return;
+  OK(pthread_mutex_lock(&taken_for_fork));
+  meanwhile(&taken_for_fork);
+}
+
+void after_fork() {
+  if (meanwhile != nullptr) OK(pthread_mutex_unlock(&taken_for_fork));
+}
+
+void in_child() {
+  if (meanwhile == nullptr) return;
+  after_fork();
+  OK(pthread_mutex_trylock(&taken_for_fork));
+  OK(pthread_mutex_unlock(&taken_for_fork));
+}
 
 }  // namespace
+
+void (*meanwhile)(pthread_mutex_t*) = nullptr;
 
 void use_everything(bool with_threads) {
   OK(pthread_mutex_lock(&normal));
@@ -54,6 +74,7 @@ void check_held_since_the_constructor() {
 }
 
 [[gnu::constructor]] static void first() {
+  OK(pthread_atfork(before_fork, after_fork, in_child));
   use_everything(true);
   OK(pthread_mutex_lock(&held_since_the_constructor));
   ++constructed;

@@ -87,6 +87,89 @@ std::string held_with_waiters() {
   return "";
 }
 
+// The child's own threads queue for a mutex that it has not yet released for the parent's.
+std::string held_with_waiters_on_both_sides() {
+  for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    auto wait = [&](check::Worker& self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+    };
+    auto with_waiters = [&](auto body) {
+      check::Worker first{wait};
+      check::Worker second{wait};
+      first.wait_until_blocked();
+      second.wait_until_blocked();
+      body();
+      OK(pthread_mutex_unlock(&mutex));
+      first.join();
+      second.join();
+      use(&mutex);
+    };
+    OK(pthread_mutex_lock(&mutex));
+    with_waiters(
+        [&] { in_child([&] { with_waiters([&] { in_child([&] { with_waiters([] {}); }); }); }); });
+  }
+  return "";
+}
+
+// The C library knows the owner of such a mutex by a number that the child does not have.
+std::string recursive_with_waiters() {
+  if (std::getenv("LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK") == nullptr) return "not with this lock";
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  OK(pthread_mutex_lock(&mutex));
+  OK(pthread_mutex_lock(&mutex));
+  check::Worker waiting{[&](check::Worker& self) {
+    self.about_to_block();
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }};
+  waiting.wait_until_blocked();
+  in_child([&] {
+    OK(pthread_mutex_lock(&mutex));
+    for (int i = 0; i < 3; ++i) OK(pthread_mutex_unlock(&mutex));
+    CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+  });
+  for (int i = 0; i < 2; ++i) OK(pthread_mutex_unlock(&mutex));
+  waiting.join();
+  return "";
+}
+
+// A wait in the child releases the mutex that was held when the fork came.
+std::string wait_with_a_mutex_held_across() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  bool go = false;
+  OK(pthread_mutex_lock(&mutex));
+  check::Worker left_behind{[&](check::Worker& self) {
+    self.about_to_block();
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }};
+  left_behind.wait_until_blocked();
+  in_child([&] {
+    check::Worker signaller{[&](check::Worker&) {
+      OK(pthread_mutex_lock(&mutex));
+      go = true;
+      OK(pthread_cond_signal(&cond));
+      OK(pthread_mutex_unlock(&mutex));
+    }};
+    while (!go) OK(pthread_cond_wait(&cond, &mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    signaller.join();
+    use(&mutex);
+  });
+  OK(pthread_mutex_unlock(&mutex));
+  left_behind.join();
+  return "";
+}
+
 pthread_mutex_t guarded[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                               PTHREAD_MUTEX_INITIALIZER};
 std::atomic<bool> handlers_active{false};
@@ -228,6 +311,9 @@ int main(int argc, char** argv) {
                     {{"free mutex", free_mutex},
                      {"held mutex", held_mutex},
                      {"held with waiters", held_with_waiters},
+                     {"held with waiters on both sides", held_with_waiters_on_both_sides},
+                     {"recursive with waiters", recursive_with_waiters},
+                     {"wait with a mutex held across", wait_with_a_mutex_held_across},
                      {"fork handlers under load", fork_handlers_under_load},
                      {"owner after fork", owner_after_fork},
                      {"condition variable in the child", condition_variable_in_the_child},

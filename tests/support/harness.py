@@ -77,8 +77,10 @@ def environment(
     }
     if setting.preloaded:
         result["LD_PRELOAD"] = str(locate.library(setting.lock, counting=counting))
-        # A promise of this library's condition variables that POSIX does not make.
+        # Promises of this library that POSIX does not make.
         result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
+        if setting.lock != "pthread":
+            result["LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK"] = "1"
         if locate.is_fifo(setting.lock):
             result["LOCKWRIGHT_TEST_FIFO"] = "1"
     result.update(setting.environment)

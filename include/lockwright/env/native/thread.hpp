@@ -106,6 +106,13 @@ inline void see_thread(thread_record& self) {
   }
 }
 
+/// Makes the calling thread's next node come without a call to anything else.
+inline void see_caller() {
+  if (!self_record.seen) {
+    see_thread(self_record);
+  }
+}
+
 [[gnu::noinline]] inline piece* take_node_slowly() {
   thread_record& self = self_record;
   if (!self.seen) {
@@ -181,8 +188,5 @@ inline void give_node(void* memory) {
   }
   give_node_slowly(node);
 }
-
-/// In the child of a fork: the kernel's number is another one.
-inline void forget_tid() { self_record.tid = 0; }
 
 }  // namespace lockwright::native_env

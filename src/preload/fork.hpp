@@ -1,0 +1,32 @@
+// What a fork leaves of the parent's mutexes: the child has one thread, and in
+// the words of its mutexes and condition variables stand threads that are not
+// there. Each object is stamped with the process it was last put in order for,
+// and is put in order by the first thread of another process that comes to it.
+#pragma once
+
+#include <cstdint>
+
+#include "counting.hpp"
+#include "kind.hpp"
+#include "lockwright/lock/futex.hpp"
+
+namespace lockwright::preload {
+
+/// How many forks lie between the process that loaded the library and this one,
+/// modulo 2^16, in generation_bits. Changed only in the child of a fork, while
+/// that has one thread.
+inline constinit kind_word generation = 0;
+
+/// The kernel's numbers of the thread that forked, in the parent (0 if it had
+/// not been asked for) and in this process.
+inline constinit std::uint32_t tid_before_fork = 0;
+inline constinit std::uint32_t tid_after_fork = 0;
+
+/// Held while an object of an earlier generation is put in order.
+inline constinit futex<environment> adopting{};
+
+/// Keeps the generation up to date. To be called before anybody else's handlers
+/// for fork are registered: in the child they run in that order, and they lock.
+void follow_forks();
+
+}  // namespace lockwright::preload
