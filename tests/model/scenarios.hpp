@@ -144,14 +144,17 @@ struct nested final : program {
 
 /// Whoever leaves last destroys the lock, as POSIX lets the last user of a
 /// mutex do: unlock must be through with the lock once another can have it.
+/// One thread tries first, so that both ways in are unlocked.
 template <class L, std::uint32_t Threads>
 struct last_user_destroys final : program {
   alignas(L) unsigned char room[sizeof(L)];
   L* lock = ::new (static_cast<void*>(room)) L;
   protected_data left;
 
-  void thread(std::uint32_t) override {
-    lock->lock();
+  void thread(std::uint32_t index) override {
+    if (index != 1 || !lock->try_lock()) {
+      lock->lock();
+    }
     left.change();
     const bool last = left.count() == Threads;
     lock->unlock();

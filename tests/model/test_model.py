@@ -29,9 +29,6 @@ BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.7")
 LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin"]
 MUTATED = LIGHT if float(BUDGET) < 2 else LOCKS
 
-#: What a lock is known not to survive: (lock, scenario).
-KNOWN = {("hmcs", "last-user-destroys")}
-
 #: Mutants that no scenario can find, by file and change, and why.
 EXPLAINED = {
     ("partitioned.hpp", "compare-and-swap acquire -> relaxed"): (
@@ -103,18 +100,7 @@ def test_no_interleaving_breaks_the_lock(lock: str, threads: int) -> None:
     rows = table("--only", lock, "--threads", str(threads), "--budget", BUDGET)
     assert rows, f"no scenario was run for {lock}"
     for scenario, _, extent, verdict in rows:
-        if (lock, scenario) not in KNOWN:
-            assert verdict == "passed", f"{lock}: {scenario} ({extent}): {verdict}"
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="hmcs unlocks its leaf after the root: a lock that the next holder has destroyed",
-)
-@pytest.mark.parametrize(("lock", "scenario"), sorted(KNOWN))
-def test_known_fault_is_mended(lock: str, scenario: str) -> None:
-    rows = table("--only", lock, "--threads", "2", "--scenario", scenario, "--budget", BUDGET)
-    assert [verdict for *_, verdict in rows] == ["passed"]
+        assert verdict == "passed", f"{lock}: {scenario} ({extent}): {verdict}"
 
 
 def test_every_broken_lock_is_found() -> None:

@@ -5,18 +5,29 @@
 // Citation: M. Chabbi, M. Fagan, J. Mellor-Crummey, "High Performance Locks for
 // Multi-level NUMA Systems", PPoPP 2015. Two levels here.
 //
-//   in place | tree: the two levels, made at the first use; holder: the holder's node
-//   root     | tail: queue of the NUMA nodes that want the lock
-//   leaf     | tail: queue of one NUMA node's threads; up: that node's entry at the root
+//   word     | meaning                                      | written by
+//   tree     | the two levels, made at the first use        | see lazy_part
+//   holder   | the holder's entry in its leaf               | the holder, while inside
+//   root     | last entry of the queue of NUMA nodes that   | first threads of the leaves;
+//            | want the lock, null when it is free          | the last holder
+//   at_root  | the entry at the root under which the holder | whoever takes the root
+//            | has the lock                                 |
+//   leaf     | last entry of the queue of one NUMA node's   | that node's threads
+//            | threads, null when empty                     |
 //
-//   status of a queue entry    | meaning
+//   status of an entry         | meaning
 //   wait_ (2^64 - 1)           | not granted
 //   acquire_parent_ (2^64 - 2) | the leaf is yours, the root is not: go and take it
 //   1 .. batch_                | lock granted; how often it was passed on in this leaf
 //
 // Invariants
 //   ORDER      each queue is in the order of the exchanges on its tail.
-//   UP-OWNED   a leaf's `up` is used only by the thread that holds the leaf.
+//   PASSED-ON  what takes the root is an entry of its own, not one of the leaf:
+//              threads that get the lock within the leaf get the root with it,
+//              and the one that releases the root recycles the entry.
+//   ROOT-LAST  the published unlock releases the root, then the leaf, which the
+//              next holder may have destroyed by then. Here the leaf comes
+//              first, so that whoever lets the lock go has done with the tree.
 //   BATCH      after batch_ passes within a leaf the root is released, so no
 //              node waits for more than batch_ holders of each other node.
 //   SAME-LEAF  a node remembers the leaf it queued at, so a holder that has
@@ -46,11 +57,11 @@ class hmcs {
 
   struct alignas(64) leaf {
     queue_tail tail;
-    node up;
   };
 
   struct alignas(64) tree {
     queue_tail root;
+    typename Env::template plain<node*> at_root;
     leaf leaves[1];  // Env::nodes() of them; the memory is reserved for all
 
     static std::size_t bytes() { return sizeof(tree) + (Env::nodes() - 1) * sizeof(leaf); }
@@ -62,7 +73,7 @@ class hmcs {
       .waiting = waiting::spin,
       .numa_aware = true,
       .hardened_trylock = true,
-      .node_bytes = sizeof(node),
+      .node_bytes = 2 * sizeof(node),  // one in the leaf, one at the root
       .reference = "Chabbi, Fagan and Mellor-Crummey, PPoPP 2015",
       .summary =
           "A queue of threads per NUMA node below a queue of the nodes, passing the lock on "
@@ -77,13 +88,16 @@ class hmcs {
     node* me = Env::template take_node<node>();
     me->at = &local;
     arrival found = enqueue(local.tail, *me);
-    holder_enters(levels, local, *me, found);
+    if (me->status.load(std::memory_order_relaxed) == acquire_parent_) {
+      found = take_root(levels, *me, found);
+    }
     holder_ = me;
     return found;
   }
 
   /// Both levels by compare-and-swap; a leaf that was taken in vain is handed
-  /// on with acquire_parent_.
+  /// on. Never waits for the lock, but, where a thread has come into that leaf
+  /// meanwhile, for the two steps of that thread between its place and its link.
   bool try_lock() {
     tree& levels = tree_.get();
     leaf& local = levels.leaves[Env::node()];
@@ -96,11 +110,16 @@ class hmcs {
       Env::give_node(me);
       return false;
     }
-    if (!enqueue_if_empty(levels.root, local.up)) {
-      release(local.tail, *me, acquire_parent_);
+    node* entry = Env::template take_node<node>();
+    if (!enqueue_if_empty(levels.root, *entry)) {
+      Env::give_node(entry);
+      if (node* behind = leave(local.tail, *me)) {
+        grant(*behind, acquire_parent_);
+      }
       Env::give_node(me);
       return false;
     }
+    levels.at_root = entry;
     me->status.store(cohort_start_, std::memory_order_relaxed);
     holder_ = me;
     return true;
@@ -109,17 +128,17 @@ class hmcs {
   void unlock() {
     node* me = holder_;
     leaf& local = *static_cast<leaf*>(me->at);
-    std::uint64_t passes = me->status.load(std::memory_order_relaxed);
-    if (passes < batch_) {
-      // Acquire pairs with the release store of next in enqueue().
-      if (node* behind = me->next.load(std::memory_order_acquire)) {
-        behind->status.store(passes + 1, std::memory_order_release);
-        Env::give_node(me);
-        return;
-      }
+    const std::uint64_t passes = me->status.load(std::memory_order_relaxed);
+    node* behind = leave(local.tail, *me);
+    if (behind != nullptr && passes < batch_) {
+      grant(*behind, passes + 1);
+      Env::give_node(me);
+      return;
     }
-    release(tree_.get().root, local.up, granted_at_root_);
-    release(local.tail, *me, acquire_parent_);
+    if (behind != nullptr) {
+      grant(*behind, acquire_parent_);
+    }
+    release_root();
     Env::give_node(me);
   }
 
@@ -141,9 +160,9 @@ class hmcs {
       me.status.store(acquire_parent_, std::memory_order_relaxed);
       return arrival::uncontended;
     }
-    // Release pairs with the acquire loads of next in unlock() and release().
+    // Release pairs with the acquire loads of next in leave().
     before->next.store(&me, std::memory_order_release);
-    // Acquire pairs with the release store of status by the granter.
+    // Acquire pairs with the release store in grant().
     while (me.status.load(std::memory_order_acquire) == wait_) {
       Env::relax();
     }
@@ -153,35 +172,54 @@ class hmcs {
   static bool enqueue_if_empty(queue_tail& tail, node& me) {
     me.next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
+    // As the exchange in enqueue(). The status is not armed: nobody grants the first entry.
     return tail.compare_exchange_strong(empty, &me, std::memory_order_acq_rel,
                                         std::memory_order_relaxed);
   }
 
-  /// With the leaf granted: takes the root too, unless the lock came with the leaf.
-  static void holder_enters(tree& levels, leaf& local, node& me, arrival& found) {
-    if (me.status.load(std::memory_order_relaxed) != acquire_parent_) {
-      return;
-    }
-    if (enqueue(levels.root, local.up) == arrival::contended) {
+  /// With the leaf granted to `me`, but not the lock.
+  static arrival take_root(tree& levels, node& me, arrival found) {
+    node* entry = Env::template take_node<node>();
+    if (enqueue(levels.root, *entry) == arrival::contended) {
       found = arrival::contended;
     }
+    levels.at_root = entry;
     me.status.store(cohort_start_, std::memory_order_relaxed);
+    return found;
   }
 
-  /// Leaves a queue: tells the successor `message`, or empties the queue.
-  static void release(queue_tail& tail, node& me, std::uint64_t message) {
+  void release_root() {
+    tree& levels = tree_.get();
+    node* entry = levels.at_root;
+    if (node* behind = leave(levels.root, *entry)) {
+      grant(*behind, granted_at_root_);
+    }
+    // From here on the lock may be gone; the entry is the caller's.
+    Env::give_node(entry);
+  }
+
+  /// Takes `me` out of a queue that it is the first of; its successor, or null
+  /// if the queue is empty now.
+  static node* leave(queue_tail& tail, node& me) {
+    // Acquire, here and below, pairs with the release store of next in enqueue().
     node* behind = me.next.load(std::memory_order_acquire);
     if (behind == nullptr) {
       node* last = &me;
+      // Release pairs with the acquire in enqueue() and enqueue_if_empty() that finds null.
       if (tail.compare_exchange_strong(last, nullptr, std::memory_order_release,
                                        std::memory_order_relaxed)) {
-        return;
+        return nullptr;
       }
       while ((behind = me.next.load(std::memory_order_acquire)) == nullptr) {
         Env::relax();
       }
     }
-    behind->status.store(message, std::memory_order_release);
+    return behind;
+  }
+
+  /// Release: hands what the caller did to the acquire load of status in enqueue().
+  static void grant(node& behind, std::uint64_t message) {
+    behind.status.store(message, std::memory_order_release);
   }
 
   lazy_part<Env, tree> tree_;

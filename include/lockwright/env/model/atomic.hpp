@@ -228,6 +228,7 @@ class atomic : lifetime {
   checked& cell() const { return *std::launder(reinterpret_cast<checked*>(room_)); }
 
   checked& use(const location& at) const {
+    check_place(this, relacy_info(at));
     if (state() == zeroed) {
       adopt(const_cast<atomic*>(this));
       open(T{});

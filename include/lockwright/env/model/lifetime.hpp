@@ -11,6 +11,14 @@ namespace lockwright::model_env {
 /// Where a pointer points that nobody has set: at dead objects.
 alignas(64) inline std::byte graveyard[execution::node_room];
 
+/// Fails where the machine would fault: `place` is what a null pointer points at.
+inline void check_place(const void* place, const rl::debug_info& info) {
+  constexpr std::uintptr_t unmapped = 4096;
+  if (reinterpret_cast<std::uintptr_t>(place) < unmapped) {
+    fail("a null pointer is followed", rl::test_result_unitialized_access, info);
+  }
+}
+
 /// What every atomic of the model keeps beside its value.
 ///
 ///   state  | meaning                                      | next

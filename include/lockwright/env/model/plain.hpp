@@ -60,6 +60,7 @@ class plain {
   static rl::thread_info_base& thread() { return *rl::ctx().threadx_; }
 
   void open() const {
+    check_place(this, RL_INFO);
     if (races_ == nullptr) {
       races_ = rl::ctx().var_ctor();
       races_->init(thread());
