@@ -76,10 +76,10 @@ class spin_then_park {
       return;
     }
     std::uint32_t seen = waiting_;
-    // acq_rel: on failure the acquire pairs with the exchange in grant(); on
-    // success nothing is read, and the release keeps the order of this word's
-    // modifications simple for the granter's acquire.
-    if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_acq_rel,
+    // Relaxed: parking tells the granter to wake and nothing else, and what it
+    // replaces is the waiter's own store. When it fails, the lock is the
+    // waiter's: that acquire pairs with the exchange in grant().
+    if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
                                        std::memory_order_acquire)) {
       return;
     }
@@ -88,10 +88,10 @@ class spin_then_park {
     } while (word_.load(std::memory_order_acquire) != granted_);
   }
 
-  /// Release: pairs with the acquires in wait(). Acquire: the waiter's parking
-  /// is ordered before the wake that follows from it.
+  /// Release: hands the critical section's writes to the waiter's acquires in
+  /// wait(). Nothing is acquired: a waiter that parked has written nothing else.
   void grant() {
-    if (word_.exchange(granted_, std::memory_order_acq_rel) == parked_) {
+    if (word_.exchange(granted_, std::memory_order_release) == parked_) {
       Env::wake(word_, 1);
     }
   }

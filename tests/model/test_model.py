@@ -31,18 +31,6 @@ MUTATED = LIGHT if float(BUDGET) < 2 else LOCKS
 
 #: Mutants that no scenario can find, by file and change, and why.
 EXPLAINED = {
-    ("partitioned.hpp", "compare-and-swap acquire -> relaxed"): (
-        "stronger than needed: the load of the grant before it has acquired already"
-    ),
-    ("wait.hpp", "compare-and-swap acq_rel -> acquire"): (
-        "stronger than needed: parking publishes nothing"
-    ),
-    ("wait.hpp", "compare-and-swap acq_rel -> release"): (
-        "stronger than needed: when it succeeds it has read the waiter's own store"
-    ),
-    ("wait.hpp", "read-modify-write acq_rel -> release"): (
-        "stronger than needed: the granter reads nothing that the waiter wrote before it parked"
-    ),
     ("hmcs.hpp", "store dropped"): (
         "the counts of passes in a leaf bound unfairness; exclusion does not depend on them"
     ),

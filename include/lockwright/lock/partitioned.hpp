@@ -80,7 +80,8 @@ class partitioned {
     if (grants.of(next).load(std::memory_order_acquire) != next) {
       return false;
     }
-    if (!request_.compare_exchange_strong(next, next + 1, std::memory_order_acquire,
+    // Relaxed, as in lock(): the grant has been acquired.
+    if (!request_.compare_exchange_strong(next, next + 1, std::memory_order_relaxed,
                                           std::memory_order_relaxed)) {
       return false;
     }
