@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <type_traits>
 
 namespace lockwright {
 
@@ -19,9 +20,11 @@ class lazy_part {
   lazy_part(const lazy_part&) = delete;
   lazy_part& operator=(const lazy_part&) = delete;
 
-  ~lazy_part() {
-    if (T* made = part_.load(std::memory_order_relaxed)) {
-      Env::unreserve(made, T::bytes());
+  // constexpr makes the lock a literal type, which some compilers ask of what is
+  // initialised statically. Nothing is ever made while they evaluate it.
+  constexpr ~lazy_part() {
+    if (!std::is_constant_evaluated()) {
+      give_back();
     }
   }
 
@@ -34,6 +37,13 @@ class lazy_part {
   }
 
  private:
+  // Relaxed: who destroys a lock knows by other means that nobody uses it any more.
+  void give_back() {
+    if (T* made = part_.load(std::memory_order_relaxed)) {
+      Env::unreserve(made, T::bytes());
+    }
+  }
+
   [[gnu::noinline]] T* make() {
     T* mine = static_cast<T*>(Env::reserve(T::bytes()));
     T* other = nullptr;
