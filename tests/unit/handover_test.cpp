@@ -18,19 +18,23 @@ class Handover : public ::testing::Test {
   static constexpr bool hands_off =
       lock_type::traits.category == lockwright::category::direct_handoff;
 
+  /// How a queued thread waits: for ever polling, or asleep as soon as it may be.
+  enum waits : bool { polling, asleep };
+
   void SetUp() override {
     futex_waits = futex_wakes = 0;
     declared_nodes = 1;
   }
 
-  actors queue(lock_type& l, int count, bool asleep) {
+  actors queue(lock_type& l, int count, waits how) {
     actors waiters;
     for (int i = 0; i < count; ++i) {
-      waiters.push_back(std::make_unique<actor>([&l] {
+      waiters.push_back(std::make_unique<actor>([&l, how] {
+        my_bound = how == asleep ? 0 : 1'000'000'000'000;
         l.lock();
         l.unlock();
       }));
-      if (asleep) {
+      if (how == asleep) {
         waiters.back()->wait_until_asleep();
       } else {
         waiters.back()->wait_until_polling();
@@ -58,11 +62,10 @@ TYPED_TEST(Handover, to_a_spinner_costs_none) {
   if (!TestFixture::spins_first) {
     GTEST_SKIP() << "does not spin before it sleeps";
   }
-  bound = 1'000'000'000'000;
   for (int round = 0; round < 5; ++round) {
     typename TestFixture::lock_type lock;
     lock.lock();
-    actors waiters = this->queue(lock, 3, false);
+    actors waiters = this->queue(lock, 3, TestFixture::polling);
     lock.unlock();
     waiters.clear();
   }
@@ -74,11 +77,10 @@ TYPED_TEST(Handover, to_a_sleeper_costs_one_wake) {
   if (!TestFixture::own_parking) {
     GTEST_SKIP() << "never sleeps";
   }
-  bound = 0;
   for (int round = 0; round < 10; ++round) {
     typename TestFixture::lock_type lock;
     lock.lock();
-    actors waiters = this->queue(lock, 1, true);
+    actors waiters = this->queue(lock, 1, TestFixture::asleep);
     futex_wakes = 0;
     lock.unlock();
     EXPECT_GE(futex_wakes.load(), 1u);
@@ -92,11 +94,10 @@ TYPED_TEST(Handover, along_a_queue_of_sleepers_costs_one_wake_each) {
   if (!TestFixture::own_parking || !TestFixture::hands_off) {
     GTEST_SKIP() << "does not hand over to sleepers";
   }
-  bound = 0;
   constexpr int count = 10;
   typename TestFixture::lock_type lock;
   lock.lock();
-  actors waiters = this->queue(lock, count, true);
+  actors waiters = this->queue(lock, count, TestFixture::asleep);
   EXPECT_EQ(futex_wakes.load(), 0u);
   lock.unlock();
   waiters.clear();
@@ -110,19 +111,16 @@ TYPED_TEST(Handover, mixed_queue) {
   }
   typename TestFixture::lock_type lock;
   lock.lock();
-  bound = 1'000'000'000'000;
-  actors spinners = this->queue(lock, 1, false);
-  std::this_thread::sleep_for(2ms);  // it reads the bound after its first batch of polls
-  bound = 0;
-  actors sleepers = this->queue(lock, 1, true);
-  const std::uint64_t asleep = sleepers.size();
-  bound = 1'000'000'000'000;
-  actors more = this->queue(lock, 1, false);
+  const actors first = this->queue(lock, 1, TestFixture::polling);
+  const actors second = this->queue(lock, 1, TestFixture::asleep);
+  const actors third = this->queue(lock, 1, TestFixture::polling);
   lock.unlock();
-  spinners.clear();
-  sleepers.clear();
-  more.clear();
-  EXPECT_EQ(futex_wakes.load(), asleep);
+  for (const actors* all : {&first, &second, &third}) {
+    all->front()->join();
+  }
+  EXPECT_FALSE(first.front()->has_slept());
+  EXPECT_FALSE(third.front()->has_slept());
+  EXPECT_EQ(futex_wakes.load(), 1u);
 }
 
 // Parking races with the grant, again and again: nobody sleeps through its turn, and the number of

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -30,6 +31,9 @@ inline std::atomic<std::uint64_t> futex_wakes{0};
 inline std::atomic<std::uint64_t> polls{0};
 inline std::atomic<std::int64_t> nodes_out{0};
 inline std::atomic<std::uint64_t> bound{1'000'000'000'000};  ///< of spinning, in nanoseconds
+/// The calling thread's own one instead. A waiter reads its bound some time after its first polls,
+/// so a test with two kinds of waiters cannot change the common one in between.
+inline thread_local std::optional<std::uint64_t> my_bound;
 inline thread_local std::uint32_t my_node = 0;
 inline std::atomic<std::uint32_t> declared_nodes{1};
 
@@ -64,7 +68,7 @@ struct observed : lockwright::native {
     futex_wakes.fetch_add(1);
     native::wake(word, count);
   }
-  static std::uint64_t spin_bound() { return bound.load(); }
+  static std::uint64_t spin_bound() { return my_bound.value_or(bound.load()); }
 
   static std::uint32_t node() { return my_node; }
   static std::uint32_t nodes() { return declared_nodes.load(); }
@@ -180,6 +184,8 @@ class actor {
 
   /// Returns when it has decided to sleep: the lock knows that it has to be woken.
   void wait_until_asleep() const { await(doings_.sleeps); }
+
+  [[nodiscard]] bool has_slept() const { return doings_.sleeps.load() != 0; }
 
  private:
   static void await(const std::atomic<std::uint64_t>& count) {
