@@ -28,6 +28,9 @@ class lazy_part {
     }
   }
 
+  /// What the part takes once it is made.
+  static std::size_t bytes() { return Env::reserved_size(T::bytes()); }
+
   T& get() {
     // Acquire pairs with the release in make(): the zeroed memory is seen.
     if (T* made = part_.load(std::memory_order_acquire)) [[likely]] {

@@ -109,6 +109,15 @@ TEST(BlockPool, blocks_are_zeroed_again) {
   }
 }
 
+TEST(BlockPool, blocks_take_what_it_says) {
+  block_pool pool;
+  for (const std::size_t bytes : {1u, 64u, 65u, 192u, 1'000u, 100'000u}) {
+    const auto* one = static_cast<unsigned char*>(pool.reserve(bytes));
+    const auto* next = static_cast<unsigned char*>(pool.reserve(bytes));
+    EXPECT_EQ(static_cast<std::size_t>(next - one), block_pool::size_of(bytes));
+  }
+}
+
 TEST(BlockPool, what_is_given_back_is_used_again) {
   block_pool pool;
   std::set<void*> seen;

@@ -118,6 +118,10 @@ struct model {
     model_env::execution_now.unreserve(block, bytes, RL_INFO);
   }
 
+  static std::size_t reserved_size(std::size_t bytes) {
+    return model_env::execution::reserved_size(bytes);
+  }
+
   /// One step over both words, as the machine's compare-and-swap of the pair
   /// is. It succeeds on the latest values of both, as a read-modify-write must;
   /// when it fails it orders nothing. The pair's write of `grant`, unchanged,

@@ -99,6 +99,11 @@ struct native {
     native_env::blocks.unreserve(block, bytes);
   }
 
+  /// How much memory reserve(bytes) takes.
+  static std::size_t reserved_size(std::size_t bytes) {
+    return native_env::block_pool::size_of(bytes);
+  }
+
   /// Draws number `next` if it is the next one and is being served: both words
   /// must hold `next`, and become {next, next + 1} in one step. `grant` is the
   /// low half of an aligned pair. Acquire pairs with the store of grant in unlock.

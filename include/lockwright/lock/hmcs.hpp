@@ -80,7 +80,7 @@ class hmcs {
           "within a node up to a bound. Made for machines with several nodes; heavy when "
           "uncontended."};
 
-  static std::uint64_t bytes_outside() { return tree::bytes(); }
+  static std::uint64_t bytes_outside() { return lazy_part<Env, tree>::bytes(); }
 
   arrival lock() {
     tree& levels = tree_.get();

@@ -56,7 +56,7 @@ class partitioned {
           "some of the waiters. First come, first served; collapses when threads outnumber "
           "cores."};
 
-  static std::uint64_t bytes_outside() { return slots::bytes(); }
+  static std::uint64_t bytes_outside() { return lazy_part<Env, slots>::bytes(); }
 
   arrival lock() {
     slots& grants = grants_.get();

@@ -147,8 +147,10 @@ class execution {
     me.free_nodes[me.free_count++] = static_cast<std::byte*>(node);
   }
 
+  static std::size_t reserved_size(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
+
   void* reserve(std::size_t bytes) {
-    bytes = (bytes + 63) & ~std::size_t{63};
+    bytes = reserved_size(bytes);
     if (block_count_ == most_blocks || block_bytes_ + bytes > sizeof block_memory_) {
       fail("more reserved memory than this model holds", rl::test_result_inconsistent_test_suite,
            RL_INFO);

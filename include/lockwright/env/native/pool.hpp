@@ -128,9 +128,14 @@ class cutter {
 /// Blocks of any size, in powers of two from 64 bytes up.
 class block_pool {
  public:
+  /// What a block of `bytes` bytes takes.
+  static constexpr std::size_t size_of(std::size_t bytes) {
+    return std::bit_ceil(bytes < smallest ? smallest : bytes);
+  }
+
   /// At least `bytes` bytes, aligned to 64, zeroed.
   void* reserve(std::size_t bytes) {
-    std::size_t size = rounded(bytes);
+    std::size_t size = size_of(bytes);
     if (size >= cutter::region) {
       return map_pages(size);
     }
@@ -143,7 +148,7 @@ class block_pool {
   }
 
   void unreserve(void* block, std::size_t bytes) {
-    std::size_t size = rounded(bytes);
+    std::size_t size = size_of(bytes);
     if (size >= cutter::region) {
       unmap_pages(block, size);
       return;
@@ -159,10 +164,6 @@ class block_pool {
     free_list free;
     cutter fresh;
   };
-
-  static std::size_t rounded(std::size_t bytes) {
-    return std::bit_ceil(bytes < smallest ? smallest : bytes);
-  }
 
   size_class& class_of(std::size_t size) {
     return classes_[std::countr_zero(size) - std::countr_zero(smallest)];
