@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright import bench_run
+from lockwright.bench import run as bench_run
 from lockwright.errors import LockwrightError
 
 LOCKS = ["ttas", "mcs-stp"]

@@ -1,5 +1,372 @@
-"""`lockwright bench`: what each lock costs; lives in lockwright.bench."""
+"""`lockwright bench`: what each lock costs, measured side by side with the C library's mutex."""
 
-from lockwright.bench import bench as command
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-__all__ = ["command"]
+import click
+
+import lockwright.bench.footprint as footprints
+import lockwright.bench.handover as handovers
+import lockwright.bench.herd as herds
+import lockwright.bench.park as parks
+import lockwright.bench.uncontended as pairs
+from lockwright.bench.report import Column, Report, definitions, processors, show
+from lockwright.bench.run import loops_per_us, subjects
+from lockwright.errors import LockwrightError
+
+_Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+@click.group()
+def bench() -> None:
+    """Measure locks side by side with the C library's own mutex.
+
+    Every lock's run has a run without any library right beside it, over several rounds, and a
+    ratio is taken within each such pair: so it means the same on a noisy machine.
+    """
+
+
+def _check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    """Refuses, before minutes are spent on measuring, a file that cannot be written then."""
+    if file is None:
+        return None
+    there = file if file.exists() else file.absolute().parent
+    if not there.exists() or not os.access(there, os.W_OK):
+        raise LockwrightError(f"cannot write {file}", "choose another file with --json")
+    return file
+
+
+def _options(
+    rounds: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
+) -> _Decorator:
+    """The options that all benchmarks share."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        shared = [
+            click.option(
+                "--rounds",
+                type=click.IntRange(min=1),
+                default=rounds,
+                show_default=True,
+                help="How often each lock is measured.",
+            ),
+            click.option(
+                "--timeout",
+                type=click.FloatRange(min=0, min_open=True),
+                default=30.0,
+                show_default=True,
+                help="Seconds after which one run is killed, with all it started.",
+            ),
+            click.option(
+                "--json",
+                "json_file",
+                type=click.Path(path_type=Path, dir_okay=False),
+                callback=_check_writable,
+                help="Also write every run and every figure to this file.",
+            ),
+        ]
+        if with_locks:
+            named = ", ".join(default_locks) if default_locks else "all"
+            shared.insert(
+                0,
+                click.option(
+                    "--locks",
+                    help="Locks to measure beside libc, separated by commas, 'all', or 'libc' for "
+                    f"the C library alone.  [default: {named}]",
+                ),
+            )
+        for option in reversed(shared):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _explained(columns: Sequence[Column]) -> _Decorator:
+    """Appends the definition of each column to the help text."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        command.__doc__ = f"{command.__doc__}\n\n{definitions(columns)}"
+        return command
+
+    return decorate
+
+
+def _numbers(text: str, option: str, least: float) -> list[float]:
+    """A list such as `1,4,16`. Raises LockwrightError for anything else."""
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(least <= value < 1e9 for value in values):
+        raise LockwrightError(
+            f"'{text}' is not a list of numbers for {option}",
+            f"give numbers of {least:g} or more, separated by commas",
+        )
+    return values
+
+
+def _report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
+    """An empty report whose command repeats what is being done, every option spelt out."""
+    command = ["lockwright", "bench", workload]
+    for name, value in settings.items():
+        if value is True:
+            command.append(f"--{name}")
+        elif value is not None and value is not False:
+            command += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return Report(workload, command, settings, columns)
+
+
+def _finish(report: Report) -> None:
+    if report.failures:
+        click.get_current_context().exit(1)
+
+
+@bench.command()
+@_options(50, None)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Pairs that are timed together.",
+)
+@click.option(
+    "--batches",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Batches in one run.",
+)
+@click.option(
+    "--threads-alive",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Sleeping threads beside the one that is measured. With 0 the process has one thread "
+    "only, and the C library then locks without atomic instructions.",
+)
+@_explained(pairs.COLUMNS)
+def uncontended(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    batch: int,
+    batches: int,
+    threads_alive: int,
+) -> None:
+    """One thread locks and unlocks a mutex that nobody else wants."""
+    chosen = subjects(locks, None)
+    given: dict[str, object] = {
+        "batch": batch,
+        "batches": batches,
+        "threads-alive": threads_alive,
+    }
+    settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
+    report = _report("uncontended", pairs.COLUMNS, settings)
+    tables = pairs.measure(report, chosen, rounds, given, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(3, None)
+@click.option(
+    "--mutexes",
+    type=click.IntRange(min=2),
+    default=1_000_000,
+    show_default=True,
+    help="Mutexes in the array.",
+)
+@click.option(
+    "--warm",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Mutexes that are locked before the measurement starts.",
+)
+@_explained(footprints.COLUMNS)
+def footprint(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    mutexes: int,
+    warm: int,
+) -> None:
+    """How much memory each mutex of a large array takes once it has been locked."""
+    if warm >= mutexes:
+        raise LockwrightError(
+            f"--warm {warm} is not below --mutexes {mutexes}", "give a smaller --warm"
+        )
+    chosen = subjects(locks, None)
+    given: dict[str, object] = {"mutexes": mutexes, "warm": warm}
+    settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
+    report = _report("footprint", footprints.COLUMNS, settings)
+    tables = footprints.measure(report, chosen, rounds, given, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(7, handovers.DEFAULT_LOCKS)
+@click.option(
+    "--threads-per-core",
+    default="1,4,16",
+    show_default=True,
+    help="Threads for each processor, a table for each.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.001),
+    default=0.3,
+    show_default=True,
+    help="How long one run measures.",
+)
+@click.option(
+    "--section-ns",
+    type=click.FloatRange(min=0),
+    default=100.0,
+    show_default=True,
+    help="Nanoseconds of work while the mutex is held.",
+)
+@click.option(
+    "--gap-ns",
+    type=click.FloatRange(min=0),
+    default=200.0,
+    show_default=True,
+    help="Nanoseconds of work between two acquisitions of a thread.",
+)
+@_explained(handovers.COLUMNS)
+def handover(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    threads_per_core: str,
+    seconds: float,
+    section_ns: float,
+    gap_ns: float,
+) -> None:
+    """Threads contend for one mutex, as many as processors and many more."""
+    factors = _numbers(threads_per_core, "--threads-per-core", 0.001)
+    counts = sorted({max(1, round(factor * processors())) for factor in factors})
+    chosen = subjects(locks, handovers.DEFAULT_LOCKS)
+    given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
+    settings = {
+        "locks": locks,
+        "rounds": rounds,
+        "timeout": timeout,
+        "threads-per-core": threads_per_core,
+        **given,
+    }
+    report = _report("handover", handovers.COLUMNS, settings)
+    given["loops-per-us"] = loops_per_us()
+    tables = handovers.measure(report, chosen, rounds, given, counts, timeout)
+    show(report, tables, handovers.remarks(report, processors()), json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(9, herds.DEFAULT_LOCKS)
+@click.option(
+    "--waiters",
+    type=click.IntRange(min=1, max=30_000),
+    default=1000,
+    show_default=True,
+    help="Threads that wait.",
+)
+@click.option(
+    "--rounds-inside",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Broadcasts in one run.",
+)
+@click.option(
+    "--section-ns",
+    default="5000,1000,0",
+    show_default=True,
+    help="Nanoseconds that each woken waiter works under the mutex; a table for each value. "
+    "Real programs hold it for 0.1 to 1 microsecond as a rule, "
+    "and for some microseconds at times.",
+)
+@click.option(
+    "--unlocked", is_flag=True, help="Broadcast after unlocking, not while holding the mutex."
+)
+@click.option(
+    "--rejoin",
+    is_flag=True,
+    help="A waiter that has had its turn waits on the same condition variable again at once, "
+    "and so wants the mutex again while others still wait for it. Without this it rests "
+    "elsewhere until all are done.",
+)
+@_explained(herds.COLUMNS)
+def herd(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    waiters: int,
+    rounds_inside: int,
+    section_ns: str,
+    unlocked: bool,
+    rejoin: bool,
+) -> None:
+    """A broadcast wakes many waiters who all need the same mutex."""
+    sections = list(dict.fromkeys(_numbers(section_ns, "--section-ns", 0)))
+    chosen = subjects(locks, herds.DEFAULT_LOCKS)
+    settings: dict[str, object] = {
+        "locks": locks,
+        "rounds": rounds,
+        "timeout": timeout,
+        "waiters": waiters,
+        "rounds-inside": rounds_inside,
+        "section-ns": section_ns,
+        "unlocked": unlocked,
+        "rejoin": rejoin,
+    }
+    report = _report("herd", herds.COLUMNS, settings)
+    given: dict[str, object] = {
+        "waiters": waiters,
+        "rounds": rounds_inside,
+        "unlocked": int(unlocked),
+        "rejoin": int(rejoin),
+        "loops-per-us": loops_per_us(),
+    }
+    tables = herds.measure(report, chosen, rounds, given, sections, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(9, None, with_locks=False)
+@click.option(
+    "--trips",
+    type=click.IntRange(min=1),
+    default=20_000,
+    show_default=True,
+    help="Round trips in one run.",
+)
+@_explained(parks.COLUMNS)
+def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> None:
+    """Two threads put each other to sleep and wake each other; no lock is involved."""
+    settings: dict[str, object] = {"rounds": rounds, "timeout": timeout, "trips": trips}
+    report = _report("park", parks.COLUMNS, settings)
+    tables = parks.measure(report, rounds, {"trips": trips}, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+if __name__ == "__main__":
+    try:
+        bench(standalone_mode=True)
+    except LockwrightError as problem:
+        print(problem.line(), file=sys.stderr)
+        sys.exit(problem.status)
+
+
+command = bench

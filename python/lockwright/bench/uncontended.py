@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from lockwright.bench_figures import show, show_ratio, spread
-from lockwright.bench_report import (
+from lockwright.bench.figures import show, show_ratio, spread
+from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
@@ -14,7 +14,7 @@ from lockwright.bench_report import (
     table,
     watching_others,
 )
-from lockwright.bench_run import Outcome, Subject, number
+from lockwright.bench.run import Outcome, Subject, number
 
 BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
 """What Lockwright promises: at most so many times the C library's cost."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from lockwright.bench_figures import plain, show, spread
-from lockwright.bench_report import Column, Report, in_turn, progress, table, watching_others
-from lockwright.bench_run import Subject, number, run
+from lockwright.bench.figures import plain, show, spread
+from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.run import Subject, number, run
 
 COLUMNS = [
     Column("lock", "libc is the C library's own mutex with nothing preloaded."),

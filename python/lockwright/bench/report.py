@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lockwright import terminal, version
-from lockwright.bench_run import LIBC, Outcome, Subject, run
+from lockwright.bench.run import LIBC, Outcome, Subject, run
 from lockwright.errors import LockwrightError
 
 BUSY_WARNING = 0.10

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from lockwright.bench_figures import plain, show, show_ratio, spread
-from lockwright.bench_report import (
+from lockwright.bench.figures import plain, show, show_ratio, spread
+from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
@@ -16,7 +16,7 @@ from lockwright.bench_report import (
     table,
     watching_others,
 )
-from lockwright.bench_run import LIBC, Outcome, Subject, number
+from lockwright.bench.run import LIBC, Outcome, Subject, number
 
 DEFAULT_LOCKS = ["futex", "pthread", "mcs-stp", "ttas"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from lockwright.bench_figures import Spread, plain, show, show_ratio, spread
-from lockwright.bench_report import (
+from lockwright.bench.figures import Spread, plain, show, show_ratio, spread
+from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
@@ -15,7 +15,7 @@ from lockwright.bench_report import (
     table,
     watching_others,
 )
-from lockwright.bench_run import LIBC, Outcome, Subject, number, run
+from lockwright.bench.run import LIBC, Outcome, Subject, number, run
 
 DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
 """The locks that park, and the C library's mutex through the same layer."""

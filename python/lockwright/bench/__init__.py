@@ -1,0 +1,1 @@
+"""The measurements of `lockwright bench`, a module each."""
