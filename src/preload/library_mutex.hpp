@@ -151,12 +151,12 @@ class library_mutex {
     }
   }
 
-  std::uint32_t word_;
+  [[maybe_unused]] std::uint32_t word_;
   std::uint32_t depth_;
   std::atomic<std::uint32_t> owner_;
-  std::uint32_t users_;
+  [[maybe_unused]] std::uint32_t users_;
   std::atomic<kind_word> kind_;
-  std::uint32_t spins_;
+  [[maybe_unused]] std::uint32_t spins_;
   waiter_line line_;
   std::uint32_t counted_;
 

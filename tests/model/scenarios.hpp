@@ -21,7 +21,7 @@ class protected_data {
 };
 
 inline void require(bool condition, const char* what,
-                    const std::source_location& at = std::source_location::current()) {
+                    const model::location& at = model::location::current()) {
   if (!condition) {
     model_env::fail(what, rl::test_result_user_assert_failed, model_env::relacy_info(at));
   }

@@ -153,7 +153,6 @@ TEST(Nodes, do_not_pile_up_with_the_giver) {
     char bytes[64];
   };
   std::set<node*> seen;
-  std::mutex guard;
   std::atomic<node*> slot{nullptr};
   constexpr int rounds = 50'000;
   in_parallel(2, [&](int i) {

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <source_location>
 
 #include "lockwright/env/model/atomic.hpp"
 #include "lockwright/env/model/execution.hpp"
 #include "lockwright/env/model/futex.hpp"
+#include "lockwright/env/model/location.hpp"
 #include "lockwright/env/model/plain.hpp"
 
 namespace lockwright {
@@ -18,7 +18,7 @@ namespace lockwright {
 /// The members of `native`, each a step of the model. Every one takes the place
 /// of the call, for the traces and for planted faults.
 struct model {
-  using location = std::source_location;
+  using location = model_env::location;
 
   template <class T>
   using atomic = model_env::atomic<T>;

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <new>
-#include <source_location>
 #include <type_traits>
 
 #include "lockwright/env/model/lifetime.hpp"
+#include "lockwright/env/model/location.hpp"
 #include "lockwright/env/model/mutation.hpp"
 
 namespace lockwright::model_env {
@@ -22,7 +22,6 @@ template <class T>
 class atomic : lifetime {
   using checked = rl::generic_atomic<T, false>;
   friend class lifetime;
-  using location = std::source_location;
 
  public:
   constexpr atomic() : atomic(first_value()) {}

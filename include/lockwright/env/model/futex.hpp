@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <source_location>
 
 #include <relacy/waitset.hpp>
 
 #include "lockwright/env/model/atomic.hpp"
+#include "lockwright/env/model/location.hpp"
 
 namespace lockwright::model_env {
 
@@ -62,8 +62,7 @@ inline sleepers sleepers_now;
 
 /// Compares and sleeps in one step. The comparison reads the latest value: in
 /// the kernel both it and the wake's look for sleepers are under one lock.
-inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
-                       const std::source_location& at) {
+inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
     if (!word.is(expected, at)) {
@@ -80,8 +79,7 @@ inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 /// Only the word's address counts: the word itself may be gone.
-inline void futex_wake(atomic<std::uint32_t>& word, std::uint32_t count,
-                       const std::source_location& at) {
+inline void futex_wake(atomic<std::uint32_t>& word, std::uint32_t count, const location& at) {
   reached.note(operation::wake, at, std::memory_order_relaxed, std::memory_order_relaxed);
   if (drops(at)) {
     return;

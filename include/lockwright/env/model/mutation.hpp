@@ -6,7 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <source_location>
+
+#include "lockwright/env/model/location.hpp"
 
 namespace lockwright::model_env {
 
@@ -29,7 +30,7 @@ struct site {
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failure_order = std::memory_order_relaxed;
 
-  [[nodiscard]] bool is(const std::source_location& at) const {
+  [[nodiscard]] bool is(const location& at) const {
     return line == at.line() && column == at.column() && std::strcmp(file, at.file_name()) == 0;
   }
 };
@@ -39,7 +40,7 @@ struct mutation {
   site where;
   std::memory_order order = std::memory_order_relaxed;  ///< the weaker order
 
-  [[nodiscard]] bool hits(change wanted, const std::source_location& at) const {
+  [[nodiscard]] bool hits(change wanted, const location& at) const {
     return what == wanted && where.is(at);
   }
 };
@@ -55,7 +56,7 @@ struct site_list {
   std::uint32_t count = 0;
   site sites[most];
 
-  void note(operation kind, const std::source_location& at, std::memory_order order,
+  void note(operation kind, const location& at, std::memory_order order,
             std::memory_order failure_order) {
     if (!recording) {
       return;
@@ -74,18 +75,14 @@ struct site_list {
 inline site_list reached;
 
 /// The order that the operation at `at` gets.
-[[nodiscard]] inline std::memory_order order_at(operation kind, const std::source_location& at,
+[[nodiscard]] inline std::memory_order order_at(operation kind, const location& at,
                                                 std::memory_order order) {
   reached.note(kind, at, order, order);
   return planted.hits(change::order, at) ? planted.order : order;
 }
 
-[[nodiscard]] inline bool drops(const std::source_location& at) {
-  return planted.hits(change::drop, at);
-}
+[[nodiscard]] inline bool drops(const location& at) { return planted.hits(change::drop, at); }
 
-[[nodiscard]] inline bool splits(const std::source_location& at) {
-  return planted.hits(change::split, at);
-}
+[[nodiscard]] inline bool splits(const location& at) { return planted.hits(change::split, at); }
 
 }  // namespace lockwright::model_env

@@ -29,7 +29,8 @@
 
 #include <atomic>
 #include <cstring>
-#include <source_location>
+
+#include "lockwright/env/model/location.hpp"
 
 namespace lockwright::model_env {
 
@@ -52,7 +53,7 @@ namespace lockwright::model_env {
 }
 
 /// Where in the lock's source a step was made, as Relacy's traces want it.
-[[nodiscard]] inline rl::debug_info relacy_info(const std::source_location& at) {
+[[nodiscard]] inline rl::debug_info relacy_info(const location& at) {
   const char* slash = std::strrchr(at.file_name(), '/');
   return {"at", slash == nullptr ? at.file_name() : slash + 1, at.line()};
 }
