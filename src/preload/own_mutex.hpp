@@ -189,14 +189,13 @@ class own_mutex {
 
   /// The first touch after a fork: drops the waiters of the parent. A mutex that
   /// was held stays held, by whoever is entitled to unlock it. One that was just
-  /// being taken or released becomes free: nobody is inside.
-  ///
-  /// What the parent's lock has outside stays reserved here, because to return
-  /// it may mean to wait for threads that are not there.
+  /// being taken or released becomes free: nobody is inside. The destructor of a
+  /// lock waits for nobody, so it can give back here what the lock has outside.
   [[gnu::noinline]] void adopt() {
     native_env::see_caller();  // may allocate, thus lock, thus come here
     adopting.lock();
     if (is_stale(kind(), generation)) {
+      lock_.~L();
       ::new (&lock_) L{};
       const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
       if (owner != 0) {
