@@ -25,6 +25,8 @@ namespace lockwright::preload {
 ///   8-15  | first waiter, null when there is none    | under the guard
 ///   16-23 | last waiter                              | under the guard
 ///   24-27 | generation, see fork.hpp                 | initialisation, adopt()
+///   28-31 | zero: the C library's __wrefs lies here  | initialisation
+///         | from 2.41 on, and behind here before     |
 ///
 /// All zero is a condition variable with the real-time clock and no waiters.
 ///
@@ -200,10 +202,11 @@ class condvar {
   std::atomic<waiter*> first_{nullptr};
   waiter* last_ = nullptr;
   std::atomic<kind_word> generation_{generation};
+  [[maybe_unused]] std::uint32_t zero_ = 0;
 
   static constexpr void check_layout() {
     static_assert(sizeof(condvar) == 32 && sizeof(clockid_t) == 4);
-    static_assert(sizeof(condvar) <= offsetof(pthread_cond_t, __data.__wrefs));
+    static_assert(offsetof(condvar, zero_) <= offsetof(pthread_cond_t, __data.__wrefs));
   }
 };
 
