@@ -1,13 +1,14 @@
 """The `lockwright` command: a thin group whose subcommands are imported when they are used."""
 
+import contextlib
 import importlib
-import os
 import signal
 import sys
 from collections.abc import Sequence
 
 import click
 
+from lockwright import streams
 from lockwright.errors import LockwrightError
 
 COMMANDS = {
@@ -79,17 +80,28 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def _usage_line(error: click.ClickException) -> str:
-    """What click found wrong with the arguments, as one line in the form of all our errors."""
-    what = " ".join(error.format_message().split()).rstrip(".")
+def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightError:
+    """What click found wrong with the arguments, in the form of all our errors."""
+    what = error.format_message().strip().rstrip(".")
     context = getattr(error, "ctx", None)
-    where = context.command_path if context is not None else "lockwright"
-    what = what[:1].lower() + what[1:]
-    return LockwrightError(what, f"see '{where} --help'").line()
+    if context is not None:
+        where = context.command_path
+    else:
+        # click does not always say whose option it is.
+        where = " ".join(["lockwright", *(word for word in arguments[:1] if word in COMMANDS)])
+    return LockwrightError(what[:1].lower() + what[1:], f"see '{where} --help'")
+
+
+def _explain(error: LockwrightError) -> int:
+    # Where standard error takes nothing, the status has to say it all.
+    with contextlib.suppress(OSError):
+        print(error.line(), file=sys.stderr, flush=True)
+    return error.status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status: 0, 2 for bad input, 130 after Ctrl-C."""
+    streams.open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a multiplication sign is no reason to fail.
         if hasattr(stream, "reconfigure"):
@@ -97,23 +109,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = cli.main(args=arguments, prog_name="lockwright", standalone_mode=False)
         sys.stdout.flush()
+        if streams.reader_has_left():
+            return 128 + signal.SIGPIPE
         return status if isinstance(status, int) else 0
     except LockwrightError as error:
-        print(error.line(), file=sys.stderr)
-        return error.status
+        return _explain(error)
     except click.ClickException as error:
-        print(_usage_line(error), file=sys.stderr)
-        return 2
+        return _explain(_usage(error, sys.argv[1:] if arguments is None else arguments))
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # The reader has left (`lockwright list | head`): end as any filter does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.leave_output()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        line = LockwrightError(
-            f"{where}{error.strerror or error}", "check the path, the space left and the rights"
-        ).line()
-        print(line, file=sys.stderr)
-        return 2
+        where = error.filename or "standard output"
+        if not error.filename:
+            streams.leave_output()
+        return _explain(
+            LockwrightError(
+                f"{where}: {error.strerror or error}",
+                "check the path, the space left and the rights",
+            )
+        )

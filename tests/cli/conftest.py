@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +42,34 @@ class Result:
 
 Cli = Callable[..., Result]
 Program = Callable[..., Path]
+
+
+def on_a_terminal(
+    words: list[str], environment: dict[str, str], columns: int, both: bool = True
+) -> tuple[str, int]:
+    """What a terminal of that width receives from a command, colours left out, and its status."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen(
+        words,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave if both else subprocess.DEVNULL,
+        env=environment | {"TERM": "xterm"},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            some = os.read(master, 65536)
+        except OSError:
+            break
+        if not some:
+            break
+        shown += some
+    os.close(master)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    return text.replace("\r\n", "\n"), process.wait(60)
 
 
 @pytest.fixture(scope="session")

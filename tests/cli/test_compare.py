@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Cli, Program
+from .conftest import Cli, Program, on_a_terminal
 
 FEW = ["--locks", "pthread,ttas,futex", "--runs", "3"]
 
@@ -44,11 +45,12 @@ def compared(cli: Cli, program: Program, tmp_path: Path) -> dict[str, Any]:
 def test_output_has_a_table_per_number_of_threads_and_a_verdict(compared: dict[str, Any]) -> None:
     """Locks, medians with unit, marks, and one last sentence; nothing else on standard output."""
     out = compared["result"].out
-    assert out.index("2 threads") < out.index("1 thread ")
+    assert out.index("2 threads\n") < out.index("\n1 thread\n")
     rows = table_rows(out)
     assert rows.keys() == {"pthread", "ttas", "futex"}
     # Every run of this program has the same rate, so all are alike.
-    assert all("6,000 ops" in row or "6000" in row for row in rows.values())
+    assert "median (ops)" in out
+    assert all(" 6,000 " in row for row in rows.values()), rows
     assert sorted(row[0] for row in rows.values()) == ["*", "=", "="]
     assert "not lock-sensitive" in out.splitlines()[-1]
 
@@ -140,8 +142,11 @@ def test_a_slow_lock_loses_and_the_sentence_says_to_what(
     rows = table_rows(out)
     assert rows["futex"].startswith("* ")
     assert rows["ttas"].startswith("  ")
-    assert "futex is best, 2.00 times as good as pthread" in out
-    assert f"lockwright run --lock futex -- {script}" in out.splitlines()[-1]
+    assert "futex is best: 2.00 times as good as pthread (95 % CI 2.00 to 2.00)." in out
+    use = shlex.split(out.splitlines()[-1])
+    assert use[1:] == ["run", "--lock", "futex", "--", str(script)]
+    again = subprocess.run(use, capture_output=True, text=True, timeout=60, check=True)
+    assert again.stdout == "rate: 200\n"
 
 
 def test_prepare_runs_before_each_run_without_the_lock(
@@ -159,7 +164,7 @@ def test_prepare_runs_before_each_run_without_the_lock(
 
 
 def test_a_failing_lock_is_shown_not_dropped(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """Its row says how often and why, and it cannot win."""
+    """A note says how often and why, and it cannot win."""
     script = tmp_path / "frail"
     script.write_text(
         f"#!/bin/sh\n{program('ends')}\n"
@@ -168,9 +173,8 @@ def test_a_failing_lock_is_shown_not_dropped(cli: Cli, program: Program, tmp_pat
     script.chmod(0o755)
     result = cli("compare", *FEW, "--", script)
     assert result.status == 0
-    row = table_rows(result.out)["ttas"]
-    assert "4 runs failed (exit status 9: went wrong)" in row
-    assert row.startswith("  ")
+    assert table_rows(result.out)["ttas"].split() == ["ttas", "failed", "-", "-", "-"]
+    assert "\n  ttas: 4 runs failed (exit status 9: went wrong)\n" in result.out
 
 
 def test_a_missing_metric_is_shown(cli: Cli, program: Program, tmp_path: Path) -> None:
@@ -181,7 +185,7 @@ def test_a_missing_metric_is_shown(cli: Cli, program: Program, tmp_path: Path) -
     )
     script.chmod(0o755)
     words = ["compare", *FEW, "--metric", r"rate: (\d+)", "--unit", "x", "--", script]
-    assert "no match of --metric" in table_rows(cli(*words).out)["ttas"]
+    assert "ttas: 4 runs failed (its output has no match of --metric)" in cli(*words).out
 
 
 def test_a_hanging_run_is_killed_with_its_descendants(
@@ -198,13 +202,64 @@ def test_a_hanging_run_is_killed_with_its_descendants(
     runs = json.loads(out.read_text())["runs"]
     assert [r["outcome"] for r in runs if r["lock"] == "ttas"] == ["timeout", "timeout"]
     assert len([r for r in runs if r["lock"] == "futex"]) == 4
-    row = table_rows(result.out)["ttas"]
-    assert ">1 s" in row
-    assert "not run further" in row
+    assert table_rows(result.out)["ttas"].split()[:2] == ["ttas", ">1"]
+    assert "ttas: 2 runs killed after 1 s (--timeout), then not run further" in result.out
     started = pids.read_text().split()
     assert len(started) == 2
     for pid in started:
         assert not Path("/proc", pid).exists()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_nothing_is_wider_than_the_terminal(
+    command: list[str],
+    environment: dict[str, str],
+    program: Program,
+    tmp_path: Path,
+    columns: int,
+) -> None:
+    """Tables, notes, warnings and the verdict; no figure is cut. The command is one long line."""
+    script = tmp_path / "frail"
+    script.write_text(
+        f"#!/bin/sh\n{program('ends')}\ncase $LD_PRELOAD in\n"
+        "*ttas.so) echo a very long reason why this program does not work here >&2; exit 9;;\n"
+        "*partitioned.so) echo rate: 99123456.5;; *) echo rate: 0.00012345;; esac\n"
+    )
+    script.chmod(0o755)
+    words = [*command, "compare", "--runs", "2", "--warmup", "0", "--metric", r"rate: (\S+)"]
+    out, status = on_a_terminal(
+        [*words, "--unit", "requests/s", "--", str(script)], environment, columns, both=False
+    )
+    assert status == 0, out
+    lines = out.splitlines()
+    assert "Use it:" in lines
+    use = lines.index("Use it:")
+    # The first line is the path of the program.
+    assert max(map(len, lines[1:use])) <= columns
+    assert "…" not in out
+    rows = [line.split() for line in lines]
+    assert any(row[:3] == ["*", "partitioned", "99,123,456"] and ">100" in row for row in rows)
+    assert any(line.startswith("  ttas: 2 runs failed (exit status 9: a very") for line in lines)
+    assert lines[use + 1].endswith(f"run --lock partitioned -- {script}")
+
+
+def test_files_are_written_although_the_reader_has_left(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """`| head` must not cost the results; the comparison is finished, the status is SIGPIPE's."""
+    target = tmp_path / "o.json"
+    process = subprocess.Popen(
+        [*command, "compare", *FEW, "--json", str(target), "--", program("worker"), "1", "10"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(60) == 128 + 13
+    assert json.loads(target.read_text())["plan"]["runs"] == 3
+    with sqlite3.connect(tmp_path / "state/lockwright/comparisons.sqlite") as base:
+        assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
 
 
 def test_progress_is_live_on_a_terminal_and_the_pipe_stays_clean(

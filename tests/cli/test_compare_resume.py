@@ -92,8 +92,8 @@ def test_an_interruption_says_how_to_resume_and_that_works(
     kept = interrupted.runs()
     assert 3 <= len(kept) < 12
     words = shlex.split(last.partition("go on with: ")[2])
-    assert words[:3] == ["lockwright", "compare", "--resume"]
-    result = cli(*words[1:])
+    assert words[: len(command) + 2] == [*command, "compare", "--resume"]
+    result = cli(*words[len(command) :])
     assert result.status == 0, result.err
     runs = interrupted.runs()
     assert runs[: len(kept)] == kept

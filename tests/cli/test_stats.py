@@ -1,11 +1,13 @@
 """Statistics against values worked out by hand."""
 
 import math
+import random
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
-from lockwright.compare import stats
+from lockwright.compare import figures, stats
 from lockwright.compare.plan import Plan
 from lockwright.compare.record import Record
 from lockwright.compare.verdict import decide
@@ -83,7 +85,7 @@ def test_ratio_and_interval_by_hand() -> None:
     half = 4.302653 * math.log(2) / math.sqrt(3)
     assert ratio.low == pytest.approx(2 * math.exp(-half), rel=1e-5)
     assert ratio.high == pytest.approx(2 * math.exp(half), rel=1e-5)
-    assert not ratio.differs
+    assert ratio.deviation == pytest.approx(math.log(2))
 
 
 def test_ratio_above_one_is_better_for_times_too() -> None:
@@ -91,7 +93,7 @@ def test_ratio_above_one_is_better_for_times_too() -> None:
     ratio = stats.paired_ratio([1, 1], [2, 2], lower_is_better=True)
     assert ratio is not None
     assert ratio.value == pytest.approx(2)
-    assert ratio.differs
+    assert ratio.low == ratio.high == ratio.value
 
 
 def test_one_round_has_no_interval_and_zero_has_no_ratio() -> None:
@@ -101,7 +103,8 @@ def test_one_round_has_no_interval_and_zero_has_no_ratio() -> None:
     assert one.value == pytest.approx(1.5)
     assert one.low is None
     assert one.high is None
-    assert not one.differs
+    assert one.deviation is None
+    assert stats.judged([one, None]) == [one, None]
     assert stats.paired_ratio([], [], lower_is_better=False) is None
     assert stats.paired_ratio([0, 1], [1, 1], lower_is_better=False) is None
 
@@ -112,6 +115,47 @@ def test_an_absurd_interval_is_still_finite() -> None:
     assert ratio is not None
     assert ratio.high is not None
     assert math.isfinite(ratio.high)
+
+
+def test_one_lock_is_judged_by_its_own_interval() -> None:
+    """Ratios 2, 2.1, 1.9 are above 1 for sure, 1, 2, 4 are not; the reverse is worse."""
+    for values, better in (([2, 2.1, 1.9], True), ([1, 2, 4], False)):
+        (ratio,) = stats.judged([stats.paired_ratio(values, [1] * 3, lower_is_better=False)])
+        assert ratio is not None
+        assert ratio.better == better
+        assert not ratio.worse
+    (ratio,) = stats.judged([stats.paired_ratio([2, 2.1, 1.9], [1] * 3, lower_is_better=True)])
+    assert ratio is not None
+    assert ratio.worse
+
+
+@pytest.mark.parametrize(("own", "used"), [(0.01, 0.1), (0.1, 0.1), (0.2, 0.2)])
+def test_the_stricter_interval_by_hand(own: float, used: float) -> None:
+    """Eleven locks of deviation 0.1 in three rounds: 22 / 3.5 degrees, 5 % shared by eleven."""
+    limit = stats.t_quantile(22 / 3.5, 1 - 0.05 / 11) * used / math.sqrt(3)
+
+    def judged(mean: float) -> bool:
+        # Its own interval leaves out 1.
+        ratio = stats.Ratio(math.exp(mean), math.exp(mean / 2), math.exp(2 * mean), own, 3)
+        first = stats.judged([ratio, *[replace(ratio, deviation=0.1)] * 10])[0]
+        assert first is not None
+        return first.shown
+
+    assert judged(limit * 1.001)
+    assert not judged(limit * 0.999)
+
+
+def test_twelve_locks_that_are_alike_have_a_winner_in_few_comparisons() -> None:
+    """By each lock's own interval alone it would be one in five."""
+    rng = random.Random(1)
+    plain = claimed = 0
+    for _ in range(200):
+        values = [[math.exp(rng.gauss(0, 0.1)) for _ in range(5)] for _ in range(12)]
+        ratios = [stats.paired_ratio(each, values[0], False) for each in values[1:]]
+        plain += any(ratio is not None and (ratio.low or 0) > 1 for ratio in ratios)
+        claimed += any(ratio is not None and ratio.better for ratio in stats.judged(ratios))
+    assert plain > 20
+    assert claimed <= 10
 
 
 def test_modified_z_scores_by_hand() -> None:
@@ -174,23 +218,57 @@ def test_verdict_names_the_winner_and_the_command() -> None:
     """The command has the number of threads in place."""
     records = runs(pthread=[10, 10.1, 9.9], a=[20, 20.1, 20], b=[5, 5.1, 5])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
-    assert verdict.sentence.startswith("At 4 threads: a is best, 2.00 times as good as pthread")
+    assert verdict.sentence.startswith("a is best at 4 threads: 2.00 times as good as pthread")
     assert verdict.command == "lockwright run --lock a -- prog 4"
 
 
+def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
+    """What is gained, then all else, with what speaks against the winner; times are fast."""
+    records = runs(pthread=[10, 10.1, 9.9], a=[5, 5.1, 4.9], b=[10, 10.1, 9.9])
+    for threads, values in ((1, [10, 10, 10]), (2, [20, 20, 20]), (8, [None, None, None])):
+        records += [
+            run(lock, number, value if lock == "a" else 10 + number / 100, threads=threads)
+            for lock in ("pthread", "a", "b")
+            for number, value in enumerate(values, 1)
+        ]
+    wanted = plan(threads=(1, 2, 4, 8), metric=None, lower_is_better=True)
+    verdict = decide(wanted, [stats.summarise(wanted, records, n) for n in wanted.threads])
+    assert verdict.sentence == (
+        "a is best at 4 threads: 2.00 times as fast as pthread (95 % CI 1.95 to 2.05). "
+        "At 1 thread the program is not lock-sensitive: every lock is within 10% of pthread; "
+        "at 2 and 8 threads no lock is shown to be better than pthread; "
+        "at 8 threads a does not finish its runs; at 2 threads a is worse (0.50)."
+    )
+    assert verdict.command == "lockwright run --lock a -- prog 4"
+
+
+def test_verdict_looks_past_the_best_median_for_what_is_certain() -> None:
+    """A lock that varies has the best median; another one is less good, and surely better."""
+    wanted = plan(("pthread", "a", "b", "c"))
+    wild, steady = [40, 14, 5], [13, 13.1, 12.9]
+    records = runs(pthread=[10, 10.1, 9.9], a=wild, b=steady, c=[10.1, 10, 10.1])
+    verdict = decide(wanted, [stats.summarise(wanted, records, 4)])
+    assert verdict.sentence.startswith("b is shown to be better at 4 threads: 1.30 times as good")
+
+
 def test_verdict_says_when_locks_do_not_matter() -> None:
-    """Differences within the noise name no winner and no command."""
-    records = runs(pthread=[10, 11, 9], a=[9, 10, 11], b=[11, 9, 10])
-    verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
-    assert "not lock-sensitive" in verdict.sentence
-    assert verdict.command is None
+    """Differences within the noise name no winner; only close intervals show that none is."""
+    for noise, words in ((1, "no lock is shown to differ"), (0.1, "is not lock-sensitive")):
+        records = runs(
+            pthread=[10, 10 + noise, 10 - noise],
+            a=[10 - noise, 10, 10 + noise],
+            b=[10 + noise, 10 - noise, 10],
+        )
+        verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
+        assert words in verdict.sentence
+        assert verdict.command is None
 
 
 def test_verdict_tells_worse_locks_from_no_difference() -> None:
     """A program on which other locks are worse is lock-sensitive."""
     records = runs(pthread=[10, 10.1, 9.9], a=[2, 2.1, 2], b=[10, 10.1, 10])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
-    assert "no lock is better than pthread" in verdict.sentence
+    assert "no lock is shown to be better than pthread" in verdict.sentence
     assert "not lock-sensitive" not in verdict.sentence
 
 
@@ -207,13 +285,57 @@ def test_each_warning_has_its_cause() -> None:
     def warned(records: list[Record]) -> list[str]:
         return collect(plan(runs=5), records)
 
-    assert any("spread" in w and "a (" in w for w in warned(runs(a=[10, 12, 8, 11, 9])))
+    assert any("rel. sd" in w and "a at 4" in w for w in warned(runs(a=[10, 12, 8, 11, 9])))
     assert any("first run" in w for w in warned(runs(a=[90, *steady[1:]])))
     assert any("outlier" in w for w in warned(runs(a=[*steady[:4], 90])))
     busy = [run("a", n, 10, others=0.5 if n == 2 else 0.0) for n in range(1, 6)]
     assert ["1 of 5 runs" in w and "50%" in w for w in warned(busy)] == [True]
     short = [run("a", n, 10, wall=0.05) for n in range(1, 6)]
     assert ["100 ms" in w for w in warned(short)] == [True]
+
+
+def test_a_noisy_machine_gets_one_warning_of_each_kind() -> None:
+    """However many locks and numbers of threads there are; the worst is named."""
+    wild = [10, 90, 10.1, 9.9, 10.1, 9.9, 10]
+    records = [
+        run(lock, number, value * (3 if lock == "b" and number == 2 else 1), threads=threads)
+        for threads in (1, 2, 16)
+        for lock in ("pthread", "a", "b")
+        for number, value in enumerate(wild, 1)
+    ]
+    records = [replace(each, others=0.3, wall=0.01) for each in records]
+    found = collect(plan(threads=(1, 2, 16), runs=7), records)
+    assert len(found) == 4
+    assert "in 9 of 9 rows, rel. sd is above 5%, highest with b at 1 thread" in found[0]
+    assert "in 9 of 9 rows, there are outliers, 9 in all" in found[1]
+    assert "during 63 of 63 runs, at most 30%" in found[2]
+    assert "in 9 of 9 rows, runs took less than 100 ms, the shortest 10 ms" in found[3]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (2.39e-16, 9.28e12, "<0.01 to >100"),
+        (0.003, 0.5, "<0.01 to 0.50"),
+        (1.19, 2.567, "1.19 to 2.57"),
+        (0.0235, 12.34, "0.024 to 12.3"),
+        (0.001, 0.002, "<0.01"),
+        (150.0, 900.0, ">100"),
+        (1.0, 1.0, "1.00 to 1.00"),
+    ],
+)
+def test_an_interval_is_shown_as_far_as_it_says_something(
+    low: float, high: float, shown: str
+) -> None:
+    """Beyond a hundredth and a hundred it says only that nothing is known."""
+    assert figures.interval(stats.Ratio(1.0, low, high, 0.1, 3)) == shown
+
+
+def test_a_ratio_keeps_two_digits() -> None:
+    """From collapse to a thousandfold gain."""
+    ratios = (1e12, 1234.5, 123.4, 12.34, 1.234, 0.123, 0.0123, 0.00123, 0.000123, 1e-9)
+    shown = ">10,000 1,234 123 12.3 1.23 0.12 0.012 0.0012 0.00012 <0.0001"
+    assert " ".join(map(figures.ratio, ratios)) == shown
 
 
 def test_every_lock_takes_every_place_in_the_order_of_rounds() -> None:

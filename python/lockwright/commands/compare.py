@@ -11,7 +11,6 @@ import click
 
 if TYPE_CHECKING:
     from lockwright.compare.plan import Plan
-    from lockwright.compare.record import Record
     from lockwright.compare.report import Report
     from lockwright.compare.store import Comparison, Store
     from lockwright.locks import Registry
@@ -88,12 +87,15 @@ def command(
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
-    from lockwright import binary
-    from lockwright.compare import files, plan, provenance, report
+    from lockwright import binary, invocation
+    from lockwright.compare import files, plan, provenance, report, table
     from lockwright.compare.progress import say
+    from lockwright.compare.runner import Runner
+    from lockwright.compare.session import carry_out
     from lockwright.compare.store import Store, default_path
     from lockwright.errors import LockwrightError
     from lockwright.locks import BASELINE, registry
+    from lockwright.terminal import output
 
     if metric is None and (unit is not None or lower_is_better):
         option = "--unit" if unit is not None else "--lower-is-better"
@@ -122,33 +124,46 @@ def command(
         known.library(name)
     binary.check(program, known.library(BASELINE), wanted.argv(min(wanted.threads))[1:])
     outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html_file))
-    for option, path in outputs:
-        if path is not None:
-            files.try_out(path, option)
+    named = {option: path for option, path in (*outputs, ("--db", db)) if path is not None}
+    files.try_out_all(named)
     path = db or default_path()
-    if db is not None:
-        files.try_out(db, "--db")
     facts = provenance.gather(program, known.directory)
     # What nohup made us ignore stays ignored.
     heeded = [each for each in _STOPPING if signal.getsignal(each) != signal.SIG_IGN]
     before = {each: signal.signal(each, _stop) for each in heeded}
     store = Store(path)
+    comparison = None
     try:
-        comparison = _interrupted(store, wanted, facts) if resume else None
+        if resume:
+            comparison = _interrupted(store, wanted, facts)
         if comparison is None:
             comparison = _begun(store, wanted, facts, program, known)
         if added:
             say(f"{BASELINE} is added: every ratio is to it")
-        records = _carried_out(store, comparison, program, known, resume)
+        with Runner(comparison.plan, program) as runner:
+            records = carry_out(comparison, store, known, runner)
         made = report.make(comparison, title or f"Locks under {Path(arguments[0]).name}", records)
-        _show(made)
-        for option, file in outputs:
-            if file is not None:
-                files.write(file, _render(option, made), option)
-                say(f"{option.removeprefix('--')} written to {file}")
+        screen = output()
+        table.show(screen, wanted, made.tables, made.warnings)
+        sys.stdout.flush()
+        try:
+            for option, file in outputs:
+                if file is not None:
+                    files.write(file, _render(option, made), option)
+                    say(f"wrote {file}")
+        finally:
+            # Last, so that it is what remains in sight; a file that fails does not hide it.
+            use = (made.verdict.command or "").removeprefix("lockwright")
+            table.conclude(screen, made.verdict, use and shlex.join(invocation.words()) + use)
+            sys.stdout.flush()
         store.finish(comparison)
     except _Stopped as stopped:
-        say("interrupted before the first counted run; nothing is kept, so just start again")
+        if comparison is None:
+            say("interrupted before the first counted run; nothing is kept, so just start again")
+        else:
+            words = [*invocation.words(), sys.argv[1], *([] if resume else ["--resume"])]
+            line = shlex.join([*words, *sys.argv[2:]])
+            say(f"interrupted, what was measured is kept; go on with: {line}")
         return 128 + int(stopped.args[0])
     finally:
         for each, handler in before.items():
@@ -197,33 +212,6 @@ def _begun(
     with Runner(plan, program) as runner:
         counts = probe(plan, known, runner)
     return store.begin(plan, facts, counts)
-
-
-def _carried_out(
-    store: "Store", comparison: "Comparison", program: Path, known: "Registry", resumed: bool
-) -> "list[Record]":
-    """All runs of the comparison. Ends the command, with how to resume, if it is stopped."""
-    from lockwright.compare.progress import say
-    from lockwright.compare.runner import Runner
-    from lockwright.compare.session import carry_out
-
-    try:
-        with Runner(comparison.plan, program) as runner:
-            return carry_out(comparison, store, known, runner)
-    except _Stopped as stopped:
-        words = ["lockwright", *sys.argv[1:]]
-        if not resumed:
-            words.insert(2, "--resume")
-        say(f"interrupted, what was measured is kept; go on with: {shlex.join(words)}")
-        raise SystemExit(128 + int(stopped.args[0])) from None
-
-
-def _show(made: "Report") -> None:
-    from lockwright.compare import table
-    from lockwright.terminal import output
-
-    table.show(output(), made.comparison.plan, made.tables, made.warnings, made.verdict)
-    sys.stdout.flush()
 
 
 def _render(option: str, made: "Report") -> str:

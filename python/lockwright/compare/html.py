@@ -12,12 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lockwright.compare import table
+from lockwright.compare import figures, table, verdict
 from lockwright.compare.plan import AS_IT_IS
-from lockwright.compare.record import describe_status
+from lockwright.compare.record import FAILED, TIMEOUT, describe_status
 from lockwright.compare.report import Report
 from lockwright.compare.stats import Summary
-from lockwright.compare.verdict import heading
 from lockwright.locks import BASELINE
 
 _PAGE = Path(__file__).with_name("page")
@@ -36,7 +35,8 @@ def render(report: Report) -> str:
         "use": _use(report.verdict.command),
         "winners": "".join(_winner(report, summaries) for summaries in report.tables),
         "tables": "".join(_table(report, summaries) for summaries in report.tables),
-        "legend": escape(table.LEGEND),
+        "ratio": escape(table.quotient(plan)),
+        "legend": _facts(dict(table.legend(plan)), "legend"),
         "warnings": _warnings(report.warnings),
         "provenance": _facts(_provenance(report)),
         "css": _read("page.css"),
@@ -71,29 +71,34 @@ def _use(command: str | None) -> str:
 def _winner(report: Report, summaries: Iterable[Summary]) -> str:
     """One card: the best lock at a number of threads, and what it gains."""
     summaries = list(summaries)
-    best = next((summary for summary in summaries if summary.mark == "*"), None)
+    best = verdict.winner(summaries)
+    beats = best is not None
+    if best is None:
+        best = next((summary for summary in summaries if summary.mark == "*"), None)
     threads = summaries[0].threads
-    where = "" if threads == AS_IT_IS else heading(report.comparison.plan, threads)
-    beats = best is not None and best.lock != BASELINE
+    where = "" if threads == AS_IT_IS else verdict.heading(report.comparison.plan, threads)
     if best is None:
         name, gain = "none", "no lock finished all of its runs"
     elif best.lock == BASELINE:
         name, gain = BASELINE, "the C library's own mutex"
-    else:
+    elif best.ratio is None:
         name, gain = best.lock, f"no ratio to {BASELINE}"
-        if best.ratio is not None:
-            beats = best.ratio.differs
-            gain = f"{best.ratio.value:.3g}&times; {BASELINE}"
-            if best.ratio.low is not None:
-                gain += f" ({best.ratio.low:.3g} to {best.ratio.high:.3g})"
-            if not beats:
-                gain += ", no more than chance"
+    else:
+        name = best.lock
+        gain = f"{figures.ratio(best.ratio.value)} times as good as {BASELINE}"
+        if best.ratio.low is not None:
+            gain += f" ({figures.interval(best.ratio)})"
+        if not beats:
+            gain += ", which may be chance"
+    # The best median may be that of a lock whose runs vary too much to be sure of.
+    what = "best median" if best is None or best.mark == "*" else "shown to be better"
+    where = f"{where}: {what}" if where else what
     near = [summary.lock for summary in summaries if summary.mark == "="]
     also = f'<div class="near">within 5 %: {escape(", ".join(near))}</div>' if near else ""
     kind = "card" if beats else "card alike"
     return (
-        f'<div class="{kind}"><div class="where">{escape(where) or "best"}</div>'
-        f'<div class="best">{escape(name)}</div><div class="gain">{gain}</div>{also}</div>'
+        f'<div class="{kind}"><div class="where">{escape(where)}</div>'
+        f'<div class="best">{escape(name)}</div><div class="gain">{escape(gain)}</div>{also}</div>'
     )
 
 
@@ -101,18 +106,38 @@ def _table(report: Report, summaries: Iterable[Summary]) -> str:
     summaries = list(summaries)
     plan = report.comparison.plan
     threads = summaries[0].threads
-    caption = "" if threads == AS_IT_IS else f"<h3>{escape(heading(plan, threads))}</h3>"
-    head = "".join(f"<th>{escape(column)}</th>" for column in table.COLUMNS)
+    caption = "" if threads == AS_IT_IS else f"<h3>{escape(verdict.heading(plan, threads))}</h3>"
     rows = []
     for summary in summaries:
         kind = {"*": "winner", "=": "close"}.get(summary.mark, "")
         kind = kind if summary.complete else "incomplete"
-        columns = "".join(f"<td>{escape(cell)}</td>" for cell in table.cells(plan, summary))
-        rows.append(f'<tr class="{kind}">{columns}</tr>')
+        cells = (
+            f'<td data-key="{escape(key)}">{escape(cell)}</td>'
+            for cell, key in zip(table.cells(plan, summary), _keys(summary), strict=True)
+        )
+        rows.append(f'<tr class="{kind}">{"".join(cells)}</tr>')
+    head = "".join(
+        f'<th scope="col"><button type="button">{escape(column)}</button></th>'
+        for column in table.columns(plan)
+    )
+    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(plan, summaries))
     return (
         f'{caption}<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
+        + (f'<ul class="notes">{notes}</ul>' if notes else "")
     )
+
+
+def _keys(summary: Summary) -> tuple[str, ...]:
+    """What each column is sorted by; empty for a cell without a value."""
+    ratio = summary.ratio
+    numbers = (
+        summary.median,
+        summary.spread,
+        ratio.value if ratio else None,
+        ratio.low if ratio else None,
+    )
+    return summary.lock, *("" if number is None else repr(number) for number in numbers)
 
 
 def _warnings(warnings: Iterable[str]) -> str:
@@ -139,9 +164,9 @@ def _provenance(report: Report) -> dict[str, str]:
     return facts
 
 
-def _facts(facts: dict[str, str]) -> str:
+def _facts(facts: dict[str, str], kind: str = "") -> str:
     rows = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-    return f"<dl>{''.join(rows)}</dl>"
+    return f'<dl class="{kind}">{"".join(rows)}</dl>'
 
 
 def _data(report: Report) -> dict[str, Any]:
@@ -163,7 +188,7 @@ def _data(report: Report) -> dict[str, Any]:
         ]
         panels.append(
             {
-                "label": "" if threads == AS_IT_IS else heading(plan, threads),
+                "label": "" if threads == AS_IT_IS else verdict.heading(plan, threads),
                 "threads": threads,
                 "runs": runs,
                 "rows": [_point(summary) for summary in summaries],
@@ -185,9 +210,13 @@ def _point(summary: Summary) -> dict[str, Any]:
     whole = ratio is not None and all(
         math.isfinite(x) for x in (ratio.value, ratio.low or 1, ratio.high or 1)
     )
+    missing = None
+    if summary.median is None:
+        missing = TIMEOUT if summary.timeouts else FAILED
     return {
         "lock": summary.lock,
         "median": summary.median,
+        "missing": missing,
         "spread": summary.spread,
         "mark": summary.mark,
         "ratio": [ratio.value, ratio.low, ratio.high] if ratio is not None and whole else None,

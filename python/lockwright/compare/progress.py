@@ -1,8 +1,10 @@
 """How far a comparison is: a live line on a terminal, a plain line now and then elsewhere."""
 
+import signal
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -48,6 +50,18 @@ def say(text: str) -> None:
     print(f"lockwright: {text}", file=sys.stderr, flush=True)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Puts off signals: stopped half-way, the display leaves the terminal without a cursor."""
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    )
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Display:
     """Shows the progress between `with` and its end."""
 
@@ -70,14 +84,20 @@ class Display:
 
     def __enter__(self) -> "Display":
         """Starts showing."""
-        if self._live:
-            self._live.start()
+        try:
+            if self._live:
+                with _undisturbed():
+                    self._live.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         """Clears what was shown."""
         if self._live:
-            self._live.stop()
+            with _undisturbed():
+                self._live.stop()
 
     def next(self, slot: Slot, done: Sequence[Record], to_do: Sequence[Slot]) -> None:
         """A run is about to start; to_do has it first."""

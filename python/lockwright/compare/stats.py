@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lockwright.compare import record
 from lockwright.compare.plan import Plan
@@ -24,18 +24,26 @@ GIVE_UP = 2
 class Ratio:
     """How many times better than the baseline, with its confidence interval.
 
-    low and high are None where fewer than two rounds are paired.
+    low, high and deviation (of the logarithms of the rounds' ratios) are None where fewer than
+    two rounds are paired. shown: whether it is shown to differ from 1, see `judged`.
     """
 
     value: float
     low: float | None
     high: float | None
+    deviation: float | None
     rounds: int
+    shown: bool = False
 
     @property
-    def differs(self) -> bool:
-        """Whether the interval leaves out 1."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+    def better(self) -> bool:
+        """Whether it is shown to be better than the baseline."""
+        return self.shown and self.value > 1
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is shown to be worse than the baseline."""
+        return self.shown and self.value < 1
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ def spread(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) / abs(mean) if mean else None
 
 
-def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
+def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
     """Two-sided quantile of Student's t distribution."""
     from scipy.special import stdtrit
 
@@ -96,11 +104,40 @@ def paired_ratio(
     logs = [sign * math.log(a / b) for a, b in zip(values, baseline, strict=True)]
     mean = statistics.fmean(logs)
     if len(logs) < 2:
-        return Ratio(math.exp(mean), None, None, len(logs))
-    half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+        return Ratio(math.exp(mean), None, None, None, len(logs))
+    deviation = statistics.stdev(logs)
+    half = t_quantile(len(logs) - 1) * deviation / math.sqrt(len(logs))
     # Beyond this there is no such float; an interval of that width says nothing anyway.
     half = min(half, 300.0)
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs))
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    return Ratio(math.exp(mean), low, high, deviation, len(logs))
+
+
+def judged(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
+    """The ratios of all locks to one baseline, with `shown` decided.
+
+    The luckiest of many locks looks better than it is, and a few runs may lie together by
+    chance. So two intervals must leave out 1: the lock's own, and one that takes the median
+    lock's deviation where that is larger, and whose 5 % of error is shared among the locks
+    (Bonferroni). Its degrees of freedom are those of k deviations of n - 1 each, of which any two
+    are correlated by 1/4 since they have the baseline's runs in common:
+    k (n - 1) / (1 + (k - 1) / 4).
+    """
+    whole = max((r.rounds for r in ratios if r is not None), default=0)
+    known = [r.deviation for r in ratios if r and r.rounds == whole and r.deviation is not None]
+    if not known:
+        return list(ratios)
+    usual = statistics.median(known)
+    degrees = len(known) * (whole - 1) / (1 + (len(known) - 1) / 4)
+    limit = t_quantile(degrees, 1 - (1 - CONFIDENCE) / len(known))
+
+    def shown(ratio: Ratio) -> bool:
+        if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+            return False
+        error = max(usual, ratio.deviation or 0.0) / math.sqrt(ratio.rounds)
+        return abs(math.log(ratio.value)) > limit * error
+
+    return [r if r is None else replace(r, shown=shown(r)) for r in ratios]
 
 
 def deviations(values: Sequence[float]) -> list[float]:
@@ -129,11 +166,18 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
         lock: {r.round: r.value for r in counted if r.lock == lock and r.value is not None}
         for lock in plan.locks
     }
-    summaries = []
+    ratios: dict[str, Ratio | None] = {}
     for lock in plan.locks:
         mine, base = by_lock[lock], by_lock[BASELINE]
         paired = sorted(mine.keys() & base.keys())
-        values = tuple(mine[number] for number in sorted(mine))
+        ratios[lock] = paired_ratio(
+            [mine[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
+        )
+    rivals = [lock for lock in plan.locks if lock != BASELINE]
+    ratios |= zip(rivals, judged([ratios[lock] for lock in rivals]), strict=True)
+    summaries = []
+    for lock in plan.locks:
+        values = tuple(by_lock[lock][number] for number in sorted(by_lock[lock]))
         runs = [r for r in records if (r.threads, r.lock) == (threads, lock)]
         bad = [r for r in runs if r.outcome != record.FINISHED]
         failed = [r for r in bad if r.outcome != record.TIMEOUT]
@@ -144,9 +188,7 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
                 values=values,
                 median=statistics.median(values) if values else None,
                 spread=spread(values),
-                ratio=paired_ratio(
-                    [mine[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
-                ),
+                ratio=ratios[lock],
                 wanted=plan.runs,
                 timeouts=sum(r.outcome == record.TIMEOUT for r in bad),
                 failures=len(failed),
@@ -181,5 +223,5 @@ def _marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
                 else summary.median >= NEAR * best.median
             )
             mark = "=" if near else ""
-        marked.append(Summary(**(vars(summary) | {"mark": mark})))
+        marked.append(replace(summary, mark=mark))
     return marked

@@ -1,47 +1,41 @@
-"""The tables that a comparison ends with on a terminal, and their cells for the report too."""
+"""The tables that a comparison ends with on a terminal, and their texts for the report too."""
 
+import textwrap
 from collections.abc import Sequence
-from textwrap import shorten
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lockwright.compare import figures
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
 from lockwright.locks import BASELINE
-
-COLUMNS = ("lock", "median", "rel. sd", f"ratio to {BASELINE}", "95 % CI", "remarks")
-LEGEND = (
-    "* best median   = within 5 % of it   rel. sd: standard deviation over mean   "
-    f"ratio: above 1 is better than {BASELINE}, geometric mean of rounds"
-)
+from lockwright.terminal import print_terms, print_wrapped
 
 
-def figure(value: float) -> str:
-    """A measured value with four significant digits, or all digits before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def columns(plan: Plan) -> tuple[str, ...]:
+    """Headings of the table, with a line break where one helps a narrow screen."""
+    return "lock", f"median\n({plan.unit})", "rel. sd", f"ratio to\n{BASELINE}", "95 % CI"
 
 
 def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
-    """One row, a text per column. Time-outs and failures are said in words, never left out."""
+    """One row, a text per column. A lock without a value says why in the place of its median."""
     name = f"{summary.mark or ' '} {summary.lock}"
     if summary.median is not None:
-        median = f"{figure(summary.median)} {plan.unit}"
-    elif summary.timeouts and plan.metric is None:
-        median = f">{plan.timeout:g} s"
+        median = figures.figure(summary.median)
+    elif summary.timeouts:
+        median = f">{plan.timeout:g}" if plan.metric is None else "timed out"
     else:
-        median = "-"
+        median = "failed" if summary.failures else "-"
     variation = "-" if summary.spread is None else f"{summary.spread:.1%}"
     ratio = interval = "-"
     if summary.ratio is not None and summary.lock != BASELINE:
-        ratio = f"{summary.ratio.value:.3g}"
-        if summary.ratio.low is not None and summary.ratio.high is not None:
-            interval = f"{summary.ratio.low:.3g} to {summary.ratio.high:.3g}"
+        ratio, interval = figures.ratio(summary.ratio.value), figures.interval(summary.ratio)
     elif summary.lock == BASELINE and summary.values:
         ratio = "1"
-    return name, median, variation, ratio, interval, remarks(plan, summary)
+    return name, median, variation, ratio, interval
 
 
 def remarks(plan: Plan, summary: Summary) -> str:
@@ -49,57 +43,87 @@ def remarks(plan: Plan, summary: Summary) -> str:
     parts = []
     if summary.timeouts:
         runs = "run" if summary.timeouts == 1 else "runs"
-        text = f"{summary.timeouts} {runs} took more than {plan.timeout:g} s"
-        parts.append(f"{text}, not run further" if summary.gave_up else text)
+        text = f"{summary.timeouts} {runs} killed after {plan.timeout:g} s (--timeout)"
+        parts.append(f"{text}, then not run further" if summary.gave_up else text)
     if summary.failures:
         runs = "run" if summary.failures == 1 else "runs"
-        parts.append(
-            f"{summary.failures} {runs} failed ({shorten(summary.note, 60, placeholder='...')})"
-        )
+        reason = textwrap.shorten(summary.note, 120, placeholder="...")
+        parts.append(f"{summary.failures} {runs} failed ({reason})")
     if summary.values and not summary.complete:
-        parts.append(f"median of {len(summary.values)} of {summary.wanted}")
+        parts.append(f"median of {len(summary.values)} of {summary.wanted} runs")
     return "; ".join(parts)
 
 
+def notes(plan: Plan, summaries: Sequence[Summary]) -> list[str]:
+    """The remarks on all rows, one line for all locks that share one."""
+    found: dict[str, list[str]] = {}
+    for summary in summaries:
+        if text := remarks(plan, summary):
+            found.setdefault(text, []).append(summary.lock)
+    return [f"{', '.join(locks)}: {text}" for text, locks in found.items()]
+
+
+def quotient(plan: Plan) -> str:
+    """What the ratio is, exactly."""
+    what = "time" if plan.metric is None else "figure"
+    above, below = f"the lock's {what}", f"{BASELINE}'s"
+    if plan.lower_is_better:
+        above, below = f"{BASELINE}'s {what}", "the lock's"
+    return f"{above} divided by {below} of the same round, as the geometric mean over the rounds"
+
+
+def legend(plan: Plan) -> list[tuple[str, str]]:
+    """What the marks and columns mean, as (term, meaning)."""
+    return [
+        ("*", "best median"),
+        ("=", "within 5 % of the best median"),
+        ("rel. sd", "standard deviation of the runs, in per cent of their mean"),
+        ("ratio", f"{quotient(plan)}; above 1 is better than {BASELINE}"),
+        (
+            "95 % CI",
+            "confidence interval of the ratio; where 1 is in it, chance may explain the difference",
+        ),
+    ]
+
+
 def show(
-    console: Console,
-    plan: Plan,
-    tables: Sequence[Sequence[Summary]],
-    warnings: Sequence[str],
-    verdict: Verdict,
+    console: Console, plan: Plan, tables: Sequence[Sequence[Summary]], warnings: Sequence[str]
 ) -> None:
-    """Prints a table per number of threads, the warnings, the verdict."""
+    """Prints a table per number of threads, each with notes, then legend and warnings."""
     for summaries in tables:
-        table = Table(
-            title=heading(plan, summaries[0].threads),
-            title_justify="left",
-            title_style="bold",
-            box=None,
-            pad_edge=False,
-            header_style="dim",
-        )
-        rows = [cells(plan, summary) for summary in summaries]
-        # A column of remarks only where there are some: most tables then fit 80 columns.
-        shown = len(COLUMNS) if any(row[-1] for row in rows) else len(COLUMNS) - 1
-        for place, column in enumerate(COLUMNS[:shown]):
-            right = 0 < place < len(COLUMNS) - 1
-            table.add_column(
-                f"  {column}" if place == 0 else column,
-                justify="right" if right else "left",
-                no_wrap=place < len(COLUMNS) - 1,
-            )
-        for summary, row in zip(summaries, rows, strict=True):
-            style = {"*": "bold green", "=": "green"}.get(summary.mark, "")
-            if not summary.complete:
-                style = "yellow"
-            table.add_row(*(Text(cell) for cell in row[:shown]), style=style)
-        console.print(table)
+        print_wrapped(console, "", heading(plan, summaries[0].threads), "bold")
+        console.print(_table(plan, summaries, not console.is_terminal))
+        for note in notes(plan, summaries):
+            print_wrapped(console, "  ", note, "yellow")
         console.print()
-    console.print(LEGEND, style="dim")
+    print_terms(console, legend(plan))
+    if warnings:
+        console.print()
     for warning in warnings:
-        console.print(Text.assemble(("Warning: ", "yellow"), warning), soft_wrap=True)
-    line = verdict.sentence
-    if verdict.command:
-        line += f" Use it: {verdict.command}"
+        print_wrapped(console, "Warning: ", warning, "yellow")
+
+
+def conclude(console: Console, verdict: Verdict, use: str | None) -> None:
+    """Prints what was found, and the shell line that uses it."""
     console.print()
-    console.print(line, style="bold", soft_wrap=True)
+    print_wrapped(console, "", verdict.sentence, "bold")
+    if use:
+        console.print("Use it:", style="bold")
+        # One line however long, so that it can be copied.
+        console.print(f"  {use}", soft_wrap=True)
+
+
+def _table(plan: Plan, summaries: Sequence[Summary], whole_lines: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for place, column in enumerate(columns(plan)):
+        text = column.replace("\n", " ") if whole_lines else column
+        if place == 0:
+            table.add_column(f"  {text}", no_wrap=True)
+        else:
+            table.add_column(text, justify="right", no_wrap=True)
+    for summary in summaries:
+        style = {"*": "bold green", "=": "green"}.get(summary.mark, "")
+        if not summary.complete:
+            style = "yellow"
+        table.add_row(*(Text(cell) for cell in cells(plan, summary)), style=style)
+    return table

@@ -1,13 +1,19 @@
-"""What a comparison found, in a sentence per number of threads, and the command that uses it."""
+"""What a comparison found, in two sentences, and the command that uses it."""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lockwright.compare import figures
 from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at
 from lockwright.locks import BASELINE
+
+ALIKE = 1.10
+"""A program whose every lock is surely within 10 % of the baseline is called not lock-sensitive."""
+
+Table = Sequence[Summary]
 
 
 @dataclass(frozen=True)
@@ -18,64 +24,100 @@ class Verdict:
     command: str | None
 
 
-def decide(plan: Plan, tables: Sequence[Sequence[Summary]]) -> Verdict:
+def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     """The verdict on one list of summaries per number of threads, best first."""
-    found: dict[str, list[int]] = {}
+    gains: list[tuple[Table, Summary]] = []
+    rest: dict[str, list[int]] = {}
     for table in tables:
-        found.setdefault(_sentence(table), []).append(table[0].threads)
-    sentences = [_placed(sentence, threads) for sentence, threads in found.items()]
+        best = winner(table)
+        if best is None:
+            rest.setdefault(_without_winner(table), []).append(table[0].threads)
+        else:
+            gains.append((table, best))
+    sentences = []
+    if gains:
+        sentences.append("; ".join(_gain(plan, best) for _, best in gains))
+    others = [f"{_where(threads)}{what}" for what, threads in rest.items()]
     command = None
-    # The largest number of threads is where locks differ most, and where it matters which is used.
-    for table in sorted(tables, key=lambda table: -table[0].threads):
-        winner = _winner(table)
-        if winner and winner.lock != BASELINE and _beats(winner):
-            words = shlex.join(plan.argv(table[0].threads))
-            command = f"lockwright run --lock {winner.lock} -- {words}"
-            break
-    return Verdict(" ".join(sentences), command)
+    if gains:
+        # The largest number of threads is where locks differ most, and where it matters which is
+        # used.
+        table, best = max(gains, key=lambda gain: gain[0][0].threads)
+        words = shlex.join(plan.argv(best.threads))
+        command = f"lockwright run --lock {best.lock} -- {words}"
+        others += _caution(best.lock, [each for each in tables if each is not table])
+    if others:
+        text = "; ".join(others)
+        sentences.append(text[:1].upper() + text[1:])
+    return Verdict(" ".join(f"{text}." for text in sentences), command)
 
 
-def _winner(table: Sequence[Summary]) -> Summary | None:
-    return next((summary for summary in table if summary.mark == "*"), None)
+def winner(table: Table) -> Summary | None:
+    """The first lock that finished every run and is shown to be better than the baseline."""
+    baseline = _baseline(table)
+    for summary in table:
+        if not summary.complete or summary.lock == BASELINE:
+            continue
+        if not baseline.values or (summary.ratio is not None and summary.ratio.better):
+            return summary
+    return None
 
 
-def _beats(summary: Summary) -> bool:
-    """Whether it is better than the baseline by more than chance, or the baseline has no value."""
-    ratio = summary.ratio
-    return ratio is None or (ratio.differs and ratio.value > 1)
+def _baseline(table: Table) -> Summary:
+    return next(summary for summary in table if summary.lock == BASELINE)
 
 
-def _placed(sentence: str, threads: Sequence[int]) -> str:
-    """The sentence, headed by the numbers of threads that it is true of."""
+def _gain(plan: Plan, best: Summary) -> str:
+    good = "fast" if plan.metric is None else "good"
+    # The best median may be that of a lock whose runs vary too much to be sure of.
+    what = "is best" if best.mark == "*" else "is shown to be better"
+    text = f"{best.lock} {what}{at(best.threads)}"
+    if best.ratio is None:
+        return f"{text}, where {BASELINE} finished no run"
+    value, interval = figures.ratio(best.ratio.value), figures.interval(best.ratio)
+    return f"{text}: {value} times as {good} as {BASELINE} (95 % CI {interval})"
+
+
+def _without_winner(table: Table) -> str:
+    others = [s for s in table if s.lock != BASELINE]
+    ratios = [s.ratio for s in others if s.ratio is not None]
+    if not any(summary.complete for summary in table):
+        return "no lock finished all of its runs"
+    if ratios and all(ratio.low is None for ratio in ratios):
+        return "a single round cannot tell the locks apart; more --runs can"
+    if all(s.complete for s in table) and len(ratios) == len(others):
+        ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end is not None]
+        if all(1 / ALIKE <= end <= ALIKE for end in ends):
+            near = f"every lock is within {ALIKE - 1:.0%} of {BASELINE}"
+            return f"the program is not lock-sensitive: {near}"
+        if not any(ratio.shown for ratio in ratios):
+            return f"no lock is shown to differ from {BASELINE}"
+    return f"no lock is shown to be better than {BASELINE}"
+
+
+def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
+    """What speaks against the winner at other numbers of threads."""
+    hung: list[int] = []
+    worse: list[str] = []
+    for table in tables:
+        mine = next(summary for summary in table if summary.lock == lock)
+        if not mine.complete:
+            hung.append(mine.threads)
+        elif mine.ratio is not None and mine.ratio.worse:
+            worse.append(
+                f"{_where([mine.threads])}{lock} is worse ({figures.ratio(mine.ratio.value)})"
+            )
+    found = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
+    return found + worse
+
+
+def _where(threads: Sequence[int]) -> str:
+    """`at 1 and 16 threads `, or nothing where the command names no number of threads."""
     if AS_IT_IS in threads:
-        return f"For this command: {sentence}"
+        return ""
     *most, last = map(str, threads)
     where = f"{', '.join(most)} and {last}" if most else last
-    return f"At {where} thread{'' if where == '1' else 's'}: {sentence}"
-
-
-def _sentence(table: Sequence[Summary]) -> str:
-    winner = _winner(table)
-    others = [s for s in table if s.lock != BASELINE and s.ratio is not None]
-    baseline = next(s for s in table if s.lock == BASELINE)
-    if winner is None:
-        return "no lock finished all of its runs."
-    if not baseline.values:
-        return f"{winner.lock} is best; {BASELINE} finished no run, so there is no ratio."
-    if winner.lock != BASELINE and winner.ratio is None:
-        return f"{winner.lock} is best; it has no ratio to {BASELINE}."
-    if all(s.ratio is not None and s.ratio.low is None for s in others) and others:
-        return f"{winner.lock} has the best median; one round cannot tell it from chance."
-    if winner.lock != BASELINE and winner.ratio is not None and _beats(winner):
-        ratio = winner.ratio
-        return (
-            f"{winner.lock} is best, {ratio.value:.2f} times as good as {BASELINE} "
-            f"({ratio.low:.2f} to {ratio.high:.2f})."
-        )
-    unfinished = any(not s.complete for s in table)
-    if unfinished or any(s.ratio is not None and s.ratio.differs for s in others):
-        return f"no lock is better than {BASELINE} beyond the confidence interval."
-    return f"not lock-sensitive: no lock differs from {BASELINE} beyond the confidence interval."
+    return f"at {where} thread{'' if where == '1' else 's'} "
 
 
 def heading(plan: Plan, threads: int) -> str:

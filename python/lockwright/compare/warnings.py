@@ -21,6 +21,9 @@ BUSY = 0.10
 SHORT = 0.1
 """Seconds below which starting the program is much of what is measured."""
 
+_Cell = tuple[int, str]
+"""Threads and lock: one row of the tables."""
+
 
 def at(threads: int) -> str:
     """` at N threads`, or nothing where the command names no number of threads."""
@@ -30,58 +33,85 @@ def at(threads: int) -> str:
 
 
 def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
-    """All warnings, in the order of thread counts."""
-    found: list[str] = []
-    for threads in plan.threads:
-        found += _at_threads(plan, [r for r in records if r.threads == threads], at(threads))
-    return found
+    """All warnings, at most one of each kind, with how much it concerns and the worst of it."""
+    cells: dict[_Cell, list[Record]] = {}
+    for run in records:
+        if run.counted and run.value is not None:
+            cells.setdefault((run.threads, run.lock), []).append(run)
+    values = {cell: [run.value or 0.0 for run in runs] for cell, runs in cells.items()}
+    found = [
+        _spread(values),
+        *_outstanding(plan, values),
+        _disturbed([run for run in records if run.counted and run.others is not None]),
+        _short(cells),
+    ]
+    return [text for text in found if text is not None]
 
 
-def _at_threads(plan: Plan, records: Sequence[Record], where: str) -> Iterable[str]:
-    counted = [r for r in records if r.counted]
-    values: dict[str, list[float]] = {}
-    for run in counted:
-        if run.value is not None:
-            values.setdefault(run.lock, []).append(run.value)
-
+def _spread(values: Mapping[_Cell, Sequence[float]]) -> str | None:
     wide = {
-        lock: share
-        for lock, mine in values.items()
+        cell: share
+        for cell, mine in values.items()
         if (share := stats.spread(mine)) is not None and share > WIDE_SPREAD
     }
-    if wide:
-        yield (
-            f"the spread of runs{where} is above {WIDE_SPREAD:.0%}: "
-            f"{_listed(wide, '{:.0%}')}; more --runs narrow the intervals"
-        )
-    outliers = {lock: _outliers(mine) for lock, mine in values.items()}
-    first = [lock for lock, places in outliers.items() if 0 in places]
+    if not wide:
+        return None
+    worst = max(wide, key=wide.__getitem__)
+    return (
+        f"{_of(len(wide), len(values))} rel. sd is above {WIDE_SPREAD:.0%}, highest "
+        f"with {_named(worst)} ({wide[worst]:.0%}); more --runs make the ratios surer"
+    )
+
+
+def _outstanding(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> Iterable[str]:
+    outliers = {cell: _outliers(mine) for cell, mine in values.items()}
+    first = [cell for cell, places in outliers.items() if 0 in places]
     if first and plan.warmup == 0:
         yield (
-            f"the first run{where} stood out for {', '.join(first)}; "
+            f"{_of(len(first), len(values))} the first run stands out, as with {_named(first[0])}; "
             "caches may have been cold: use --warmup"
         )
-        outliers = {lock: places - {0} for lock, places in outliers.items()}
-    odd = {lock: len(places) for lock, places in outliers.items() if places}
+        outliers = {cell: places - {0} for cell, places in outliers.items()}
+    odd = {cell: len(places) for cell, places in outliers.items() if places}
     if odd:
         yield (
-            f"there are outliers{where}: {_listed(odd, '{}')}; "
-            "something else may have disturbed those runs: repeat on a quiet machine"
+            f"{_of(len(odd), len(values))} there are outliers, {sum(odd.values())} in all, "
+            f"as with {_named(max(odd, key=odd.__getitem__))}; something else may have "
+            "disturbed them: repeat on a quiet machine"
         )
-    known = [r for r in counted if r.others is not None]
-    disturbed = [r for r in known if (r.others or 0) > BUSY]
-    if disturbed:
-        most = max(r.others or 0 for r in disturbed)
-        yield (
-            f"other processes took more than {BUSY:.0%} of the machine during {len(disturbed)} of "
-            f"{len(known)} runs{where}, at most {most:.0%}; repeat on a quiet machine"
-        )
-    short = sorted({r.lock for r in counted if r.value is not None and r.wall < SHORT})
-    if short:
-        yield (
-            f"runs{where} took less than {SHORT * 1000:.0f} ms for {', '.join(short)}; "
-            "give the program more work"
-        )
+
+
+def _disturbed(known: Sequence[Record]) -> str | None:
+    shares = [run.others or 0.0 for run in known]
+    disturbed = [share for share in shares if share > BUSY]
+    if not disturbed:
+        return None
+    return (
+        f"other processes took more than {BUSY:.0%} of the machine during {len(disturbed)} of "
+        f"{len(known)} runs, at most {max(disturbed):.0%}; repeat on a quiet machine"
+    )
+
+
+def _short(cells: Mapping[_Cell, Sequence[Record]]) -> str | None:
+    shortest = {cell: min(run.wall for run in runs) for cell, runs in cells.items()}
+    short = {cell: wall for cell, wall in shortest.items() if wall < SHORT}
+    if not short:
+        return None
+    worst = min(short, key=short.__getitem__)
+    return (
+        f"{_of(len(short), len(cells))} runs took less than {SHORT * 1000:.0f} ms, the shortest "
+        f"{short[worst] * 1000:.2g} ms with {_named(worst)}; give the program more work"
+    )
+
+
+def _of(some: int, all_: int) -> str:
+    """How much a warning concerns: its first words."""
+    return f"in {some} of {all_} rows,"
+
+
+def _named(cell: _Cell) -> str:
+    threads, lock = cell
+    return f"{lock}{at(threads)}"
 
 
 def _outliers(values: Sequence[float]) -> set[int]:
@@ -94,8 +124,3 @@ def _outliers(values: Sequence[float]) -> set[int]:
         for place, score in enumerate(stats.deviations(values))
         if abs(score) > FAR and abs(values[place] - middle) > SMALL * abs(middle)
     }
-
-
-def _listed(values: Mapping[str, float], form: str) -> str:
-    ordered = sorted(values.items(), key=lambda item: -item[1])
-    return ", ".join(f"{lock} ({form.format(value)})" for lock, value in ordered)

@@ -57,9 +57,10 @@ function layout(extra) {
   };
 }
 
-// Ticks of a logarithmic axis: powers of ten, and 2 and 5 between them where there are few.
-function logTicks(low, high) {
-  const steps = Math.log10(high / low) > 3 ? [1] : [1, 2, 5];
+// Ticks of a logarithmic axis: powers of ten, and others between them where there is room.
+function logTicks(low, high, width) {
+  const room = width / Math.log10(high / low);
+  const steps = room > 100 ? [1, 2, 5] : room > 60 ? [1, 3] : [1];
   const values = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
     for (const step of steps) values.push(Number((step * 10 ** power).toPrecision(2)));
@@ -67,15 +68,60 @@ function logTicks(low, high) {
   return { tickvals: values, ticktext: values.map(shortFigure) };
 }
 
+// Ticks of a linear axis from 0: at most seven, at multiples of 1, 2 or 5.
+function linearTicks(high) {
+  const unit = 10 ** Math.floor(Math.log10(high / 3));
+  const step = [1, 2, 5, 10].map((each) => each * unit).find((each) => high / each <= 6);
+  const values = [];
+  for (let place = 0; place * step <= high; place += 1) values.push(Number((place * step).toPrecision(6)));
+  return { tickvals: values, ticktext: values.map(shortFigure) };
+}
+
 function shortFigure(value) {
   for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (value >= size) return `${Number((value / size).toPrecision(3))}${letter}`;
   }
-  return String(value);
+  return String(Number(value.toPrecision(3)));
 }
 
 function draw(element, traces, wanted) {
-  Plotly.react(element, traces, layout(wanted), { displayModeBar: false, responsive: true });
+  // A page about to be printed does not resize its plots by itself.
+  const size = root.classList.contains("paper") ? { width: element.clientWidth } : {};
+  Plotly.react(element, traces, layout({ ...wanted, ...size }), { displayModeBar: false, responsive: true });
+}
+
+// What stands in the place of a value, for rows or runs that have none.
+function missing(kinds) {
+  if (kinds.every((kind) => kind === "timeout")) return "timed out";
+  return kinds.includes("timeout") ? "no value" : "failed";
+}
+
+// Places for labels, the topmost first, each as near to its wish as a distance of `gap` allows.
+function spreadOut(wishes, gap) {
+  const order = wishes.map((wish, index) => ({ wish, index })).sort((a, b) => b.wish - a.wish);
+  // Labels that would overlap form a group around the mean of their wishes.
+  const groups = [];
+  for (const { wish, index } of order) {
+    groups.push({ wishes: [wish], members: [index] });
+    const centre = (group) => group.wishes.reduce((sum, each) => sum + each, 0) / group.wishes.length;
+    const half = (group) => (group.members.length * gap) / 2;
+    while (groups.length > 1) {
+      const [upper, lower] = groups.slice(-2);
+      if (centre(upper) - half(upper) >= centre(lower) + half(lower)) break;
+      groups.splice(-2, 2, {
+        wishes: upper.wishes.concat(lower.wishes),
+        members: upper.members.concat(lower.members),
+      });
+    }
+  }
+  const places = [];
+  for (const group of groups) {
+    const centre = group.wishes.reduce((sum, each) => sum + each, 0) / group.wishes.length;
+    group.members.forEach((index, place) => {
+      places[index] = centre + ((group.members.length - 1) / 2 - place) * gap;
+    });
+  }
+  return places;
 }
 
 function drawByThreads() {
@@ -84,35 +130,121 @@ function drawByThreads() {
   if (section.hidden) return;
   const medians = DATA.panels.flatMap((panel) => panel.rows.map((row) => row.median))
     .filter((value) => value !== null && value > 0);
-  const low = Math.min(...medians);
-  const high = Math.max(...medians);
+  const least = medians.length ? Math.min(...medians) : 1;
+  const most = medians.length ? Math.max(...medians) : 1;
   // Locks that collapse leave a linear scale with one readable line.
-  if (logarithmic === null) logarithmic = high / low > 8;
-  const traces = DATA.locks.filter((lock) => shown.has(lock)).map((lock) => {
+  if (logarithmic === null) logarithmic = most / least > 8;
+  document.getElementById("scale").textContent = logarithmic ? "Linear scale" : "Logarithmic scale";
+
+  const visible = DATA.locks.filter((lock) => shown.has(lock));
+  const rowsOf = new Map(visible.map((lock) => [
+    lock, DATA.panels.map((panel) => panel.rows.find((row) => row.lock === lock)),
+  ]));
+  // A lock that has no value somewhere gets a line in a strip on the bad side of the plot.
+  const without = visible.filter((lock) => rowsOf.get(lock).some((row) => row.missing));
+  const element = document.getElementById("by-threads");
+  const top = 12, bottom = 46, line = 17;
+  const strip = without.length ? without.length * line + 10 : 0;
+  const height = 440 + strip;
+  element.style.height = `${height}px`;
+  const inner = height - top - bottom;
+  const share = strip / inner;
+  const gap = strip ? 10 / inner : 0;
+  const domain = DATA.lowerIsBetter ? [0, 1 - share - gap] : [share + gap, 1];
+  const stripDomain = DATA.lowerIsBetter ? [1 - share, 1] : [0, share];
+  const range = logarithmic
+    ? [Math.log10(least / 1.3), Math.log10(most * 1.3)] : [0, most * 1.08];
+  // Where a value stands, as a share of the whole height.
+  const place = (value) => {
+    const along = ((logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
+    return domain[0] + along * (domain[1] - domain[0]);
+  };
+  const stripPlace = (lock) => stripDomain[0]
+    + ((without.length - without.indexOf(lock) - 0.5) / without.length) * share;
+
+  const last = DATA.panels.length - 1;
+  const traces = [];
+  for (const lock of visible) {
     const { colour, marker, dash } = style(lock);
-    const rows = DATA.panels.map((panel) => panel.rows.find((row) => row.lock === lock));
-    return {
+    const rows = rowsOf.get(lock);
+    traces.push({
       type: "scatter",
       mode: "lines+markers",
-      name: lock,
-      x: DATA.panels.map((panel) => String(panel.threads)),
+      x: rows.map((_, index) => index),
       y: rows.map((row) => row.median),
-      text: rows.map((row) => row.spread === null ? "" : `, rel. sd ${(100 * row.spread).toFixed(1)} %`),
+      text: rows.map((row, index) => `${DATA.panels[index].label}<br>${figure(row.median)} ${DATA.unit}`
+        + (row.spread === null ? "" : `, rel. sd ${(100 * row.spread).toFixed(1)} %`)),
       line: { color: colour, width: lock === DATA.baseline ? 3 : 2, dash },
       marker: { color: colour, symbol: marker, size: 10 },
-      hovertemplate: `<b>${lock}</b>, %{x} threads<br>%{y:.5g} ${DATA.unit}%{text}<extra></extra>`,
-    };
+      hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
+    });
+    if (!without.includes(lock)) continue;
+    const places = rows.flatMap((row, index) => (row.missing ? [index] : []));
+    traces.push({
+      type: "scatter",
+      mode: "markers",
+      x: places,
+      y: places.map(() => without.length - without.indexOf(lock) - 0.5),
+      yaxis: "y2",
+      text: places.map((index) => `${DATA.panels[index].label}<br>${missing([rows[index].missing])}`),
+      marker: { color: colour, symbol: marker, size: 10 },
+      hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
+    });
+  }
+
+  // Each line is named at its end, so that nobody has to look up twelve colours.
+  const ends = visible.filter((lock) => rowsOf.get(lock)[last].median > 0);
+  const wishes = ends.map((lock) => place(rowsOf.get(lock)[last].median));
+  const places = spreadOut(wishes, 15 / inner);
+  const named = (lock, y) => ({
+    x: 1, xref: "paper", xanchor: "left", y, yref: "paper", yanchor: "middle", showarrow: false,
+    text: lock === DATA.baseline ? `<b>${lock}</b>` : lock,
+    font: { size: 12, color: style(lock).colour },
   });
-  document.getElementById("scale").textContent = logarithmic ? "Linear scale" : "Logarithmic scale";
-  draw("by-threads", traces, {
-    margin: { l: 10, r: 24, t: 12, b: 44 },
-    xaxis: { type: "category", title: { text: "threads" } },
-    yaxis: {
-      title: { text: `${DATA.quantity}${DATA.quantity === DATA.unit ? "" : ` (${DATA.unit})`}, ${DATA.lowerIsBetter ? "lower" : "higher"} is better` },
-      ...(logarithmic
-        ? { type: "log", ...logTicks(low, high) }
-        : { type: "linear", rangemode: "tozero" }),
+  const right = last + 0.12 * last;
+  draw(element, traces, {
+    margin: { l: 12, r: 84, t: top, b: bottom },
+    xaxis: {
+      title: { text: "threads", font: { size: 13 } },
+      range: [-0.06 * last, right],
+      tickvals: DATA.panels.map((_, index) => index),
+      ticktext: DATA.panels.map((each) => String(each.threads)),
+      anchor: strip && !DATA.lowerIsBetter ? "y2" : "y",
     },
+    yaxis: {
+      title: { text: `${DATA.quantity}${DATA.quantity === DATA.unit ? "" : ` (${DATA.unit})`}, ${DATA.lowerIsBetter ? "lower" : "higher"} is better`, font: { size: 13 } },
+      domain,
+      range,
+      ...(logarithmic
+        ? { type: "log", ...logTicks(least, most, inner) }
+        : { type: "linear", ...linearTicks(most * 1.08) }),
+    },
+    yaxis2: {
+      visible: strip > 0,
+      domain: strip ? stripDomain : [0, 0.01],
+      range: [0, Math.max(without.length, 1)],
+      tickvals: [without.length / 2],
+      ticktext: [missing(without.flatMap((lock) => rowsOf.get(lock).map((row) => row.missing).filter(Boolean)))],
+      tickfont: { size: 12, color: css("--caution") },
+      showgrid: false,
+      zeroline: false,
+      automargin: true,
+      fixedrange: true,
+    },
+    shapes: [
+      ...(strip ? [{
+        type: "rect", xref: "paper", x0: 0, x1: 1, yref: "paper", y0: stripDomain[0], y1: stripDomain[1],
+        fillcolor: css("--caution"), opacity: 0.1, line: { width: 0 }, layer: "below",
+      }] : []),
+      ...ends.map((lock, index) => ({
+        type: "line", x0: last + 0.03 * last, x1: right, yref: "paper", y0: wishes[index], y1: places[index],
+        line: { color: style(lock).colour, width: 1 }, opacity: 0.6,
+      })),
+    ],
+    annotations: [
+      ...ends.map((lock, index) => named(lock, places[index])),
+      ...without.filter((lock) => !ends.includes(lock)).map((lock) => named(lock, stripPlace(lock))),
+    ].map((each) => ({ ...each, xshift: 3 })),
   });
 }
 
@@ -126,14 +258,15 @@ function panel(parent, index, height) {
 }
 
 function drawRatios() {
-  const all = DATA.panels.flatMap((each) => each.rows)
-    .filter((row) => row.ratio && shown.has(row.lock)).flatMap((row) => row.ratio)
-    .filter((value) => value !== null);
+  const visible = DATA.panels.flatMap((each) => each.rows)
+    .filter((row) => row.ratio && shown.has(row.lock)).map((row) => row.ratio);
+  const all = visible.flat().filter((value) => value !== null);
+  const ratios = visible.map((ratio) => ratio[0]);
   // One scale for all panels. Few rounds make intervals so wide that the bars would vanish.
-  const ratios = DATA.panels.flatMap((each) => each.rows)
-    .filter((row) => row.ratio && shown.has(row.lock)).map((row) => row.ratio[0]);
   const low = Math.max(Math.min(0.8, ...all), Math.min(0.8, ...ratios) / 4) * 0.92;
   const high = Math.min(Math.max(1.25, ...all), Math.max(1.25, ...ratios) * 4) * 1.08;
+  const roomier = -Math.log(low) > Math.log(high) ? "right" : "left";
+  const named = (row) => `${row.lock} ${row.mark || " "}`;
   DATA.panels.forEach((each, index) => {
     const rows = each.rows.filter((row) => row.lock !== DATA.baseline && shown.has(row.lock));
     const traces = rows.map((row) => {
@@ -142,7 +275,7 @@ function drawRatios() {
       return {
         type: "bar",
         orientation: "h",
-        y: [`${row.lock} ${row.mark || " "}`],
+        y: [named(row)],
         base: [1],
         x: [value === null ? null : value - 1],
         marker: { color: colour, opacity: 0.85 },
@@ -153,25 +286,32 @@ function drawRatios() {
         hovertemplate: `<b>${row.lock}</b>: ${figure(value)}${from === null ? "" : ` (${figure(from)} to ${figure(to)})`}<extra></extra>`,
       };
     });
-    draw(panel("ratios", index, 100 + 26 * Math.max(rows.length, 3)), traces, {
+    const element = panel("ratios", index, 84 + 24 * Math.max(rows.length, 3));
+    draw(element, traces, {
       title: { text: each.label, x: 0, xanchor: "left", font: { size: 14 } },
       bargap: 0.3,
       barmode: "overlay",
-      xaxis: { type: "log", range: [Math.log10(low), Math.log10(high)], ...logTicks(low, high) },
+      xaxis: {
+        type: "log",
+        range: [Math.log10(low), Math.log10(high)],
+        ...logTicks(low, high, element.clientWidth - 130),
+      },
       yaxis: {
         type: "category",
         autorange: "reversed",
         categoryorder: "array",
-        categoryarray: rows.map((row) => `${row.lock} ${row.mark || " "}`),
+        categoryarray: rows.map(named),
         showgrid: false,
       },
       shapes: [{
         type: "line", x0: 1, x1: 1, yref: "paper", y0: 0, y1: 1,
         line: { color: css("--ink"), width: 1.5 },
       }],
+      // On a logarithmic axis a note is placed by the logarithm: 0 is the line at 1.
       annotations: rows.filter((row) => !row.ratio).map((row) => ({
-        x: 1, y: `${row.lock} ${row.mark || " "}`, xref: "paper", xanchor: "right", showarrow: false,
-        text: "no ratio: runs did not finish", font: { size: 11, color: css("--caution") },
+        x: 0, y: named(row), xanchor: roomier, xshift: roomier === "right" ? -6 : 6,
+        showarrow: false, text: row.missing ? missing([row.missing]) : "no ratio",
+        font: { size: 12, color: css("--caution") },
       })),
     });
   });
@@ -180,32 +320,41 @@ function drawRatios() {
 function drawRuns() {
   DATA.panels.forEach((each, index) => {
     const rows = each.rows.filter((row) => shown.has(row.lock));
-    const values = each.runs.filter((run) => run.round >= 1 && run.value > 0 && shown.has(run.lock))
-      .map((run) => run.value);
-    const low = Math.min(...values);
-    const high = Math.max(...values);
-    const log = values.length > 0 && high / low > 8;
+    const runs = each.runs.filter((run) => run.round >= 1 && shown.has(run.lock));
+    const values = runs.filter((run) => run.value > 0).map((run) => run.value);
+    const none = runs.filter((run) => run.value === null).map((run) => run.outcome);
+    const low = values.length ? Math.min(...values) : 1;
+    const high = values.length ? Math.max(...values) : 1;
+    const log = high / low > 8;
     const spare = DATA.runs > 1 ? 0.6 / (DATA.runs - 1) : 0;
     const place = (column, round) => column + (DATA.runs > 1 ? (round - 1) * spare - 0.3 : 0);
-    // A run without a value stands on the bad side of the others.
-    const steps = log ? [low / 1.6, high * 1.6] : [0, high * 1.1 || 1];
-    const nowhere = steps[DATA.lowerIsBetter ? 1 : 0];
+    // A run without a value stands apart, on the bad side of the others, and not at zero.
+    const reach = log ? (high / low) ** 0.15 * 1.3 : 0.12 * high;
+    const above = log ? high * reach : high * 1.05 + reach;
+    const below = log ? low / reach : -reach;
+    const nowhere = DATA.lowerIsBetter ? above : below;
+    const ends = log ? [low / 1.3, high * 1.3] : [0, high * 1.08];
+    if (none.length) {
+      ends[DATA.lowerIsBetter ? 1 : 0] = log
+        ? nowhere * (DATA.lowerIsBetter ? 1.3 : 1 / 1.3)
+        : nowhere + (DATA.lowerIsBetter ? 0.5 : -0.5) * reach;
+    }
     const traces = rows.map((row, column) => {
       const { colour, marker } = style(row.lock);
-      const runs = each.runs.filter((run) => run.lock === row.lock && run.round >= 1);
+      const mine = runs.filter((run) => run.lock === row.lock);
       const finished = (run) => run.value !== null;
       return {
         type: "scatter",
         mode: "markers",
-        x: runs.map((run) => place(column, run.round)),
-        y: runs.map((run) => (finished(run) ? run.value : nowhere)),
+        x: mine.map((run) => place(column, run.round)),
+        y: mine.map((run) => (finished(run) ? run.value : nowhere)),
         marker: {
-          color: runs.map((run) => (finished(run) ? colour : css("--caution"))),
-          symbol: runs.map((run) => (finished(run) ? marker : "x-thin-open")),
-          line: { width: runs.map((run) => (finished(run) ? 0 : 2)) },
+          color: mine.map((run) => (finished(run) ? colour : css("--caution"))),
+          symbol: mine.map((run) => (finished(run) ? marker : "x-thin-open")),
+          line: { width: mine.map((run) => (finished(run) ? 0 : 2)) },
           size: 8,
         },
-        text: runs.map((run) => {
+        text: mine.map((run) => {
           const what = finished(run) ? `${figure(run.value)} ${DATA.unit}` : `${run.outcome}: ${run.note}`;
           const others = run.others === null ? "" : `<br>other processes: ${(100 * run.others).toFixed(0)} % of the machine`;
           return `<b>${row.lock}</b>, round ${run.round}<br>${what}${others}`;
@@ -213,18 +362,30 @@ function drawRuns() {
         hovertemplate: "%{text}<extra></extra>",
       };
     });
+    const ticks = log ? logTicks(low, high, 250) : linearTicks(high * 1.08);
+    const inside = ticks.tickvals.map((value) => value >= low / 1.3 || !log);
+    const axis = {
+      tickvals: ticks.tickvals.filter((_, at) => inside[at]),
+      ticktext: ticks.ticktext.filter((_, at) => inside[at]),
+    };
+    if (none.length) {
+      axis.tickvals.push(nowhere);
+      axis.ticktext.push(missing(none));
+    }
     draw(panel("runs", index, 340), traces, {
       title: { text: each.label, x: 0, xanchor: "left", font: { size: 14 } },
       xaxis: {
         tickvals: rows.map((_, column) => column),
         ticktext: rows.map((row) => row.lock),
-        tickangle: rows.length > 5 ? -40 : 0,
+        tickangle: rows.length > 4 ? -45 : 0,
         range: [-0.6, rows.length - 0.4],
         showgrid: false,
       },
       yaxis: {
-        title: { text: DATA.unit },
-        ...(log ? { type: "log", ...logTicks(low, high) } : { type: "linear", rangemode: "tozero" }),
+        title: { text: DATA.unit, font: { size: 13 } },
+        type: log ? "log" : "linear",
+        range: log ? ends.map(Math.log10) : ends,
+        ...axis,
       },
     });
   });
@@ -281,6 +442,42 @@ function drawChips() {
     };
     chips.append(button);
   }
+  for (const [text, locks] of [["all", DATA.locks], ["none", []]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "plain";
+    button.textContent = text;
+    button.title = `Show ${text} of the locks in the plots`;
+    button.onclick = () => {
+      shown.clear();
+      for (const lock of locks) shown.add(lock);
+      drawChips();
+      redraw();
+    };
+    chips.append(button);
+  }
+}
+
+// A click on a heading sorts by that column, a second one turns the order round. Rows without a
+// value stay last either way.
+function makeSortable(table) {
+  const headings = [...table.tHead.rows[0].cells];
+  const body = table.tBodies[0];
+  headings.forEach((heading, column) => {
+    heading.querySelector("button").onclick = () => {
+      const down = heading.getAttribute("aria-sort") === "ascending";
+      for (const each of headings) each.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => row.cells[column].dataset.key ?? "";
+      const rows = [...body.rows].sort((a, b) => {
+        const [one, other] = [key(a), key(b)];
+        if (one === "" || other === "") return (one === "") - (other === "");
+        const order = Number.isNaN(Number(one)) ? one.localeCompare(other) : one - other;
+        return down ? -order : order;
+      });
+      body.append(...rows);
+    };
+  });
 }
 
 function setTheme(dark) {
@@ -298,4 +495,16 @@ document.getElementById("scale").onclick = () => {
   logarithmic = !logarithmic;
   drawByThreads();
 };
+// On paper: black on white, and as wide as the paper is.
+let before = null;
+window.addEventListener("beforeprint", () => {
+  before = root.classList.contains("dark");
+  root.classList.add("paper");
+  setTheme(false);
+});
+window.addEventListener("afterprint", () => {
+  root.classList.remove("paper");
+  setTheme(before);
+});
+document.querySelectorAll("table").forEach(makeSortable);
 setTheme(preference.matches);

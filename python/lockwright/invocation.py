@@ -1,0 +1,16 @@
+"""How this command was called, so that the lines it tells a user to type work as they are."""
+
+import shutil
+import sys
+from pathlib import Path
+
+
+def words() -> list[str]:
+    """The words that start `lockwright` from the user's shell, in the current directory."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return [sys.executable, "-m", "lockwright"]
+    found = shutil.which("lockwright")
+    if found is not None and called.exists() and called.samefile(found):
+        return ["lockwright"]
+    return [sys.argv[0]]
