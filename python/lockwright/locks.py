@@ -92,8 +92,13 @@ class Registry:
 def _instead(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower().replace("_", "-"), names, n=1, cutoff=0.5)
-    return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
+    typed = name.lower().replace("_", "-")
+    # `mcs` means one of the kinds of mcs, however near another name is.
+    near = [each for each in names if typed and each.startswith(f"{typed}-")]
+    near = near or get_close_matches(typed, names, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(repr(each) for each in near)}?"
+    return f"choose from {', '.join(names)}"
 
 
 def directory() -> Path:

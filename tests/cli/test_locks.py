@@ -1,13 +1,14 @@
 """What the command says about the locks."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 from lockwright.errors import LockwrightError
 from lockwright.locks import Registry, preload
 
-from .conftest import Cli
+from .conftest import Cli, on_a_terminal
 
 
 def test_list_shows_every_lock_with_what_is_known_of_it(cli: Cli) -> None:
@@ -45,6 +46,53 @@ def test_an_unknown_lock_gets_the_nearest_name(cli: Cli, words: list[str]) -> No
     cli(*words, "mcs_spni", *program).refuses("'mcs_spni'", "'mcs-spin'")
 
 
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_reason_to_fail(
+    command: list[str], environment: dict[str, str], streams: str
+) -> None:
+    """As a service manager or a careless script starts it."""
+    for words in ("list", "path ttas", "info ttas"):
+        line = f'"$@" {words} {streams}'
+        done = subprocess.run(
+            ["sh", "-c", line, "sh", *command],
+            capture_output=True,
+            env=environment,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done
+        assert done.stderr == b""
+
+
+def test_a_full_standard_output_is_said(command: list[str], environment: dict[str, str]) -> None:
+    """One line and status 2."""
+    done = subprocess.run(
+        ["sh", "-c", '"$@" list >/dev/full', "sh", *command],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("lockwright: standard output: No space left")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_list_explains_its_words_on_a_terminal(
+    cli: Cli, command: list[str], environment: dict[str, str]
+) -> None:
+    """What the bytes are, above all; a pipe gets the rows alone."""
+    shown, status = on_a_terminal([*command, "list"], environment, 80)
+    assert status == 0
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    row = next(row for row in json.loads(cli("list", "--json").out) if row["name"] == "hmcs")
+    places = ("bytes_in_place", "bytes_per_mutex_outside", "bytes_per_node")
+    assert "+".join(str(row[place]) for place in places) in shown
+    assert "inside the program's own mutex + outside it for each mutex +" in shown
+
+
 def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:
     """Where nothing is near, the names are listed."""
     cli("info", "zzz").refuses("ttas", "futex", "hmcs")
@@ -52,7 +100,16 @@ def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["nonsense"], ["list", "--nonsense"], ["info"], ["run", "--lock", "ttas"], ["comparr"]],
+    [
+        ["nonsense"],
+        ["list", "--nonsense"],
+        ["list", "more"],
+        ["info"],
+        ["run", "--lock", "ttas"],
+        ["run", "true"],
+        ["compare", "--runs"],
+        ["comparr"],
+    ],
 )
 def test_a_malformed_command_line_gets_one_line(cli: Cli, words: list[str]) -> None:
     """No usage text, no traceback."""

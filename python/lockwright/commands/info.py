@@ -16,7 +16,8 @@ def command(name: str) -> None:
     lock = locks.find(name)
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    # A path that is cut short is no path.
+    table.add_column(overflow="fold")
     for label, value in (
         ("category", lock.category),
         ("waiting", lock.waiting),

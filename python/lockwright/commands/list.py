@@ -1,8 +1,28 @@
 """`lockwright list`: every lock, with what is known about it."""
 
 import json
+import sys
 
 import click
+
+_MEANINGS = (
+    ("spin", "a waiter polls, which takes a processor from whoever could let it in"),
+    ("park", "a waiter sleeps in the kernel until it is woken"),
+    ("FIFO", "threads get in in the order in which they came"),
+    ("light", "taking a free lock costs one atomic operation, and no queue node"),
+    (
+        "hardened trylock",
+        "a trylock is slow enough that calling it in a loop does not flood the lock",
+    ),
+    (
+        "bytes",
+        "inside the program's own mutex + outside it for each mutex"
+        " + for each lock that a thread holds or awaits",
+    ),
+)
+
+_REFERENCES_FIT = 120
+"""Columns from which on the references have room beside the rest."""
 
 
 @click.command("list")
@@ -10,7 +30,8 @@ import click
 def command(as_json: bool) -> None:
     """Every lock, with category, waiting policy, properties, bytes and reference.
 
-    Bytes are: in the program's own mutex + outside it per mutex + per lock held or awaited.
+    A lock's bytes are three figures: inside the program's own mutex + outside it for each mutex +
+    for each lock that a thread holds or awaits.
     """
     from lockwright.locks import registry
 
@@ -20,21 +41,26 @@ def command(as_json: bool) -> None:
         return
     from rich.table import Table
 
-    from lockwright.terminal import output
+    from lockwright.terminal import output, print_terms
 
+    screen = output()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("lock", "category", "waiting", "properties"):
         table.add_column(heading, no_wrap=heading == "lock")
     table.add_column("bytes", no_wrap=True, justify="right")
-    table.add_column("reference")
+    with_references = screen.width >= _REFERENCES_FIT
+    if with_references:
+        table.add_column("reference")
     for lock in locks:
         sizes = (lock.bytes_in_place, lock.bytes_per_mutex_outside, lock.bytes_per_node)
-        table.add_row(
-            lock.name,
-            lock.category,
-            lock.waiting,
-            ", ".join(lock.properties()),
-            "+".join(map(str, sizes)),
-            lock.reference,
+        row = [lock.name, lock.category, lock.waiting, ", ".join(lock.properties())]
+        row.append("+".join(map(str, sizes)))
+        table.add_row(*row, *([lock.reference] if with_references else []))
+    screen.print(table)
+    # What reads a pipe wants rows and nothing else.
+    if sys.stdout.isatty():
+        screen.print()
+        print_terms(screen, _MEANINGS)
+        screen.print(
+            "\nAll about one of them, with its reference: lockwright info LOCK", style="dim"
         )
-    output().print(table)
