@@ -58,9 +58,9 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> N
     shown = program
     arguments = arguments or []
     for _ in range(_MAX_INTERPRETERS):
-        _check_privilege(program)
         line = _script_line(program)
         if line is None:
+            _check_privilege(program, shown)
             _check_elf(program, shown, native)
             if Path(program).name != "env":
                 return
@@ -88,19 +88,28 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> N
     )
 
 
-def _check_privilege(program: Path) -> None:
-    """The dynamic linker drops LD_PRELOAD for a program that gains rights by being run."""
+def _name(program: Path, shown: Path) -> str:
+    return f"'{program}'" if program == shown else f"'{program}', which runs '{shown}',"
+
+
+def _check_privilege(program: Path, shown: Path) -> None:
+    """The dynamic linker drops LD_PRELOAD for a program that gains rights by being run.
+
+    A script is not asked: the kernel ignores such bits of its file.
+    """
     mode = program.stat().st_mode
     for bit, name in ((stat.S_ISUID, "set-user-ID"), (stat.S_ISGID, "set-group-ID")):
         if mode & bit:
             raise LockwrightError(
-                f"'{program}' is {name}, and the system preloads nothing into such a program",
+                f"{_name(program, shown)} is {name}, and the system preloads nothing into such a "
+                "program",
                 "use a copy of it without that bit",
             )
     if os.getuid() != 0 and _has_capabilities(program):
         raise LockwrightError(
-            f"'{program}' has file capabilities, and the system preloads nothing into it",
-            "use a copy of it",
+            f"{_name(program, shown)} has file capabilities, and the system preloads nothing into "
+            "such a program",
+            "use a copy of it without them",
         )
 
 
@@ -129,7 +138,7 @@ def _script_line(program: Path) -> list[str] | None:
 
 def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
     header = elf.read(program)
-    name = f"'{program}'" if program == shown else f"'{program}', which runs '{shown}',"
+    name = _name(program, shown)
     if header is None:
         raise LockwrightError(
             f"{name} is neither an ELF program nor a script with a #! line",

@@ -17,5 +17,6 @@ class LockwrightError(Exception):
 
     def line(self) -> str:
         """The whole message on one line, whatever a program or a path put into it."""
-        text = f"lockwright: {self.what}; {self.todo}"
-        return " ".join(text.split())
+        text = " ".join(f"lockwright: {self.what}; {self.todo}".split())
+        # A terminal must not obey what was meant to be shown.
+        return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,6 +1,7 @@
 """What compare refuses: one line, status 2, and before anything has run wherever possible."""
 
 import os
+import sqlite3
 import stat
 import subprocess
 from pathlib import Path
@@ -18,20 +19,29 @@ METRIC = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops"]
         (["--runs", "x"], ["--runs", "'x'"]),
         (["--runs", "0"], ["--runs"]),
         (["--runs", "2.5"], ["--runs"]),
+        (["--runs", "100001"], ["--runs 100001"]),
+        (["--runs", "99999999999999999999"], ["--runs"]),
         (["--warmup", "-1"], ["--warmup"]),
         (["--timeout", "0"], ["--timeout"]),
         (["--timeout", "nan"], ["--timeout"]),
+        (["--timeout", "inf"], ["--timeout inf"]),
         (["--timeout", "soon"], ["--timeout", "soon"]),
         (["--threads", "2,x"], ["--threads", "'x'"]),
         (["--threads", "0"], ["--threads", "'0'"]),
         (["--threads", ""], ["--threads"]),
         (["--threads", "2,"], ["--threads"]),
+        (["--threads", "1-4"], ["--threads", "'1-4'"]),
+        (["--threads", "\u0663"], ["--threads"]),
         (["--threads", "-2"], ["--threads"]),
         (["--threads", "9999999"], ["--threads"]),
         (["--locks", "ttas,mcs-stq"], ["mcs-stq", "mcs-stp"]),
         (["--locks", ","], ["--locks"]),
+        (["--locks", ""], ["--locks"]),
+        (["--locks", "mcs"], ["'mcs'", "'mcs-spin' or 'mcs-stp'"]),
+        (["--locks", "all,none"], ["'none'"]),
         (["--metric", "(", "--unit", "x"], ["--metric", "regular expression"]),
         (["--metric", "(a)(b)", "--unit", "x"], ["2 groups"]),
+        (["--metric", "", "--unit", "x"], ["--metric is empty"]),
         (["--metric", "(a)"], ["--unit"]),
         (["--unit", "x"], ["--metric"]),
         (["--lower-is-better"], ["--metric"]),
@@ -40,6 +50,9 @@ METRIC = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops"]
         (["--csv", "/"], ["--csv"]),
         (["--html", "/proc/x"], ["--html"]),
         (["--db", "/no/such/directory/x"], ["--db"]),
+        (["--db", "/"], ["--db"]),
+        (["--json", "same", "--csv", "./same"], ["--json and --csv", "same file"]),
+        (["--html", "same", "--db", "same"], ["--html and --db", "same file"]),
     ],
 )
 def test_malformed_options(
@@ -106,9 +119,17 @@ def test_a_program_that_hangs(cli: Cli, program: Program, tmp_path: Path) -> Non
 
 
 def test_a_prepare_command_that_fails(cli: Cli, program: Program) -> None:
-    """It is told from the program."""
-    words = ["compare", "--prepare", "echo no disk >&2; exit 4", "--", program("worker"), "1", "1"]
-    cli(*words).refuses("--prepare", "exit status 4", "no disk")
+    """It is told from the program; what it wrote cannot command the terminal."""
+    words = [
+        "compare",
+        "--prepare",
+        "printf 'no \\033[31mdisk' >&2; exit 4",
+        "--",
+        program("worker"),
+        "1",
+        "1",
+    ]
+    cli(*words).refuses("--prepare command: exit status 4", "no ?[31mdisk")
 
 
 def test_a_metric_that_does_not_match(cli: Cli, program: Program) -> None:
@@ -116,6 +137,8 @@ def test_a_metric_that_does_not_match(cli: Cli, program: Program) -> None:
     words = [program("worker"), "1", "10"]
     cli("compare", "--metric", "speed: (.*)", "--unit", "x", "--", *words).refuses("no match")
     cli("compare", "--metric", "(rate)", "--unit", "x", "--", *words).refuses("not a number")
+    result = cli("compare", "--metric", r"rate: \d+", "--unit", "x", "--", *words)
+    result.refuses("'rate: 10', which is not a number", "( ) around the number")
 
 
 def test_resume_without_anything_to_resume(cli: Cli, program: Program) -> None:
@@ -134,6 +157,27 @@ def test_a_file_that_is_no_database(cli: Cli, program: Program, tmp_path: Path) 
     file.write_text("Dear reader, " * 100)
     cli("compare", "--db", file, "--", program("worker"), "1", "10").refuses(str(file))
     assert file.read_text() == "Dear reader, " * 100
+
+
+def test_a_database_of_another_program(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """Nothing is added to it."""
+    file = tmp_path / "bookmarks"
+    with sqlite3.connect(file) as base:
+        base.execute("CREATE TABLE bookmark (name)")
+    before = file.read_bytes()
+    words = ["--db", file, "--", program("worker"), "1", "10"]
+    cli("compare", *words).refuses("another program", "--db")
+    assert file.read_bytes() == before
+    with sqlite3.connect(file) as base:
+        base.execute("PRAGMA user_version = 99")
+    cli("compare", *words).refuses("format 99", "--db")
+
+
+def test_nowhere_to_keep_results(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """The directory of the user's state cannot be made."""
+    (tmp_path / "file").touch()
+    words = ["compare", "--locks", "ttas", "--", program("worker"), "1", "10"]
+    cli(*words, env={"XDG_STATE_HOME": str(tmp_path / "file")}).refuses("--db")
 
 
 def full_device(folder: Path) -> Path:

@@ -104,6 +104,25 @@ def test_script_of_a_static_interpreter(cli: Cli, program: Program, tmp_path: Pa
     refused(cli, executable(tmp_path / "c", b"#!/no/such/shell\n"), "/no/such/shell")
 
 
+def test_script_of_a_privileged_interpreter(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """It is the interpreter that the system preloads nothing into; both are named."""
+    copy = Path(shutil.copy(program("worker"), tmp_path / "privileged"))
+    copy.chmod(0o4755)
+    script = executable(tmp_path / "script", f"#!{copy}\n".encode())
+    refused(cli, script, "set-user-ID", str(copy), str(script))
+
+
+def test_a_privileged_bit_on_a_script_means_nothing(
+    cli: Cli, program: Program, tmp_path: Path
+) -> None:
+    """The kernel ignores it, so the lock gets in."""
+    script = executable(tmp_path / "script", f"#!/bin/sh\nexec {program('worker')} 1 10\n".encode())
+    script.chmod(0o6755)
+    result = cli("run", "--lock", "ttas", "--stats", "--", script)
+    assert result.status == 0
+    assert "acquisitions             10" in result.err
+
+
 def test_env_is_looked_through(cli: Cli, program: Program) -> None:
     """`env NAME=VALUE program` is judged by the program."""
     static = str(program("worker", "-static"))

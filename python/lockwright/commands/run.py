@@ -1,5 +1,6 @@
 """`lockwright run`: run a program with a lock in place."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -89,4 +90,6 @@ def _show(lock: str, counts: "Counts") -> None:
             f"  {counts.unresolved} names of the locking API did not resolve to the lock:"
             " part of what the program does is not seen"
         )
-    print("\n".join(lines), file=sys.stderr)
+    # The program has ended; where nobody takes the figures, its status still counts.
+    with contextlib.suppress(OSError):
+        print("\n".join(lines), file=sys.stderr, flush=True)

@@ -3,12 +3,26 @@
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from lockwright.errors import LockwrightError
 
 _TRIAL = b"\0" * 65536
 """Bytes written to see whether there is space; the CSV of a large comparison is about as long."""
+
+
+def try_out_all(named: Mapping[str, Path]) -> None:
+    """Raises LockwrightError if one of the files, by option, cannot be written, or two are one."""
+    seen: dict[Path, str] = {}
+    for option, path in named.items():
+        try_out(path, option)
+        # Two that go to one device or pipe follow each other there.
+        other = seen.setdefault(path.resolve(), option)
+        if other != option and not _is_special(path):
+            raise LockwrightError(
+                f"{other} and {option} name the same file {path}", "give each a file of its own"
+            )
 
 
 def try_out(path: Path, option: str) -> None:

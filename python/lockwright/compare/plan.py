@@ -14,6 +14,8 @@ from lockwright.locks import BASELINE, Registry
 AS_IT_IS = 0
 """Stands for the number of threads where the command names none."""
 _MOST_THREADS = 100_000
+_MOST_RUNS = 100_000
+_METRIC = "--metric 'rate: ([0-9.]+)'"
 _SEED = 20
 """Start of the order of runs. Fixed, so that an interrupted comparison goes on in its order."""
 
@@ -97,11 +99,11 @@ def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
 
     Raises LockwrightError if one is unknown or none is named.
     """
-    if text.strip() == "all":
-        names = registry.names
-    else:
-        names = [registry.find(part.strip()).name for part in text.split(",") if part.strip()]
-        names = list(dict.fromkeys(names))
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    names = []
+    for part in parts:
+        names += registry.names if part == "all" else [registry.find(part).name]
+    names = list(dict.fromkeys(names))
     if not names:
         raise LockwrightError("--locks names no lock", "name some, or say --locks all")
     if BASELINE in names:
@@ -129,12 +131,16 @@ def choose_threads(text: str | None) -> tuple[int, ...]:
 
 def check(plan: Plan) -> None:
     """Raises LockwrightError for a plan that cannot be carried out as it stands."""
-    if plan.runs < 1:
-        raise LockwrightError("--runs must be at least 1", "give a whole number of runs")
-    if plan.warmup < 0:
-        raise LockwrightError("--warmup must not be negative", "give 0 for no warm-up")
+    for option, number, least in (("--runs", plan.runs, 1), ("--warmup", plan.warmup, 0)):
+        if not least <= number <= _MOST_RUNS:
+            raise LockwrightError(
+                f"{option} {number} is not possible", f"give a number from {least} to {_MOST_RUNS}"
+            )
     if not (math.isfinite(plan.timeout) and plan.timeout > 0):
-        raise LockwrightError("--timeout must be above 0", "give the seconds a run may take")
+        raise LockwrightError(
+            f"--timeout {plan.timeout:g} is not possible",
+            "give the seconds that a run may take, above 0",
+        )
     if plan.metric is not None:
         _check_metric(plan.metric)
     words = [*plan.command, plan.prepare or ""]
@@ -155,12 +161,14 @@ def check(plan: Plan) -> None:
 
 
 def _check_metric(pattern: str) -> None:
+    if not pattern:
+        raise LockwrightError("--metric is empty", f"give an expression, as in {_METRIC}")
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
         raise LockwrightError(
             f"--metric is not a regular expression: {error}",
-            r"correct it, as in --metric 'rate: ([0-9.]+)'",
+            f"correct it, as in {_METRIC}",
         ) from error
     if groups > 1:
         raise LockwrightError(

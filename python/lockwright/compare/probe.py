@@ -43,6 +43,6 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
     if plan.metric is not None and runner.number(answer.facts["metric"]) is None:
         raise LockwrightError(
             f"a first run of '{shown}': {runner.why_no_number(answer.facts['metric'])}",
-            "correct --metric; its first group, in the last match, is the number",
+            "correct --metric, with ( ) around the number, as in --metric 'rate: ([0-9.]+)'",
         )
     return asdict(counts)

@@ -38,7 +38,7 @@ class Answer:
 
     def problem(self, timeout: float) -> str | None:
         """Why the run cannot count, in words; None if it ended with status 0."""
-        about = "the --prepare command" if self.facts["stage"] == "prepare" else ""
+        about = "the --prepare command: " if self.facts["stage"] == "prepare" else ""
         match self.outcome:
             case "unstartable":
                 what = f"cannot be started: {self.facts['reason']}"
@@ -52,7 +52,7 @@ class Answer:
                 what = record.describe_status(self.facts["status"])
                 if self.facts["last_line"]:
                     what += f": {self.facts['last_line']}"
-        return f"{about} {what}".strip()
+        return about + what
 
 
 class Runner:

@@ -1,5 +1,6 @@
 """Results in an SQLite file, each run committed as soon as it has ended."""
 
+import errno
 import json
 import os
 import sqlite3
@@ -67,7 +68,15 @@ def default_path() -> Path:
     """Where results go if no file is named: a file in the user's state directory."""
     state = os.environ.get("XDG_STATE_HOME", "")
     # The base directory specification tells to ignore a relative path.
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    if state.startswith("/"):
+        base = Path(state)
+    else:
+        try:
+            base = Path.home() / ".local" / "state"
+        except RuntimeError as error:
+            raise LockwrightError(
+                "there is no home directory to keep the results in", "name a file with --db"
+            ) from error
     return base / "lockwright" / "comparisons.sqlite"
 
 
@@ -86,7 +95,15 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=10, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
-            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            # One statement, so that both are of the same moment.
+            version, tables = self._connection.execute(
+                "SELECT (SELECT user_version FROM pragma_user_version),"
+                " (SELECT count(*) FROM sqlite_master)"
+            ).fetchone()
+            if version == 0 and tables:
+                raise LockwrightError(
+                    f"{path} is a database of another program", "name another file with --db"
+                )
             if version not in (0, _FORMAT):
                 raise LockwrightError(
                     f"{path} is of format {version}, this Lockwright knows format {_FORMAT}",
@@ -95,8 +112,9 @@ class Store:
             self._connection.execute("PRAGMA journal_mode = WAL")
             # The kernel's crash is not guarded against, a kill at any moment is.
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-            self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._connection.executescript(
+                f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_FORMAT}; COMMIT;"
+            )
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -104,10 +122,13 @@ class Store:
             yield
         except (sqlite3.Error, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise LockwrightError(
-                f"cannot write results to {self.path}: {reason}",
-                "free space or name another file with --db; with --resume, what was measured stays",
-            ) from error
+            code = getattr(error, "sqlite_errorcode", None)
+            todo = (
+                "make room and repeat with --resume: what was measured is kept"
+                if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) == errno.ENOSPC
+                else "name another file with --db"
+            )
+            raise LockwrightError(f"cannot write results to {self.path}: {reason}", todo) from error
 
     def close(self) -> None:
         """Closes the file; what was added is in it already."""

@@ -233,7 +233,9 @@ def _run(
 
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].strip()[:300] if lines else ""
+    line = lines[-1].strip()[:300] if lines else ""
+    # It will be shown on a terminal, which must not obey it.
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def _find(pattern: str, *texts: str) -> str | None:
