@@ -1,0 +1,93 @@
+"""Every command in README.md and docs/ is run as it stands, or is listed here with the reason."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import locate
+
+from .conftest import Program
+
+PAGES = [locate.ROOT / "README.md", *sorted((locate.ROOT / "docs").glob("*.md"))]
+
+#: What begins a command that is not run, and why.
+NOT_RUN = {
+    "./dev demo": "takes minutes",
+    "./dev test": "is what runs this test",
+    "./dev build": "came before this test, and would build what others are testing",
+    "./dev sanitize": "takes minutes",
+    "./dev bench uncontended --locks my-lock": "the lock is the reader's own",
+    "cmake --preset": "takes minutes",
+    "cmake --build": "takes minutes",
+    "LOCKWRIGHT_LIBDIR=build/release/lib": "needs that build",
+    "apt-get install": "changes the system",
+    "build/model/": "the model checker has tests of its own",
+}
+
+
+def commands(page: Path) -> list[str]:
+    """What follows a dollar sign in the blocks of a page that show a console."""
+    blocks = re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def is_run(command: str) -> bool:
+    return not command.startswith(tuple(NOT_RUN))
+
+
+def test_there_are_commands_and_no_reason_is_left_over() -> None:
+    """A reason whose command has gone would hide the next one that begins like it."""
+    found = [command for page in PAGES for command in commands(page)]
+    assert sum(map(is_run, found)) >= 6
+    for start in NOT_RUN:
+        assert any(command.startswith(start) for command in found), start
+
+
+def test_every_block_shows_a_console_or_is_no_command() -> None:
+    """Else its commands would be missed."""
+    for page in PAGES:
+        opening = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
+        assert set(opening) <= {"console", "cpp", ""}, page
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(map(is_run, commands(page)))],
+    ids=lambda page: page.name,
+)
+def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Path) -> None:
+    """One after the other in one shell, as a reader types them, in an empty directory."""
+    if shutil.which("xz") is None:
+        pytest.skip("xz is not installed")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/lockwright").symlink_to(locate.lockwright())
+    own = folder / "my-benchmark"
+    own.write_text(f"#!/bin/sh\nexec {program('worker')} 2 1000\n")
+    own.chmod(0o755)
+    lines = [command for command in commands(page) if is_run(command)]
+    done = subprocess.run(
+        ["sh", "-ex", "-c", "\n".join(lines)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_links_lead_to_files() -> None:
+    """Pictures too."""
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
