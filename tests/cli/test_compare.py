@@ -103,10 +103,21 @@ def test_report_needs_nothing_else_and_escapes_what_it_is_given(compared: dict[s
     assert "<h1>A &lt;title&gt; &amp; more</h1>" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=", page)
     assert "Plotly" in page
-    data = json.loads(re.search(r"const DATA = (.*);\n", page).group(1))  # type: ignore[union-attr]
+    data = page_data(compared["html"])
     assert [panel["threads"] for panel in data["panels"]] == [2, 1]
     assert sum(len(panel["runs"]) for panel in data["panels"]) == 24
+    # Every heading is a button that sorts, and every cell has what it is sorted by.
+    assert page.count('<th scope="col"><button type="button">') == 2 * 5
+    assert page.count("<td data-key=") == page.count("<td") == 2 * 3 * 5
     assert "@@" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def page_data(page: Path) -> dict[str, Any]:
+    """What the report draws its plots from."""
+    found = re.search(r"const DATA = (.*);\n", page.read_text())
+    assert found is not None
+    data: dict[str, Any] = json.loads(found.group(1))
+    return data
 
 
 def test_wall_time_without_threads_and_baseline_added(cli: Cli, program: Program) -> None:
@@ -195,7 +206,7 @@ def test_a_hanging_run_is_killed_with_its_descendants(
     pids = tmp_path / "pids"
     out = tmp_path / "o.json"
     result = cli(
-        *["compare", *FEW, "--timeout", "1", "--json", out, "--"],
+        *["compare", *FEW, "--timeout", "1", "--json", out, "--html", tmp_path / "o.html", "--"],
         *[program("family"), pids, "ttas"],
     )
     assert result.status == 0, result.err
@@ -204,6 +215,10 @@ def test_a_hanging_run_is_killed_with_its_descendants(
     assert len([r for r in runs if r["lock"] == "futex"]) == 4
     assert table_rows(result.out)["ttas"].split()[:2] == ["ttas", ">1"]
     assert "ttas: 2 runs killed after 1 s (--timeout), then not run further" in result.out
+    (panel,) = page_data(tmp_path / "o.html")["panels"]
+    missing = {row["lock"]: row["missing"] for row in panel["rows"]}
+    assert missing == {"ttas": "timeout", "futex": None, "pthread": None}
+    assert {run["value"] for run in panel["runs"] if run["lock"] == "ttas"} == {None}
     started = pids.read_text().split()
     assert len(started) == 2
     for pid in started:
