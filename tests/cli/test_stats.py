@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -262,6 +263,19 @@ def test_verdict_says_when_locks_do_not_matter() -> None:
         verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
         assert words in verdict.sentence
         assert verdict.command is None
+
+
+def test_verdict_names_what_is_promising_but_not_certain() -> None:
+    """With its interval, and the command to try it; of several, the one with the best ratio."""
+    records = runs(pthread=[10, 14, 8], a=[13, 12, 14], b=[15, 17, 13])
+    verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
+    assert verdict.sentence.startswith("At 4 threads no lock is shown to differ from pthread. ")
+    assert re.search(
+        r"The most promising is b at 4 threads: 1\.44 times as good as pthread "
+        r"\(95 % CI [\d.]+ to [\d.]+\), which chance may explain; more --runs can tell\.$",
+        verdict.sentence,
+    ), verdict.sentence
+    assert verdict.command == "lockwright run --lock b -- prog 4"
 
 
 def test_verdict_tells_worse_locks_from_no_difference() -> None:

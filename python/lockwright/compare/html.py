@@ -65,7 +65,7 @@ def _measured(report: Report) -> str:
 def _use(command: str | None) -> str:
     if command is None:
         return ""
-    return f'<p class="use">Use the winner: <code>{escape(command)}</code></p>'
+    return f'<p class="use">Use it: <code>{escape(command)}</code></p>'
 
 
 def _winner(report: Report, summaries: Iterable[Summary]) -> str:

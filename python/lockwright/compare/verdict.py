@@ -43,13 +43,22 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
         # The largest number of threads is where locks differ most, and where it matters which is
         # used.
         table, best = max(gains, key=lambda gain: gain[0][0].threads)
-        words = shlex.join(plan.argv(best.threads))
-        command = f"lockwright run --lock {best.lock} -- {words}"
+        command = _use(plan, best)
         others += _caution(best.lock, [each for each in tables if each is not table])
     if others:
         text = "; ".join(others)
         sentences.append(text[:1].upper() + text[1:])
+    if not gains and (hope := _most_promising(tables)) is not None:
+        sentences.append(
+            f"The most promising is {hope.lock}{at(hope.threads)}: {_measure(plan, hope)},"
+            " which chance may explain; more --runs can tell"
+        )
+        command = _use(plan, hope)
     return Verdict(" ".join(f"{text}." for text in sentences), command)
+
+
+def _use(plan: Plan, lock: Summary) -> str:
+    return f"lockwright run --lock {lock.lock} -- {shlex.join(plan.argv(lock.threads))}"
 
 
 def winner(table: Table) -> Summary | None:
@@ -67,15 +76,36 @@ def _baseline(table: Table) -> Summary:
     return next(summary for summary in table if summary.lock == BASELINE)
 
 
+def _most_promising(tables: Sequence[Table]) -> Summary | None:
+    """The lock with the best ratio to the baseline, if that is worth another look."""
+    hopes = [
+        (summary.ratio.value, summary)
+        for table in tables
+        for summary in table
+        if summary.complete
+        and summary.lock != BASELINE
+        and summary.ratio is not None
+        and summary.ratio.value > ALIKE
+    ]
+    return max(hopes, key=lambda hope: hope[0])[1] if hopes else None
+
+
 def _gain(plan: Plan, best: Summary) -> str:
-    good = "fast" if plan.metric is None else "good"
     # The best median may be that of a lock whose runs vary too much to be sure of.
     what = "is best" if best.mark == "*" else "is shown to be better"
     text = f"{best.lock} {what}{at(best.threads)}"
     if best.ratio is None:
         return f"{text}, where {BASELINE} finished no run"
-    value, interval = figures.ratio(best.ratio.value), figures.interval(best.ratio)
-    return f"{text}: {value} times as {good} as {BASELINE} (95 % CI {interval})"
+    return f"{text}: {_measure(plan, best)}"
+
+
+def _measure(plan: Plan, lock: Summary) -> str:
+    assert lock.ratio is not None
+    good = "fast" if plan.metric is None else "good"
+    text = f"{figures.ratio(lock.ratio.value)} times as {good} as {BASELINE}"
+    if lock.ratio.low is None:
+        return text
+    return f"{text} (95 % CI {figures.interval(lock.ratio)})"
 
 
 def _without_winner(table: Table) -> str:
