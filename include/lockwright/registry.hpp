@@ -1,6 +1,9 @@
 // Every algorithm of registry.def as an alias over an environment:
-// `mcs_spin_lock<Env>`, `ticket_lock<Env>`, and so on.
+// `mcs_spin_lock<native>`, `ticket_lock<native>`, and so on. The environment
+// that an algorithm gets knows the algorithm's name, for its tunables.
 #pragma once
+
+#include <cstdint>
 
 #include "lockwright/lock/backoff.hpp"
 #include "lockwright/lock/clh.hpp"
@@ -12,12 +15,26 @@
 #include "lockwright/lock/spinlock.hpp"
 #include "lockwright/lock/ticket.hpp"
 #include "lockwright/lock/ttas.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
-#define LOCKWRIGHT_LOCK(name, identifier, header, ...) \
-  template <class Env>                                 \
-  using identifier##_lock = __VA_ARGS__;
+#define LOCKWRIGHT_LOCK(lock_name, identifier, header, ...)        \
+  inline constexpr char identifier##_name[] = lock_name;           \
+  template <class Machine>                                         \
+  struct identifier##_env : Machine {                              \
+    template <const tunable& What>                                 \
+    static std::uint64_t value() {                                 \
+      return Machine::template setting<What, identifier##_name>(); \
+    }                                                              \
+  };                                                               \
+  template <class Machine>                                         \
+  struct identifier##_over {                                       \
+    using Env = identifier##_env<Machine>;                         \
+    using lock = __VA_ARGS__;                                      \
+  };                                                               \
+  template <class Machine>                                         \
+  using identifier##_lock = typename identifier##_over<Machine>::lock;
 #include "lockwright/registry.def"
 #undef LOCKWRIGHT_LOCK
 

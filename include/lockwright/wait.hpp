@@ -5,8 +5,22 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
+
+/// How long a waiter polls before it sleeps.
+inline constexpr tunable spin_bound{
+    .name = "spin-ns",
+    .initially = 10'000,
+    .in = unit::nanoseconds,
+    .least = 0,
+    .most = std::uint64_t{1} << 50,
+    .checked = 0,
+    .meaning = "how long a waiter polls before it sleeps",
+    .source =
+        "about the round trip of a sleep and a wake, which keeps the cost within twice the "
+        "optimum (Karlin et al., SOSP 1991); `lockwright bench park` measures it"};
 
 /// A cell that one thread waits on and another grants, once per arming.
 ///
@@ -20,6 +34,7 @@ template <class Env>
 class spin_wait {
  public:
   static constexpr lockwright::waiting policy = waiting::spin;
+  static constexpr tunable_list<0> tunables{};
 
   /// Before the cell is published. Relaxed: the RMW that publishes the node releases it.
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
@@ -48,8 +63,8 @@ class spin_wait {
   typename Env::template atomic<std::uint32_t> word_{};
 };
 
-/// The same cell for a waiter that polls up to Env::spin_bound() nanoseconds
-/// and then sleeps.
+/// The same cell for a waiter that polls up to `spin_bound` nanoseconds and
+/// then sleeps.
 ///
 ///   word    | meaning                        | changed by
 ///   waiting | armed; the waiter polls        | waiter -> parked, granter -> granted
@@ -68,6 +83,7 @@ template <class Env>
 class spin_then_park {
  public:
   static constexpr lockwright::waiting policy = waiting::spin_then_park;
+  static constexpr tunable_list<1> tunables{&spin_bound};
 
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
@@ -126,7 +142,7 @@ class spin_then_park {
       }
       std::uint64_t now = Env::now();
       if (deadline == 0) {
-        deadline = now + Env::spin_bound();
+        deadline = now + Env::template value<spin_bound>();
       }
       if (now >= deadline) {
         return false;

@@ -2,14 +2,49 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from lockwright.errors import LockwrightError
 
 BASELINE = "pthread"
 """Every ratio is to this lock: the C library's own mutex through the same layer."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """One number of an algorithm, which an environment variable sets."""
+
+    name: str
+    variable: str
+    default: int
+    unit: str
+    least: int
+    most: int
+    meaning: str
+    source: str
+
+    @property
+    def shared(self) -> str:
+        """The variable that sets the numbers of this name of every lock."""
+        return "LOCKWRIGHT_" + self.name.upper().replace("-", "_")
+
+    def shown(self) -> str:
+        """The default with its unit."""
+        number = f"{self.default:,}"
+        return f"{self.unit} {number}" if self.unit == "one in" else f"{number} {self.unit}".strip()
+
+    def check(self, variable: str, value: str) -> None:
+        """Raises LockwrightError if `value` is no value for it; '' is the default's."""
+        if value and not (
+            value.isascii() and value.isdigit() and self.least <= int(value) <= self.most
+        ):
+            raise LockwrightError(
+                f"{variable}='{value}' is not a number from {self.least} to {self.most}",
+                f"it is {self.meaning}; the default is {self.shown()}",
+            )
 
 
 @dataclass(frozen=True)
@@ -26,9 +61,11 @@ class Lock:
     numa_aware: bool
     hardened_trylock: bool
     trylock: str
+    timedlock: str
     bytes_in_place: int
     bytes_per_mutex_outside: int
     bytes_per_node: int
+    tunables: tuple[Tunable, ...]
     reference: str
     summary: str
 
@@ -55,7 +92,7 @@ class Registry:
         # A later build may say more about a lock than this code knows.
         self._locks = {
             str(row["name"]): Lock(**{k: v for k, v in row.items() if k in known})  # type: ignore[arg-type]
-            for row in rows
+            for row in map(_with_tunables, rows)
         }
 
     def __iter__(self) -> Iterator[Lock]:
@@ -73,6 +110,22 @@ class Registry:
             return self._locks[name]
         raise LockwrightError(f"no lock is named '{name}'", _instead(name, self.names))
 
+    def check_environment(self, name: str, environment: Mapping[str, str]) -> None:
+        """Raises LockwrightError if a variable there sets a number of that lock to nonsense."""
+        lock = self.find(name)
+        for each in lock.tunables:
+            for variable in (each.variable, each.shared):
+                each.check(variable, environment.get(variable, ""))
+        every = {each.variable for other in self for each in other.tunables}
+        prefix = "LOCKWRIGHT_" + name.upper().replace("-", "_") + "_"
+        for variable in environment:
+            if variable.startswith(prefix) and variable not in every:
+                own = ", ".join(each.variable for each in lock.tunables)
+                raise LockwrightError(
+                    f"{variable} sets nothing",
+                    f"{name} has {own}" if own else f"{name} has no numbers to set; unset it",
+                )
+
     def library(self, name: str, *, counting: bool = False) -> Path:
         """Absolute path of the library to preload. Raises LockwrightError if it cannot be."""
         lock = self.find(name)
@@ -87,6 +140,11 @@ class Registry:
                 "install Lockwright under a path without either",
             )
         return path
+
+
+def _with_tunables(row: Mapping[str, object]) -> dict[str, object]:
+    tunables: Any = row["tunables"]
+    return {**row, "tunables": tuple(Tunable(**each) for each in tunables)}
 
 
 def _instead(name: str, names: Sequence[str]) -> str:

@@ -43,7 +43,42 @@ const char* name_of(lockwright::waiting waiting) {
   return "";
 }
 
+const char* name_of(lockwright::unit unit) {
+  switch (unit) {
+    case lockwright::unit::count:
+      return "";
+    case lockwright::unit::nanoseconds:
+      return "ns";
+    case lockwright::unit::turns:
+      return "turns of an empty loop";
+    case lockwright::unit::one_in:
+      return "one in";
+  }
+  return "";
+}
+
 const char* text(bool value) { return value ? "true" : "false"; }
+
+void emit(const char* lock, const lockwright::tunable& each) {
+  std::printf("{\"name\": \"%s\", \"variable\": \"%s\", \"default\": %llu, \"unit\": \"%s\", ",
+              each.name, lockwright::native_env::variable_name{lock, each.name}.text(),
+              static_cast<unsigned long long>(each.initially), name_of(each.in));
+  std::printf("\"least\": %llu, \"most\": %llu, \"meaning\": \"%s\", \"source\": \"%s\"}",
+              static_cast<unsigned long long>(each.least),
+              static_cast<unsigned long long>(each.most), each.meaning, each.source);
+}
+
+template <class L>
+void emit_tunables(const char* lock) {
+  if constexpr (requires { L::tunables; }) {
+    const char* separator = "";
+    for (const lockwright::tunable* each : L::tunables) {
+      std::printf("%s\n   ", separator);
+      emit(lock, *each);
+      separator = ",";
+    }
+  }
+}
 
 template <class L>
 void emit(const char* name, const char* header, bool first) {
@@ -62,7 +97,11 @@ void emit(const char* name, const char* header, bool first) {
       "  \"bytes_in_place\": %zu, \"bytes_per_mutex_outside\": %llu, \"bytes_per_node\": %u,\n",
       sizeof(L), static_cast<unsigned long long>(lockwright::bytes_outside<L>()),
       traits.node_bytes);
-  std::printf("  \"reference\": \"%s\",\n  \"summary\": \"%s\"}", traits.reference, traits.summary);
+  std::printf("  \"timedlock\": \"%s\",\n", lockwright::TimedLock<L> ? "abortable" : "polling");
+  std::printf("  \"tunables\": [");
+  emit_tunables<L>(name);
+  std::printf("],\n  \"reference\": \"%s\",\n  \"summary\": \"%s\"}", traits.reference,
+              traits.summary);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> N
     row = {"name": "ttas", "header": "", "category": "", "waiting": "", "fifo": False}
     row |= {"light": True, "parking": False, "numa_aware": False, "hardened_trylock": False}
     row |= {"trylock": "", "bytes_in_place": 1, "bytes_per_mutex_outside": 0}
-    row |= {"bytes_per_node": 0, "reference": "", "summary": ""}
+    row |= {"bytes_per_node": 0, "reference": "", "summary": "", "timedlock": "", "tunables": []}
     folder = tmp_path / "a b"
     folder.mkdir()
     (folder / "liblockwright-ttas.so").touch()

@@ -48,6 +48,23 @@ def test_missing_file_directory_and_not_executable(cli: Cli, tmp_path: Path) -> 
     refused(cli, plain, "not executable", "chmod")
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("LOCKWRIGHT_HMCS_BATCH", "many", "='many' is not a number from 1 to"),
+        ("LOCKWRIGHT_HMCS_BATCH", "0", "='0' is not a number from 1 to"),
+        ("LOCKWRIGHT_BATCH", "-1", "='-1' is not a number from 1 to"),
+        ("LOCKWRIGHT_HMCS_BATHC", "5", "hmcs has LOCKWRIGHT_HMCS_BATCH"),
+    ],
+)
+def test_a_number_of_the_lock(cli: Cli, variable: str, value: str, said: str) -> None:
+    """No number, one out of its bounds, and a name that no number has."""
+    env = {variable: value}
+    cli("run", "--lock", "hmcs", "--", "true", env=env).refuses(variable, said)
+    cli("compare", "--locks", "hmcs", "--", "true", env=env).refuses(variable, said)
+    assert cli("run", "--lock", "ttas", "--", "true", env=env).status == 0
+
+
 def test_static_program(cli: Cli, program: Program) -> None:
     """It has no dynamic linker that could preload anything."""
     refused(cli, program("worker", "-static"), "statically linked")

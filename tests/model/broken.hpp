@@ -122,6 +122,7 @@ template <class Env>
 class parks_by_store {
  public:
   static constexpr lockwright::waiting policy = waiting::spin_then_park;
+  static constexpr tunable_list<0> tunables{};
 
   void arm() { word_.store(0, std::memory_order_relaxed); }
   void wait() {
@@ -150,6 +151,7 @@ template <class Env>
 class trusts_wakes {
  public:
   static constexpr lockwright::waiting policy = waiting::spin_then_park;
+  static constexpr tunable_list<0> tunables{};
 
   void arm() { word_.store(0, std::memory_order_relaxed); }
   void wait() {

@@ -16,6 +16,8 @@ from support.harness import RunUnder
         ("mcs-stp", "LOCKWRIGHT_SPIN_NS", "soon"),
         ("clh-stp", "LOCKWRIGHT_SPIN_NS", "-1"),
         ("clh-stp", "LOCKWRIGHT_SPIN_NS", "99999999999999999999"),
+        ("clh-stp", "LOCKWRIGHT_CLH_STP_SPIN_NS", "1e3"),
+        ("hmcs", "LOCKWRIGHT_HMCS_BATCH", "0"),
     ],
 )
 def test_nonsense(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
@@ -37,6 +39,10 @@ def test_nonsense(run_under: RunUnder, lock: str, variable: str, value: str) -> 
         ("mcs-stp", "LOCKWRIGHT_SPIN_NS", "0"),
         ("mcs-stp", "LOCKWRIGHT_SPIN_NS", "50000"),
         ("mcs-stp", "LOCKWRIGHT_SPIN_NS", ""),
+        ("mcs-stp", "LOCKWRIGHT_MCS_STP_SPIN_NS", "50000"),
+        ("mcs-stp", "LOCKWRIGHT_CLH_STP_SPIN_NS", "nonsense"),
+        ("hmcs", "LOCKWRIGHT_HMCS_BATCH", "1"),
+        ("hmcs", "LOCKWRIGHT_BATCH", "7"),
     ],
 )
 def test_sense(run_under: RunUnder, lock: str, variable: str, value: str) -> None:

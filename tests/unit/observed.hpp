@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lockwright/env/native.hpp"
+#include "lockwright/wait.hpp"
 
 namespace testing_locks {
 
@@ -68,7 +69,19 @@ struct observed : lockwright::native {
     futex_wakes.fetch_add(1);
     native::wake(word, count);
   }
-  static std::uint64_t spin_bound() { return my_bound.value_or(bound.load()); }
+
+  template <const lockwright::tunable& What, const char* Lock>
+  static std::uint64_t setting() {
+    if constexpr (&What == &lockwright::spin_bound) {
+      return my_bound.value_or(bound.load());
+    } else {
+      return native::setting<What, Lock>();
+    }
+  }
+  template <const lockwright::tunable& What>
+  static std::uint64_t value() {
+    return setting<What, nullptr>();
+  }
 
   static std::uint32_t node() { return my_node; }
   static std::uint32_t nodes() { return declared_nodes.load(); }

@@ -12,6 +12,7 @@
 #include "lockwright/env/model/futex.hpp"
 #include "lockwright/env/model/location.hpp"
 #include "lockwright/env/model/plain.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
@@ -76,7 +77,25 @@ struct model {
     return me.clock += 1'000;
   }
 
-  static std::uint64_t spin_bound() { return 0; }
+  template <const tunable& What, const char* Lock>
+  static std::uint64_t setting() {
+    return What.checked;
+  }
+
+  template <const tunable& What>
+  static std::uint64_t value() {
+    return What.checked;
+  }
+
+  /// Both outcomes are tried, however unlikely one is.
+  static bool chance(std::uint64_t one_in) {
+    return one_in == 1 || (one_in != 0 && model_env::choose(2) == 1);
+  }
+
+  /// Every number is tried, so let the limit be small.
+  static std::uint32_t random(std::uint32_t limit) { return model_env::choose(limit); }
+
+  static void prefetch(const void*) {}
 
   static std::uint32_t cpu() { return rl::thread_index(); }
 

@@ -11,7 +11,8 @@
 
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/pool.hpp"
-#include "lockwright/env/native/spin_bound.hpp"
+#include "lockwright/env/native/random.hpp"
+#include "lockwright/env/native/settings.hpp"
 #include "lockwright/env/native/thread.hpp"
 #include "lockwright/env/native/topology.hpp"
 
@@ -65,8 +66,29 @@ struct native {
            static_cast<std::uint64_t>(t.tv_nsec);
   }
 
-  /// Nanoseconds that a spin-then-park waiter polls before it sleeps.
-  static std::uint64_t spin_bound() { return native_env::spin_bound(); }
+  /// What the user set a tunable to for the lock of that name, or its default.
+  template <const tunable& What, const char* Lock>
+  static std::uint64_t setting() {
+    return native_env::setting<What, Lock>();
+  }
+
+  /// The same for a lock that stands in no registry. The registry gives each of
+  /// its locks an environment whose value() knows the lock's name.
+  template <const tunable& What>
+  static std::uint64_t value() {
+    return setting<What, nullptr>();
+  }
+
+  /// True once in `one_in` times, by chance; never for 0.
+  static bool chance(std::uint64_t one_in) {
+    return one_in != 0 && random(static_cast<std::uint32_t>(one_in)) == 0;
+  }
+
+  /// A number from 0 to limit - 1, by chance.
+  static std::uint32_t random(std::uint32_t limit) { return native_env::random_below(limit); }
+
+  /// Fetches the line of `address` into the caller's cache, for writing.
+  static void prefetch(const void* address) { __builtin_prefetch(address, 1); }
 
   /// The CPU the caller runs on now.
   static std::uint32_t cpu() { return native_env::current_cpu(); }

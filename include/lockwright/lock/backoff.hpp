@@ -11,13 +11,14 @@
 //
 // Invariants
 //   EXCLUSION  only the thread whose exchange returned 0 is inside.
-//   BOUND      no waiter stays away for more than longest_ loop iterations.
+//   BOUND      no waiter stays away for more than `longest` turns at a time.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
@@ -32,6 +33,24 @@ class backoff {
       .summary =
           "Test-and-set whose waiters stay away for exponentially growing delays. Little "
           "coherence traffic, but unfair, and idle for a while after a release."};
+
+  static constexpr tunable shortest{.name = "shortest",
+                                    .initially = 1u << 9,
+                                    .in = unit::turns,
+                                    .least = 0,
+                                    .most = 1u << 30,
+                                    .checked = 1,
+                                    .meaning = "the delay after the first failed attempt",
+                                    .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest{.name = "longest",
+                                   .initially = (1u << 20) - 1,
+                                   .in = unit::turns,
+                                   .least = 0,
+                                   .most = 1u << 30,
+                                   .checked = 2,
+                                   .meaning = "the longest delay between two attempts",
+                                   .source = "the lock study's library (LiTL)"};
+  static constexpr tunable_list<2> tunables{&shortest, &longest};
 
   arrival lock() {
     if (try_lock()) {
@@ -48,16 +67,14 @@ class backoff {
 
  private:
   [[gnu::noinline]] void back_off_and_take() {
-    std::uint32_t delay = shortest_;
+    const std::uint64_t longest_delay = Env::template value<longest>();
+    std::uint64_t delay = Env::template value<shortest>();
     do {
-      Env::delay(delay);
-      delay = delay < longest_ / 2 ? delay * 2 : longest_;
+      delay = delay < longest_delay ? delay : longest_delay;
+      Env::delay(static_cast<std::uint32_t>(delay));
+      delay *= 2;
     } while (!try_lock());
   }
-
-  // Loop iterations, as in the lock study's library (LiTL).
-  static constexpr std::uint32_t shortest_ = 1u << 9;
-  static constexpr std::uint32_t longest_ = (1u << 20) - 1;
 
   typename Env::template atomic<std::uint8_t> byte_{};
 };

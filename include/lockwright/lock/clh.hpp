@@ -55,6 +55,8 @@ class clh {
                 "and then asleep. First come, first served; the next in line is the one most "
                 "likely asleep."};
 
+  static constexpr auto tunables = Wait<Env>::tunables;
+
   arrival lock() {
     node* me = Env::template take_node<node>();
     me->cell.arm();

@@ -18,7 +18,7 @@
 //   status of an entry         | meaning
 //   wait_ (2^64 - 1)           | not granted
 //   acquire_parent_ (2^64 - 2) | the leaf is yours, the root is not: go and take it
-//   1 .. batch_                | lock granted; how often it was passed on in this leaf
+//   1 .. batch                 | lock granted; how often it was passed on in this leaf
 //
 // Invariants
 //   ORDER      each queue is in the order of the exchanges on its tail.
@@ -28,7 +28,7 @@
 //   ROOT-LAST  the published unlock releases the root, then the leaf, which the
 //              next holder may have destroyed by then. Here the leaf comes
 //              first, so that whoever lets the lock go has done with the tree.
-//   BATCH      after batch_ passes within a leaf the root is released, so no
+//   BATCH      after `batch` passes within a leaf the root is released, so no
 //              node waits for more than batch_ holders of each other node.
 //   SAME-LEAF  a node remembers the leaf it queued at, so a holder that has
 //              migrated releases the right one.
@@ -40,6 +40,7 @@
 
 #include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
@@ -79,6 +80,17 @@ class hmcs {
           "A queue of threads per NUMA node below a queue of the nodes, passing the lock on "
           "within a node up to a bound. Made for machines with several nodes; heavy when "
           "uncontended."};
+
+  static constexpr tunable batch{
+      .name = "batch",
+      .initially = 100,
+      .in = unit::count,
+      .least = 1,
+      .most = std::uint64_t{1} << 32,
+      .checked = 2,
+      .meaning = "how often a NUMA node passes the lock on within itself, at most",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable_list<1> tunables{&batch};
 
   static std::uint64_t bytes_outside() { return lazy_part<Env, tree>::bytes(); }
 
@@ -130,7 +142,7 @@ class hmcs {
     leaf& local = *static_cast<leaf*>(me->at);
     const std::uint64_t passes = me->status.load(std::memory_order_relaxed);
     node* behind = leave(local.tail, *me);
-    if (behind != nullptr && passes < batch_) {
+    if (behind != nullptr && passes < Env::template value<batch>()) {
       grant(*behind, passes + 1);
       Env::give_node(me);
       return;
@@ -147,8 +159,6 @@ class hmcs {
   static constexpr std::uint64_t acquire_parent_ = wait_ - 1;
   static constexpr std::uint64_t cohort_start_ = 1;
   static constexpr std::uint64_t granted_at_root_ = cohort_start_;
-  // Consecutive hand-overs within a NUMA node, as in the lock study's library (LiTL).
-  static constexpr std::uint64_t batch_ = 100;
 
   /// Queues `me` and waits until it is granted; `uncontended` if the queue was empty.
   static arrival enqueue(queue_tail& tail, node& me) {

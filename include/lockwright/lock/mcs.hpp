@@ -48,6 +48,8 @@ class mcs {
                        "predecessor, first polling and then asleep. First come, first served; the "
                        "next in line is the one most likely asleep."};
 
+  static constexpr auto tunables = Wait<Env>::tunables;
+
   arrival lock() {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 """`lockwright compare`: run a program under several locks and show which is best."""
 
+import os
 import shlex
 import signal
 import sys
@@ -122,6 +123,7 @@ def command(
     program = binary.find(wanted.argv(min(wanted.threads))[0])
     for name in names:
         known.library(name)
+        known.check_environment(name, os.environ)
     binary.check(program, known.library(BASELINE), wanted.argv(min(wanted.threads))[1:])
     outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html_file))
     named = {option: path for option, path in (*outputs, ("--db", db)) if path is not None}

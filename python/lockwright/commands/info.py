@@ -23,6 +23,7 @@ def command(name: str) -> None:
         ("waiting", lock.waiting),
         ("properties", ", ".join(lock.properties()) or "none"),
         ("trylock", lock.trylock),
+        ("timed lock", lock.timedlock),
         ("bytes in place", str(lock.bytes_in_place)),
         ("bytes outside", f"{lock.bytes_per_mutex_outside} per mutex"),
         ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
@@ -34,4 +35,9 @@ def command(name: str) -> None:
     console = output()
     console.print(f"{lock.name}: {lock.summary}\n")
     console.print(table)
+    if lock.tunables:
+        console.print("\nNumbers, each set by an environment variable:", style="bold")
+        for each in lock.tunables:
+            console.print(f"{each.variable}, by default {each.shown()}", soft_wrap=True)
+            console.print(f"    {each.meaning} ({each.source})", soft_wrap=True)
     console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")

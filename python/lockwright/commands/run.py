@@ -28,6 +28,7 @@ def command(lock: str, stats: bool, arguments: tuple[str, ...]) -> int:
 
     locks = registry()
     library = locks.library(lock, counting=stats)
+    locks.check_environment(lock, os.environ)
     program = binary.find(arguments[0])
     binary.check(program, library, list(arguments[1:]))
     if stats:

@@ -1,0 +1,50 @@
+// The numbers of an algorithm: named, with a default, a unit and a source.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockwright {
+
+/// What a tunable counts.
+enum class unit : std::uint8_t {
+  count,        ///< of what its meaning says
+  nanoseconds,  ///< of Env::now()
+  turns,        ///< of the empty loop of Env::delay()
+  one_in,       ///< a probability of one in that many; 0 is never
+};
+
+/// One number of an algorithm. The user sets it by LOCKWRIGHT_<LOCK>_<NAME>, or
+/// for every lock that has a number of this name by LOCKWRIGHT_<NAME>, upper
+/// case with underscores; the algorithm reads it by Env::value<the_tunable>().
+struct tunable {
+  const char* name;         ///< lower case, with hyphens
+  std::uint64_t initially;  ///< the default
+  unit in;
+  std::uint64_t least;
+  std::uint64_t most;
+  std::uint64_t checked;  ///< in the model checker: so small that all that depends on it happens
+  const char* meaning;    ///< one sentence without a full stop
+  const char* source;     ///< where the default comes from
+};
+
+/// The tunables of a lock, as its static member `tunables`.
+template <std::size_t N>
+using tunable_list = std::array<const tunable*, N>;
+
+/// The tunables of a lock that is made of parts.
+template <std::size_t N, std::size_t M>
+[[nodiscard]] constexpr tunable_list<N + M> join(const tunable_list<N>& a,
+                                                 const tunable_list<M>& b) {
+  tunable_list<N + M> all{};
+  for (std::size_t i = 0; i < N; ++i) {
+    all[i] = a[i];
+  }
+  for (std::size_t i = 0; i < M; ++i) {
+    all[N + i] = b[i];
+  }
+  return all;
+}
+
+}  // namespace lockwright
