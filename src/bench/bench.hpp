@@ -72,6 +72,20 @@ void add_origin(result& line);
 std::uint64_t now_ns();
 void sleep_ns(std::uint64_t ns);
 
+// The clock that is cheapest to read, in ticks of its own: it counts evenly, and alike on all
+// processors. What a tick is worth is found by reading now_ns() beside it.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return now_ns();
+#endif
+}
+
 // Context switches of the whole process so far (getrusage, all threads).
 struct switches {
   std::int64_t voluntary;
@@ -90,6 +104,11 @@ inline void spin_loops(std::uint64_t loops) {
     asm volatile("" : "+r"(x));
   }
 }
+
+// Processor cycles of one loop of `spin_loops`: the result of a 64-bit multiplication is there
+// after three, that of an addition after one, and each waits for the one before (Intel since 2008,
+// AMD since 2017; within one cycle on the arm64 servers).
+inline constexpr std::uint64_t cycles_per_loop = 4;
 
 // Loops of `spin_loops` per microsecond on this processor: the fastest of many short trials,
 // since whatever disturbs a trial can only slow it down.
@@ -133,6 +152,7 @@ int calibrate(int argc, char** argv);
 int footprint(int argc, char** argv);
 int handover(int argc, char** argv);
 int herd(int argc, char** argv);
+int oversubscribe(int argc, char** argv);
 int park(int argc, char** argv);
 int uncontended(int argc, char** argv);
 

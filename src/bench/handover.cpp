@@ -4,13 +4,10 @@
 #include <vector>
 
 #include "bench.hpp"
+#include "tally.hpp"
 
 namespace bench {
 namespace {
-
-struct alignas(apart) tally {
-  std::atomic<std::uint64_t> acquisitions{0};
-};
 
 struct arena {
   alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -44,22 +41,6 @@ void* contend(void* at) {
     spin_loops(a.gap_loops);
   }
   return nullptr;
-}
-
-std::vector<std::uint64_t> read_tallies(const tally* tallies, std::size_t count) {
-  std::vector<std::uint64_t> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = tallies[i].acquisitions.load(std::memory_order_relaxed);
-  }
-  return values;
-}
-
-std::uint64_t sum(const std::vector<std::uint64_t>& values) {
-  std::uint64_t total = 0;
-  for (const std::uint64_t v : values) {
-    total += v;
-  }
-  return total;
 }
 
 }  // namespace

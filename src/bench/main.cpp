@@ -28,6 +28,9 @@ constexpr workload workloads[] = {
     {"herd", bench::herd,
      "a broadcast to many waiters of one condition variable\n"
      "    --waiters 1000 --rounds 5 --section-ns 5000 --unlocked 0 --rejoin 0 --loops-per-us 0"},
+    {"oversubscribe", bench::oversubscribe,
+     "threads that contend for one mutex: how long each waits, how steadily each gets on\n"
+     "    --threads 2 --seconds 2.5 --section-cycles 100 --gap-cycles 500"},
     {"park", bench::park,
      "two threads that put each other to sleep and wake each other by futex\n"
      "    --trips 20000 --cpu-a -1 --cpu-b -1"},

@@ -113,6 +113,41 @@ def test_handover_counts_every_acquisition_once(measure: Any) -> None:
         assert 0 <= line["least"] <= line["most"] <= line["acquisitions"]
 
 
+def test_oversubscribe_sees_each_thread_in_each_second(measure: Any) -> None:
+    """The windows, the longest wait and the counts belong to the threads that ran."""
+    options = ["--locks", "futex", "--rounds", "2", "--threads-per-core", "1,2"]
+    document = measure("oversubscribe", *options, "--seconds", "1.3")
+    assert [row["lock"] for row in document["rows"]] == ["libc", "futex"] * 2
+    for run, line in lines(document, "final"):
+        assert sum(line["per_thread"]) == line["acquisitions"] == line["guarded"]
+        assert len(line["per_thread"]) == run["threads"]
+    for run, line in lines(document, "measured"):
+        assert line["threads"] == run["threads"]
+        assert 0 < line["longest_wait_ns"] < 1e9 * run["seconds"]
+        assert line["least_in_a_second"] * line["threads"] <= line["acquisitions"]
+    for row in document["rows"]:
+        assert row["kept"]["count"] == row["ratio"]["count"] == 2
+        assert row["holds"] is None
+    fewest = document["rows"][0]["threads"]
+    assert all(r["kept"]["median"] == 1 for r in document["rows"] if r["threads"] == fewest)
+    assert all(r["ratio"]["median"] == 1 for r in document["rows"] if r["lock"] == "libc")
+
+
+def test_oversubscribe_finds_the_thread_that_gets_nothing(lockwright: Path, tmp_path: Path) -> None:
+    """A wait that has not ended counts, and so does the second in which a thread had nothing."""
+    written = tmp_path / "result.json"
+    # A section of some seconds: at most one thread gets through, all others wait in vain.
+    long = ["--section-cycles", "20000000000", "--seconds", "1.3", "--timeout", "4"]
+    options = ["--locks", "libc", "--rounds", "1", "--threads-per-core", "1"]
+    done = call(lockwright, "oversubscribe", *options, *long, "--json", str(written))
+    assert done.returncode == 0, done.stderr
+    assert "timed out" in done.stdout
+    (row,) = json.loads(written.read_text())["rows"]
+    assert row["timed_out"] == 1
+    assert row["least_in_a_second"] == 0
+    assert row["longest_wait_ns"] >= 1.3e9
+
+
 @pytest.mark.parametrize(
     "variant", [[], ["--unlocked"], ["--rejoin"]], ids=["held", "unlocked", "rejoin"]
 )
@@ -178,13 +213,16 @@ def test_another_library_than_the_one_meant_is_found_out(libdir: Path) -> None:
         bench_run.run(absent, "uncontended", few, timeout=30)
 
 
-@pytest.mark.parametrize("workload", ["uncontended", "footprint", "handover", "herd", "park"])
+@pytest.mark.parametrize(
+    "workload", ["uncontended", "footprint", "handover", "oversubscribe", "herd", "park"]
+)
 def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str) -> None:
     """Each heading of the table is explained by `--help`."""
     small = {
         "uncontended": ["--batch", "10"],
         "footprint": ["--mutexes", "2000"],
         "handover": ["--seconds", "0.01"],
+        "oversubscribe": ["--seconds", "0.01"],
         "herd": ["--waiters", "4"],
         "park": ["--trips", "10"],
     }[workload]
@@ -201,6 +239,7 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
     [
         (["uncontended", "--locks", "tas"], "'tas'"),
         (["handover", "--threads-per-core", "many"], "'many'"),
+        (["oversubscribe", "--threads-per-core", "0"], "'0'"),
         (["herd", "--section-ns", "-1"], "'-1'"),
         (["footprint", "--mutexes", "10", "--warm", "10"], "--warm 10"),
         (["park", "--json", "/nonexistent/result.json"], "/nonexistent/result.json"),

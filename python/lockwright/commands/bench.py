@@ -10,6 +10,7 @@ import click
 import lockwright.bench.footprint as footprints
 import lockwright.bench.handover as handovers
 import lockwright.bench.herd as herds
+import lockwright.bench.oversubscribe as crowds
 import lockwright.bench.park as parks
 import lockwright.bench.uncontended as pairs
 from lockwright.bench.report import Column, Report, definitions, processors, show
@@ -339,6 +340,70 @@ def herd(
     }
     tables = herds.measure(report, chosen, rounds, given, sections, timeout)
     show(report, tables, [], json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(5, None)
+@click.option(
+    "--threads-per-core",
+    default="1,2,4,16",
+    show_default=True,
+    help="Threads for each processor, a table for each. The fewest are what the others are "
+    "compared with.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.001),
+    default=2.5,
+    show_default=True,
+    help="How long one run measures. Under one second, nobody can say whether every thread made "
+    "progress in each.",
+)
+@click.option(
+    "--section-cycles",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Processor cycles of work while the mutex is held.",
+)
+@click.option(
+    "--gap-cycles",
+    type=click.IntRange(min=0),
+    default=500,
+    show_default=True,
+    help="Processor cycles of work between two acquisitions of a thread.",
+)
+@_explained(crowds.COLUMNS)
+def oversubscribe(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    threads_per_core: str,
+    seconds: float,
+    section_cycles: int,
+    gap_cycles: int,
+) -> None:
+    """More and more threads contend for one mutex: does it stay fast, does everyone get on?"""
+    factors = _numbers(threads_per_core, "--threads-per-core", 0.001)
+    counts = sorted({max(1, round(factor * processors())) for factor in factors})
+    chosen = subjects(locks, None)
+    given: dict[str, object] = {
+        "seconds": seconds,
+        "section-cycles": section_cycles,
+        "gap-cycles": gap_cycles,
+    }
+    settings = {
+        "locks": locks,
+        "rounds": rounds,
+        "timeout": timeout,
+        "threads-per-core": threads_per_core,
+        **given,
+    }
+    report = _report("oversubscribe", crowds.COLUMNS, settings)
+    tables = crowds.measure(report, chosen, rounds, given, counts, timeout)
+    show(report, tables, crowds.remarks(report, processors()), json_file)
     _finish(report)
 
 

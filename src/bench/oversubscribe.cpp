@@ -1,0 +1,176 @@
+// Threads that contend for one mutex, more of them than processors: whether they get on as fast as
+// few do, whether each of them gets on all the time, and how long one can have to wait.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "bench.hpp"
+#include "tally.hpp"
+
+namespace bench {
+namespace {
+
+// Every window of this length is looked at for a thread that made no progress in it.
+constexpr std::uint64_t window_ns = 1'000'000'000;
+// Windows begin this often: ten in each second.
+constexpr std::uint64_t step_ns = 100'000'000;
+
+struct alignas(apart) progress_tally : tally {
+  // ticks() when the thread began to wait for the mutex; 0 while it does not.
+  std::atomic<std::uint64_t> waiting_since{0};
+  // In ticks, of the waits that have ended.
+  std::atomic<std::uint64_t> longest_wait{0};
+};
+
+struct arena {
+  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  // Written under the mutex only, by plain instructions: if it falls behind the sum of the
+  // tallies, two threads were inside at once.
+  alignas(apart) std::uint64_t guarded = 0;
+  alignas(apart) std::atomic<bool> stop{false};
+  gate start;
+  std::uint64_t section_loops = 0;
+  std::uint64_t gap_loops = 0;
+};
+
+struct contender {
+  arena* shared;
+  progress_tally* own;
+  pthread_t thread;
+};
+
+void* contend(void* at) {
+  auto* const me = static_cast<contender*>(at);
+  arena& a = *me->shared;
+  std::uint64_t done = 0;
+  std::uint64_t longest = 0;
+  a.start.pass();
+  while (!a.stop.load(std::memory_order_relaxed)) {
+    const std::uint64_t began = ticks();
+    me->own->waiting_since.store(began, std::memory_order_relaxed);
+    must(pthread_mutex_lock(&a.mutex), "pthread_mutex_lock");
+    const std::uint64_t before = a.guarded;
+    spin_loops(a.section_loops);
+    a.guarded = before + 1;
+    must(pthread_mutex_unlock(&a.mutex), "pthread_mutex_unlock");
+    // Read after the section, which would be longer by the reading otherwise.
+    const std::uint64_t took = ticks() - began;
+    me->own->waiting_since.store(0, std::memory_order_relaxed);
+    me->own->acquisitions.store(++done, std::memory_order_relaxed);
+    if (took > longest) {
+      longest = took;
+      me->own->longest_wait.store(took, std::memory_order_relaxed);
+    }
+    spin_loops(a.gap_loops);
+  }
+  return nullptr;
+}
+
+struct sample {
+  std::uint64_t at;
+  std::vector<std::uint64_t> acquisitions;
+};
+
+// The fewest acquisitions that any thread made in any window: the shortest spans between two
+// samples that are a window long or longer, since the sampler too may be late.
+std::uint64_t least_in_a_window(const std::vector<sample>& samples) {
+  std::uint64_t least = UINT64_MAX;
+  std::size_t end = 0;
+  for (const sample& from : samples) {
+    while (end < samples.size() && samples[end].at - from.at < window_ns) {
+      ++end;
+    }
+    if (end == samples.size()) {
+      break;
+    }
+    for (std::size_t i = 0; i < from.acquisitions.size(); ++i) {
+      least = std::min(least, samples[end].acquisitions[i] - from.acquisitions[i]);
+    }
+  }
+  return least;
+}
+
+// The longest wait so far, with those that have not ended, in ticks.
+std::uint64_t longest_wait(const progress_tally* tallies, std::size_t count) {
+  std::uint64_t longest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t since = tallies[i].waiting_since.load(std::memory_order_relaxed);
+    const std::uint64_t now = ticks();
+    longest = std::max(longest, tallies[i].longest_wait.load(std::memory_order_relaxed));
+    if (since != 0 && now > since) {
+      longest = std::max(longest, now - since);
+    }
+  }
+  return longest;
+}
+
+}  // namespace
+
+int oversubscribe(int argc, char** argv) {
+  const options given(
+      argc, argv, {{"threads", 2}, {"seconds", 2.5}, {"section-cycles", 100}, {"gap-cycles", 500}});
+  const std::uint64_t threads = given.count("threads", 1);
+  const auto length = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
+  static arena a;
+  a.section_loops = given.count("section-cycles") / cycles_per_loop;
+  a.gap_loops = given.count("gap-cycles") / cycles_per_loop;
+  const double loops_per_us = calibrate_loops_per_us();
+
+  const std::unique_ptr<progress_tally[]> tallies(new progress_tally[threads]);
+  std::vector<contender> crew(threads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    crew[i] = {&a, &tallies[i], {}};
+    must(pthread_create(&crew[i].thread, nullptr, contend, &crew[i]), "pthread_create");
+  }
+  a.start.await(static_cast<std::uint32_t>(threads));
+  const switches before = switches_so_far();
+  const double used_before = processor_seconds_so_far();
+  const std::uint64_t started = now_ns();
+  const std::uint64_t started_ticks = ticks();
+  std::vector<sample> samples{{started, std::vector<std::uint64_t>(threads)}};
+  a.start.open();
+  while (samples.back().at - started < length) {
+    const std::uint64_t left = started + length - samples.back().at;
+    sleep_ns(std::min(left, step_ns));
+    std::vector<std::uint64_t> now = read_tallies(tallies.get(), threads);
+    samples.push_back({now_ns(), std::move(now)});
+  }
+
+  // All is read before the threads are told to stop: the last round of a strict queue of spinning
+  // threads can itself take longer than the measurement.
+  const std::uint64_t longest = longest_wait(tallies.get(), threads);
+  const std::uint64_t elapsed = samples.back().at - started;
+  const double ns_per_tick =
+      static_cast<double>(now_ns() - started) / static_cast<double>(ticks() - started_ticks);
+  const double used = processor_seconds_so_far() - used_before;
+  const switches after = switches_so_far();
+  a.stop.store(true);
+  result measured("oversubscribe", "measured");
+  measured.field("threads", threads)
+      .field("seconds", static_cast<double>(elapsed) / 1e9)
+      .field("processor_seconds", used)
+      .field("acquisitions", sum(samples.back().acquisitions))
+      .field("longest_wait_ns", static_cast<double>(longest) * ns_per_tick)
+      .field("section_ns", static_cast<double>(a.section_loops) / loops_per_us * 1e3)
+      .field("gap_ns", static_cast<double>(a.gap_loops) / loops_per_us * 1e3)
+      .field("voluntary", after.voluntary - before.voluntary)
+      .field("involuntary", after.involuntary - before.involuntary);
+  if (const std::uint64_t least = least_in_a_window(samples); least != UINT64_MAX) {
+    measured.field("least_in_a_second", least);
+  }
+  add_origin(measured);
+  measured.print();
+
+  for (const contender& c : crew) {
+    must(pthread_join(c.thread, nullptr), "pthread_join");
+  }
+  const std::vector<std::uint64_t> final = read_tallies(tallies.get(), threads);
+  result("oversubscribe", "final")
+      .field("acquisitions", sum(final))
+      .field("guarded", a.guarded)
+      .field("per_thread", final)
+      .print();
+  return 0;
+}
+
+}  // namespace bench
