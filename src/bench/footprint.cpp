@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "bench.hpp"
 
@@ -14,9 +15,9 @@ namespace {
 
 char report[4096];
 
-// Resident bytes of the process, exact to the page: smaps_rollup walks the page tables, where
+// A figure of the process in bytes, exact to the page: smaps_rollup walks the page tables, where
 // statm may read per-CPU counters that have not been folded in yet.
-std::int64_t resident_bytes() {
+std::int64_t bytes_of(const char* what) {
   const int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     fail(std::string("cannot read /proc/self/smaps_rollup: ") + std::strerror(errno));
@@ -24,12 +25,17 @@ std::int64_t resident_bytes() {
   const ssize_t length = read(fd, report, sizeof report - 1);
   close(fd);
   report[length < 0 ? 0 : length] = '\0';
-  const char* rss = std::strstr(report, "Rss:");
-  if (rss == nullptr) {
-    fail("/proc/self/smaps_rollup has no Rss line");
+  const char* line = std::strstr(report, what);
+  if (line == nullptr) {
+    fail(std::string("/proc/self/smaps_rollup has no line ") + what);
   }
-  return std::strtoll(rss + 4, nullptr, 10) * 1024;
+  return std::strtoll(line + std::strlen(what), nullptr, 10) * 1024;
 }
+
+std::int64_t resident_bytes() { return bytes_of("\nRss:"); }
+
+// Without the pages of files, which the kernel maps many at a time when code first runs.
+std::int64_t anonymous_bytes() { return bytes_of("\nAnonymous:"); }
 
 void lock_each(pthread_mutex_t* from, pthread_mutex_t* end) {
   for (pthread_mutex_t* m = from; m != end; ++m) {
@@ -38,12 +44,72 @@ void lock_each(pthread_mutex_t* from, pthread_mutex_t* end) {
   }
 }
 
+// More than any pthread call of a lock needs, so that no stack grows while it is measured.
+constexpr std::size_t stack_bytes = 16384;
+// Time for a thread that has announced itself to find the mutex held and to go to sleep.
+constexpr std::uint64_t settle_ns = 100'000;
+
+// Threads that act one at a time, when the main thread calls them.
+struct called {
+  gate start;
+  gate reported;
+  gate go_on;
+  pthread_mutex_t* mutex;
+  pthread_mutex_t* from;
+  pthread_mutex_t* end;
+  pthread_t thread;
+};
+
+void touch_stack() {
+  char room[stack_bytes];
+  std::memset(room, 0, sizeof room);
+  asm volatile("" : : "r"(room) : "memory");
+}
+
+void* act(void* at) {
+  called& own = *static_cast<called*>(at);
+  touch_stack();
+  own.start.pass();
+  // The main thread holds it now.
+  must(pthread_mutex_lock(own.mutex), "pthread_mutex_lock");
+  must(pthread_mutex_unlock(own.mutex), "pthread_mutex_unlock");
+  own.reported.pass();
+  lock_each(own.from, own.end);
+  own.go_on.pass();
+  return nullptr;
+}
+
+// Each thread in turn waits for the mutex, while the main thread holds it, and gets it.
+void await_each(std::vector<called>& crew, pthread_mutex_t* mutex) {
+  for (called& one : crew) {
+    must(pthread_mutex_lock(mutex), "pthread_mutex_lock");
+    one.start.open();
+    sleep_ns(settle_ns);
+    must(pthread_mutex_unlock(mutex), "pthread_mutex_unlock");
+    one.reported.await(1);
+  }
+}
+
+// Each thread in turn does what it does next.
+void pass_each(std::vector<called>& crew) {
+  for (called& one : crew) {
+    one.reported.open();
+    one.go_on.await(1);
+  }
+}
+
 }  // namespace
 
 int footprint(int argc, char** argv) {
-  const options given(argc, argv, {{"mutexes", 1000000}, {"warm", 1000}});
+  const options given(argc, argv,
+                      {{"mutexes", 1000000}, {"warm", 1000}, {"threads", 500}, {"sharers", 16}});
   const std::uint64_t mutexes = given.count("mutexes", 2);
   const std::uint64_t warm = given.count("warm", 1);
+  const std::uint64_t threads = given.count("threads", 1);
+  const std::uint64_t sharers = given.count("sharers", 1);
+  if (sharers > threads) {
+    refuse("'--sharers' is above '--threads'; give it a smaller number");
+  }
   if (warm >= mutexes) {
     refuse("'--warm' is not below '--mutexes'; give it a smaller number");
   }
@@ -68,13 +134,52 @@ int footprint(int argc, char** argv) {
   // The library's fixed cost (its code and its first blocks) falls into the first part, so the
   // second part is what mutexes cost and nothing else.
   const std::int64_t growth = after_all - after_warm;
+
+  static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+  std::vector<called> crew(threads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    crew[i].mutex = &shared;
+    crew[i].from = first;
+    crew[i].end = i < sharers ? first + mutexes : first;
+    must(pthread_create(&crew[i].thread, nullptr, act, &crew[i]), "pthread_create");
+  }
+  for (called& one : crew) {
+    one.start.await(1);
+  }
+  const std::int64_t before_threads = anonymous_bytes();
+  await_each(crew, &shared);
+  const std::int64_t after_threads = anonymous_bytes();
+  pass_each(crew);
+  const std::int64_t after_pairs = anonymous_bytes();
+  for (called& one : crew) {
+    one.go_on.open();
+    must(pthread_join(one.thread, nullptr), "pthread_join");
+  }
+
+  const std::int64_t before_held = anonymous_bytes();
+  for (pthread_mutex_t* m = first; m != first + mutexes; ++m) {
+    must(pthread_mutex_lock(m), "pthread_mutex_lock");
+  }
+  const std::int64_t after_held = anonymous_bytes();
+  for (pthread_mutex_t* m = first; m != first + mutexes; ++m) {
+    must(pthread_mutex_unlock(m), "pthread_mutex_unlock");
+  }
+
+  const auto all = static_cast<double>(mutexes);
   result line("footprint", "result");
   line.field("mutexes", mutexes)
       .field("warm", warm)
+      .field("threads", threads)
+      .field("sharers", sharers)
       .field("array_bytes", static_cast<std::uint64_t>(bytes))
       .field("fixed_bytes", after_warm - before)
       .field("growth_bytes", growth)
-      .field("bytes_per_mutex", static_cast<double>(growth) / static_cast<double>(mutexes - warm));
+      .field("bytes_per_mutex", static_cast<double>(growth) / static_cast<double>(mutexes - warm))
+      .field("bytes_per_thread",
+             static_cast<double>(after_threads - before_threads) / static_cast<double>(threads))
+      .field("bytes_per_pair", static_cast<double>(after_pairs - after_threads) /
+                                   (all * static_cast<double>(sharers)))
+      .field("bytes_per_held", static_cast<double>(after_held - before_held) / all);
   add_origin(line);
   line.print();
   return 0;

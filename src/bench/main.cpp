@@ -20,8 +20,8 @@ constexpr workload workloads[] = {
      "one thread, lock and unlock in a tight loop\n"
      "    --batch 100000 --batches 20 --threads-alive 1"},
     {"footprint", bench::footprint,
-     "resident memory after locking each mutex of an array once\n"
-     "    --mutexes 1000000 --warm 1000"},
+     "memory per mutex, per thread, and per pair of them\n"
+     "    --mutexes 1000000 --warm 1000 --threads 500 --sharers 16"},
     {"handover", bench::handover,
      "threads that contend for one mutex\n"
      "    --threads 2 --seconds 0.5 --section-ns 100 --gap-ns 200 --loops-per-us 0"},

@@ -85,11 +85,58 @@ def test_footprint_is_zero_in_place_and_shows_what_is_not(
     for name, row in rows.items():
         if outside.get(name, 0) == 0:
             assert row["bytes_per_mutex"]["median"] == 0
-            assert row["holds"] is True
         else:
             # The last page and the last block of the pool may have been there before.
             assert 0.9 < row["bytes_per_mutex"]["median"] / outside[name] < 1.1
-            assert row["holds"] is None
+
+
+def test_footprint_does_not_multiply_mutexes_and_threads(
+    measure: Any, all_locks: list[dict[str, Any]]
+) -> None:
+    """No lock takes memory for each mutex and thread; a queue's threads and held locks show."""
+    sizes = ["--mutexes", "20000", "--threads", "300", "--sharers", "5"]
+    document = measure("footprint", "--locks", "all", "--rounds", "1", *sizes)
+    rows = {row["lock"]: row for row in document["rows"]}
+    assert set(rows) == {"libc", *(lock["name"] for lock in all_locks)}
+    for name, row in rows.items():
+        assert row["holds"] is True, name
+        assert row["bytes_per_pair"]["median"] < 0.1
+    assert rows["libc"]["bytes_per_thread"]["median"] == 0
+    assert rows["libc"]["bytes_per_held"]["median"] == 0
+    assert rows["mcs-stp"]["bytes_per_thread"]["median"] > 32
+    assert 0.9 < rows["mcs-stp"]["bytes_per_held"]["median"] / 64 < 1.1
+
+
+def test_footprint_finds_memory_for_each_mutex_and_thread(tmp_path: Path) -> None:
+    """A library that keeps a byte for each time a thread locks a mutex is found out."""
+    source, library = tmp_path / "hoarder.c", tmp_path / "hoarder.so"
+    source.write_text(
+        """#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+int pthread_mutex_lock(pthread_mutex_t *m) {
+  *(volatile char *)malloc(1) = 1;
+  while (__atomic_exchange_n((int *)m, 1, __ATOMIC_ACQUIRE) != 0) sched_yield();
+  return 0;
+}
+int pthread_mutex_unlock(pthread_mutex_t *m) {
+  __atomic_store_n((int *)m, 0, __ATOMIC_RELEASE);
+  return 0;
+}
+"""
+    )
+    build = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(source)]
+    subprocess.run(build, check=True)
+    sizes = ["--mutexes", "20000", "--threads", "20", "--sharers", "5"]
+    done = subprocess.run(
+        [bench_run.program(), "footprint", *sizes],
+        env={"LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert json.loads(done.stdout)["bytes_per_pair"] > 16
 
 
 def test_handover_counts_every_acquisition_once(measure: Any) -> None:
@@ -220,7 +267,7 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
     """Each heading of the table is explained by `--help`."""
     small = {
         "uncontended": ["--batch", "10"],
-        "footprint": ["--mutexes", "2000"],
+        "footprint": ["--mutexes", "2000", "--threads", "16"],
         "handover": ["--seconds", "0.01"],
         "oversubscribe": ["--seconds", "0.01"],
         "herd": ["--waiters", "4"],
@@ -242,6 +289,7 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
         (["oversubscribe", "--threads-per-core", "0"], "'0'"),
         (["herd", "--section-ns", "-1"], "'-1'"),
         (["footprint", "--mutexes", "10", "--warm", "10"], "--warm 10"),
+        (["footprint", "--threads", "10", "--sharers", "11"], "--sharers 11"),
         (["park", "--json", "/nonexistent/result.json"], "/nonexistent/result.json"),
     ],
 )
@@ -268,6 +316,7 @@ def test_bad_input_is_refused_in_one_line(
         ["park", "--trips", "few"],
         ["park", "--trips", "0"],
         ["footprint", "--warm", "5", "--mutexes", "5"],
+        ["footprint", "--threads", "5", "--sharers", "6"],
     ],
 )
 def test_the_program_refuses_what_it_does_not_know(arguments: list[str]) -> None:

@@ -8,6 +8,17 @@ from lockwright.bench.figures import plain, show, spread
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
 from lockwright.bench.run import Subject, number, run
 
+NO_PAIR = 0.1
+"""Bytes per pair of a mutex and a thread: less than one bit for each."""
+
+MEASURED = (
+    "bytes_per_mutex",
+    "fixed_bytes",
+    "bytes_per_thread",
+    "bytes_per_pair",
+    "bytes_per_held",
+)
+
 COLUMNS = [
     Column("lock", "libc is the C library's own mutex with nothing preloaded."),
     Column(
@@ -30,13 +41,32 @@ COLUMNS = [
         "fits in place.",
     ),
     Column(
-        "per node",
-        "bytes per lock that a thread holds or waits for, whatever the number of mutexes; 0 "
-        "where the lock has no queue nodes.",
+        "bytes per thread",
+        "growth of the process's own memory (Anonymous of /proc/self/smaps_rollup) while each of "
+        "many threads (option --threads) in turn waits for one mutex and gets it, divided by "
+        "their number. The threads and the used part of their stacks were there before. Median "
+        "over the rounds.",
     ),
     Column(
-        "in-place promise",
-        "for a lock whose state fits in place: whether every round grew by exactly 0 bytes.",
+        "bytes per pair",
+        "further growth while some of these threads (option --sharers) each lock and unlock each "
+        "mutex of the array, divided by mutexes x threads. Median over the rounds.",
+    ),
+    Column(
+        "bytes per held",
+        "further growth while one thread locks all mutexes of the array and holds them all, "
+        "divided by their number. Median over the rounds.",
+    ),
+    Column(
+        "per node",
+        "bytes per lock that a thread holds or waits for, as the lock states it; 0 where it has "
+        "no queue nodes.",
+    ),
+    Column(
+        "promise",
+        "for a lock whose state fits in place: every round grew by exactly 0 bytes for the "
+        f"mutexes. For all: by less than {NO_PAIR} bytes for a pair of a mutex and a thread, so "
+        "that no lock takes memory for each mutex and thread.",
     ),
 ]
 
@@ -49,8 +79,7 @@ def measure(
     timeout: float,
 ) -> list[Table]:
     """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
-    per_mutex: dict[str, list[float]] = {s.name: [] for s in chosen}
-    fixed: dict[str, list[float]] = {s.name: [] for s in chosen}
+    seen = {(s.name, what): list[float]() for s in chosen for what in MEASURED}
     with watching_others(report), progress("footprint", rounds * len(chosen)) as steps:
         for turn in range(rounds):
             for subject in in_turn(chosen, turn):
@@ -59,20 +88,22 @@ def measure(
                 report.record(subject, turn, outcome)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
-                    per_mutex[subject.name].append(number(line, "bytes_per_mutex"))
-                    fixed[subject.name].append(number(line, "fixed_bytes"))
-    count = arguments["mutexes"]
-    shown = table(f"Memory of {plain(float(str(count)))} mutexes, each locked once", COLUMNS)
+                    for what in MEASURED:
+                        seen[subject.name, what].append(number(line, what))
+    count, threads = (plain(float(str(arguments[name]))) for name in ("mutexes", "threads"))
+    shown = table(f"Memory of {count} mutexes and {threads} threads", COLUMNS)
     for subject in chosen:
-        growth, once = spread(per_mutex[subject.name]), spread(fixed[subject.name])
+        figures = {what: spread(seen[subject.name, what]) for what in MEASURED}
         lock = subject.lock
         fits = lock is None or lock.bytes_per_mutex_outside == 0
-        holds = not any(per_mutex[subject.name]) if fits and growth is not None else None
+        holds = None
+        if figures["bytes_per_pair"] is not None:
+            holds = max(seen[subject.name, "bytes_per_pair"]) < NO_PAIR
+            holds = holds and not (fits and any(seen[subject.name, "bytes_per_mutex"]))
         report.rows.append(
             {
                 "lock": subject.name,
-                "bytes_per_mutex": growth,
-                "fixed_bytes": once,
+                **figures,
                 "bytes_in_place": lock and lock.bytes_in_place,
                 "bytes_per_mutex_outside": lock and lock.bytes_per_mutex_outside,
                 "bytes_per_node": lock and lock.bytes_per_node,
@@ -83,6 +114,13 @@ def measure(
         if lock is not None:
             sizes = (lock.bytes_in_place, lock.bytes_per_mutex_outside, lock.bytes_per_node)
             stated = [str(size) for size in sizes]
-        verdict = "" if holds is None else "holds" if holds else "MISSED"
-        shown.add_row(subject.name, show(growth), show(once, 1024), *stated, verdict)
+        shown.add_row(
+            subject.name,
+            show(figures["bytes_per_mutex"]),
+            show(figures["fixed_bytes"], 1024),
+            *stated[:2],
+            *(show(figures[f"bytes_per_{what}"]) for what in ("thread", "pair", "held")),
+            stated[2],
+            "-" if holds is None else "holds" if holds else "MISSED",
+        )
     return [shown]

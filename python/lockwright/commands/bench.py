@@ -189,6 +189,20 @@ def uncontended(
     show_default=True,
     help="Mutexes that are locked before the measurement starts.",
 )
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1, max=30_000),
+    default=500,
+    show_default=True,
+    help="Threads that each wait for one mutex.",
+)
+@click.option(
+    "--sharers",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="How many of these threads each lock every mutex of the array.",
+)
 @_explained(footprints.COLUMNS)
 def footprint(
     locks: str | None,
@@ -197,14 +211,25 @@ def footprint(
     json_file: Path | None,
     mutexes: int,
     warm: int,
+    threads: int,
+    sharers: int,
 ) -> None:
-    """How much memory each mutex of a large array takes once it has been locked."""
+    """How much memory a lock takes for each mutex, each thread, and each pair of them."""
     if warm >= mutexes:
         raise LockwrightError(
             f"--warm {warm} is not below --mutexes {mutexes}", "give a smaller --warm"
         )
+    if sharers > threads:
+        raise LockwrightError(
+            f"--sharers {sharers} is above --threads {threads}", "give a smaller --sharers"
+        )
     chosen = subjects(locks, None)
-    given: dict[str, object] = {"mutexes": mutexes, "warm": warm}
+    given: dict[str, object] = {
+        "mutexes": mutexes,
+        "warm": warm,
+        "threads": threads,
+        "sharers": sharers,
+    }
     settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
     report = _report("footprint", footprints.COLUMNS, settings)
     tables = footprints.measure(report, chosen, rounds, given, timeout)
