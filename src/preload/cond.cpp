@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "cond.hpp"
 #include "condvar.hpp"
 #include "deadline.hpp"
 #include "export.hpp"

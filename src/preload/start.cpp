@@ -17,13 +17,24 @@ struct promised_name {
 /// What a program built today binds to. The other versions of the same names
 /// are in the same library, so they go the same way.
 constexpr promised_name promised[] = {
-    {"pthread_mutex_init", BASE_VERSION},      {"pthread_mutex_destroy", BASE_VERSION},
-    {"pthread_mutex_lock", BASE_VERSION},      {"pthread_mutex_trylock", "GLIBC_2.34"},
-    {"pthread_mutex_unlock", BASE_VERSION},    {"pthread_mutex_timedlock", "GLIBC_2.34"},
-    {"pthread_mutex_clocklock", "GLIBC_2.34"}, {"pthread_cond_init", COND_VERSION},
-    {"pthread_cond_destroy", COND_VERSION},    {"pthread_cond_wait", COND_VERSION},
-    {"pthread_cond_timedwait", COND_VERSION},  {"pthread_cond_signal", COND_VERSION},
-    {"pthread_cond_broadcast", COND_VERSION},  {"pthread_cond_clockwait", "GLIBC_2.34"},
+    {"pthread_mutex_init", BASE_VERSION},
+    {"pthread_mutex_destroy", BASE_VERSION},
+    {"pthread_mutex_lock", BASE_VERSION},
+    {"pthread_mutex_trylock", "GLIBC_2.34"},
+    {"pthread_mutex_unlock", BASE_VERSION},
+    {"pthread_mutex_timedlock", "GLIBC_2.34"},
+    {"pthread_mutex_clocklock", "GLIBC_2.34"},
+    {"pthread_cond_init", COND_VERSION},
+    {"pthread_cond_destroy", COND_VERSION},
+    {"pthread_cond_wait", COND_VERSION},
+    {"pthread_cond_timedwait", COND_VERSION},
+    {"pthread_cond_signal", COND_VERSION},
+    {"pthread_cond_broadcast", COND_VERSION},
+    {"pthread_cond_clockwait", "GLIBC_2.34"},
+    {"mtx_lock", "GLIBC_2.34"},
+    {"mtx_unlock", "GLIBC_2.34"},
+    {"cnd_wait", "GLIBC_2.34"},
+    {"cnd_signal", "GLIBC_2.34"},
 };
 
 /// The object that contains `address`; null if there is none.

@@ -24,6 +24,7 @@ PROGRAMS = {
     "churn": "10,000 short threads leave no memory behind",
     "migrate": "mutexes released by another thread leave no memory behind",
     "timedlock": "timed locks give up when asked and never otherwise",
+    "threads_h": "the mutexes and condition variables of C11",
     "fork": "a child can use the mutexes that its parent held or queued for",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
 }
