@@ -35,7 +35,9 @@ struct lock_traits {
   lockwright::category category;
   lockwright::waiting waiting;
   bool fifo = false;        ///< admission order is arrival order
-  bool light = false;       ///< short uncontended path: one atomic, no queue node
+  /// Short uncontended path: at most one atomic read-modify-write to lock, one to
+  /// unlock, and no queue node.
+  bool light = false;
   bool numa_aware = false;  ///< behaviour depends on the caller's NUMA node
   bool hardened_trylock =
       false;  ///< a trylock costs so much that polling it does not flood the lock

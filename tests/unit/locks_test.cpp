@@ -201,37 +201,6 @@ TYPED_TEST(Locks, trylock_leaves_the_queue_alone) {
   EXPECT_FALSE(is_held(lock));
 }
 
-TYPED_TEST(Locks, admits_in_the_order_of_arrival) {
-  using L = typename TestFixture::lock_type;
-  if (!L::traits.fifo) {
-    GTEST_SKIP() << "not promised";
-  }
-  constexpr int count = 12;
-  for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{1'000'000'000'000}}) {
-    for (const std::uint32_t nodes : {1u, 3u}) {
-      bound = spinning;
-      declared_nodes = nodes;
-      L lock;
-      std::vector<int> order;
-      lock.lock();
-      actors waiters;
-      for (int i = 0; i < count; ++i) {
-        waiters.push_back(std::make_unique<actor>(
-            [&, i] {
-              const std::lock_guard guard{lock};
-              order.push_back(i);
-            },
-            static_cast<std::uint32_t>(i) % nodes));
-        waiters.back()->wait_until_polling();
-      }
-      lock.unlock();
-      waiters.clear();
-      ASSERT_EQ(order.size(), std::size_t{count});
-      EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
-    }
-  }
-}
-
 template <class L>
 void contend(L& lock, int threads, std::chrono::milliseconds length) {
   long first = 0;

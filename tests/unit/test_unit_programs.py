@@ -16,19 +16,23 @@ PROGRAMS = {
     "lifetime": True,
     "handover": True,
     "hierarchy": True,
+    "properties": True,
     "topology": False,
     "pool": False,
 }
 
 SHARDS = [
-    (name, shard) for name, by_row in PROGRAMS.items() for shard in (ROWS if by_row else ["all"])
+    (name, f"*/{shard}.*" if by_row else "*")
+    for name, by_row in PROGRAMS.items()
+    for shard in (ROWS if by_row else ["all"])
 ]
+#: What is named after no row although the others of its program are.
+SHARDS.append(("properties", "TheMeasures.*"))
 
 
-@pytest.mark.parametrize(("name", "shard"), SHARDS)
-def test_unit_program(name: str, shard: str) -> None:
+@pytest.mark.parametrize(("name", "only"), SHARDS)
+def test_unit_program(name: str, only: str) -> None:
     program = locate.program("unit", f"{name}_test")
-    only = "*" if shard == "all" else f"*/{shard}.*"
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     outcome = harness.run([program, f"--gtest_filter={only}", "--gtest_brief=1"], env, 60)
     assert outcome.status == 0, outcome.describe()
