@@ -34,7 +34,7 @@ enum class waiting : std::uint8_t {
 struct lock_traits {
   lockwright::category category;
   lockwright::waiting waiting;
-  bool fifo = false;        ///< admission order is arrival order
+  bool fifo = false;  ///< admission order is arrival order
   /// Short uncontended path: at most one atomic read-modify-write to lock, one to
   /// unlock, and no queue node.
   bool light = false;
