@@ -5,16 +5,22 @@
 
 #include <cstdint>
 
+#include "lockwright/lock/alock_ls.hpp"
 #include "lockwright/lock/backoff.hpp"
 #include "lockwright/lock/clh.hpp"
+#include "lockwright/lock/clh_ls.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "lockwright/lock/hmcs.hpp"
 #include "lockwright/lock/mcs.hpp"
+#include "lockwright/lock/mcs_ls.hpp"
 #include "lockwright/lock/partitioned.hpp"
 #include "lockwright/lock/pthread.hpp"
 #include "lockwright/lock/spinlock.hpp"
+#include "lockwright/lock/spinlock_ls.hpp"
 #include "lockwright/lock/ticket.hpp"
+#include "lockwright/lock/ticket_ls.hpp"
 #include "lockwright/lock/ttas.hpp"
+#include "lockwright/lock/ttas_ls.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {

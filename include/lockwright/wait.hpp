@@ -39,11 +39,9 @@ class spin_wait {
   /// Before the cell is published. Relaxed: the RMW that publishes the node releases it.
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
-  /// Returns once granted. The acquire load pairs with the release store in grant().
+  /// Returns once granted.
   void wait() {
-    while (word_.load(std::memory_order_acquire) != granted_) {
-      Env::relax();
-    }
+    wait_by([] { Env::relax(); });
   }
 
   /// Release: hands the critical section's writes to the waiter's acquire in wait().
@@ -54,6 +52,15 @@ class spin_wait {
   static void linger(std::uint32_t& step) {
     ++step;
     Env::relax();
+  }
+
+ protected:
+  /// Takes `step` between two polls. The acquire load pairs with the release store in grant().
+  template <class Step>
+  void wait_by(Step step) {
+    while (word_.load(std::memory_order_acquire) != granted_) {
+      step();
+    }
   }
 
  private:

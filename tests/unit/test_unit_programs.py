@@ -19,6 +19,7 @@ PROGRAMS = {
     "properties": True,
     "topology": False,
     "pool": False,
+    "alock": False,
 }
 
 SHARDS = [

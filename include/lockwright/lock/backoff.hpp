@@ -14,10 +14,10 @@
 //   BOUND      no waiter stays away for more than `longest` turns at a time.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/test_and_set.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -60,10 +60,9 @@ class backoff {
     return arrival::contended;
   }
 
-  // Acquire pairs with the release store in unlock().
-  bool try_lock() { return byte_.exchange(1, std::memory_order_acquire) == 0; }
+  bool try_lock() { return byte_.take(); }
 
-  void unlock() { byte_.store(0, std::memory_order_release); }
+  void unlock() { byte_.let_go(); }
 
  private:
   [[gnu::noinline]] void back_off_and_take() {
@@ -76,7 +75,7 @@ class backoff {
     } while (!try_lock());
   }
 
-  typename Env::template atomic<std::uint8_t> byte_{};
+  exchange_byte<Env> byte_;
 };
 
 }  // namespace lockwright

@@ -4,44 +4,31 @@
 //
 // Citation: D. Dice, "Brief Announcement: A Partitioned Ticket Lock", SPAA 2011.
 //
-//   word    | meaning                                      | written by
-//   request | the next number to draw                      | arriving threads
-//   owner   | the holder's number                          | the holder, while inside
-//   grants  | one word per NUMA node; word n mod S shows n | the holder, in unlock()
-//           | when number n is served                      |
-//   All zero: slot 0 admits number 0.
-//
-// Invariants
-//   ORDER      numbers are served in the order in which they were drawn.
-//   ONE-WRITER only the holder writes a grant, so a plain store releases.
-//   TRY        if the slot of the next number shows that number, nobody has
-//              drawn it, so drawing it by compare-and-swap takes a free lock.
+// There is one serving word per NUMA node. The words and the invariants stand
+// at spread_tickets.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 #include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/spread_tickets.hpp"
 
 namespace lockwright {
 
 template <class Env>
-class partitioned {
-  struct alignas(64) slot {
-    typename Env::template atomic<std::uint32_t> grant;
-  };
+struct word_per_node {
+  static std::uint32_t of() { return Env::nodes(); }
+};
 
-  struct slots {
-    slot at[1];  // Env::nodes() of them; the memory is reserved for all
+template <class Env>
+struct pausing_poll {
+  static void step(const void*) { Env::relax(); }
+};
 
-    static std::size_t bytes() { return Env::nodes() * sizeof(slot); }
-    typename Env::template atomic<std::uint32_t>& of(std::uint32_t number) {
-      return at[number % Env::nodes()].grant;
-    }
-  };
-
+/// Where the serving words are is a parameter: apart, or in the memory behind.
+template <class Env, class Words = lazy_part<Env, serving_words<Env, word_per_node<Env>>>>
+class partitioned : public spread_tickets<Env, Words, pausing_poll<Env>> {
  public:
   // A trylock is one load pair and one compare-and-swap, not the study's
   // blocking one, so it is not hardened against polling.
@@ -56,48 +43,11 @@ class partitioned {
           "some of the waiters. First come, first served; collapses when threads outnumber "
           "cores."};
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, slots>::bytes(); }
-
-  arrival lock() {
-    slots& grants = grants_.get();
-    // Relaxed: the acquire is on the grant, whose store releases.
-    std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
-    auto& grant = grants.of(mine);
-    arrival found = arrival::uncontended;
-    // Acquire pairs with the release store in unlock().
-    while (grant.load(std::memory_order_acquire) != mine) {
-      found = arrival::contended;
-      Env::relax();
-    }
-    owner_ = mine;
-    return found;
-  }
-
-  bool try_lock() {
-    slots& grants = grants_.get();
-    std::uint32_t next = request_.load(std::memory_order_relaxed);
-    // Acquire pairs with the release store in unlock(): success makes us the holder.
-    if (grants.of(next).load(std::memory_order_acquire) != next) {
-      return false;
-    }
-    // Relaxed, as in lock(): the grant has been acquired.
-    if (!request_.compare_exchange_strong(next, next + 1, std::memory_order_relaxed,
-                                          std::memory_order_relaxed)) {
-      return false;
-    }
-    owner_ = next;
-    return true;
-  }
-
-  void unlock() {
-    std::uint32_t next = owner_ + 1;
-    grants_.get().of(next).store(next, std::memory_order_release);
-  }
-
- private:
-  typename Env::template atomic<std::uint32_t> request_{};
-  typename Env::template plain<std::uint32_t> owner_{};
-  lazy_part<Env, slots> grants_;
+  static std::uint64_t bytes_outside() { return Words::bytes(); }
 };
+
+/// For a lock that is made of this one.
+template <class Env>
+using partitioned_in_place = partitioned<Env, serving_words<Env, word_per_node<Env>>>;
 
 }  // namespace lockwright

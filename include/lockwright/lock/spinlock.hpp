@@ -10,18 +10,16 @@
 //   1    | held
 //
 // Invariants
-//   EXCLUSION  only the thread whose compare-and-swap took the word from 0 to 1
-//              is inside, and only that thread's unlock stores 0.
+//   EXCLUSION  only the thread whose atomic step took the word from 0 to 1 is
+//              inside, and only its unlock stores 0.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
 #include "lockwright/lock.hpp"
+#include "lockwright/test_and_set.hpp"
 
 namespace lockwright {
 
-template <class Env>
+template <class Env, class Word = cas_word<Env>>
 class spinlock {
  public:
   static constexpr lock_traits traits{
@@ -41,14 +39,9 @@ class spinlock {
     return arrival::contended;
   }
 
-  bool try_lock() {
-    std::uint32_t free = 0;
-    // Acquire pairs with the release store in unlock().
-    return word_.compare_exchange_strong(free, 1, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
-  }
+  bool try_lock() { return word_.take(); }
 
-  void unlock() { word_.store(0, std::memory_order_release); }
+  void unlock() { word_.let_go(); }
 
  private:
   [[gnu::noinline]] void poll_and_take() {
@@ -57,7 +50,7 @@ class spinlock {
     } while (!try_lock());
   }
 
-  typename Env::template atomic<std::uint32_t> word_{};
+  Word word_;
 };
 
 }  // namespace lockwright

@@ -19,10 +19,19 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
+/// A waiter that pauses between two polls, however many are before it.
 template <class Env>
+struct patient_poller {
+  static constexpr tunable_list<0> tunables{};
+
+  static void stay_away(std::uint32_t, const void*) { Env::relax(); }
+};
+
+template <class Env, class Poller = patient_poller<Env>>
 class ticket {
  public:
   static constexpr lock_traits traits{
@@ -35,14 +44,17 @@ class ticket {
           "A thread draws a number and waits until it is served. First come, first served, "
           "light and small; collapses when threads outnumber cores."};
 
+  static constexpr auto tunables = Poller::tunables;
+
   arrival lock() {
     // Relaxed: the acquire is on grant, whose store releases.
     std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
     // Acquire pairs with the release store in unlock().
-    if (grant_.load(std::memory_order_acquire) == mine) {
+    std::uint32_t served = grant_.load(std::memory_order_acquire);
+    if (served == mine) {
       return arrival::uncontended;
     }
-    await(mine);
+    await(mine, served);
     return arrival::contended;
   }
 
@@ -62,10 +74,13 @@ class ticket {
   }
 
  private:
-  [[gnu::noinline]] void await(std::uint32_t mine) {
+  [[gnu::noinline]] void await(std::uint32_t mine, std::uint32_t served) {
+    Poller me;
     do {
-      Env::relax();
-    } while (grant_.load(std::memory_order_acquire) != mine);
+      // Unsigned: right also after the numbers have wrapped around.
+      me.stay_away(mine - served, &grant_);
+      served = grant_.load(std::memory_order_acquire);
+    } while (served != mine);
   }
 
   alignas(8) typename Env::template atomic<std::uint32_t> grant_{};

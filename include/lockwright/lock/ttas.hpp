@@ -13,14 +13,19 @@
 //   EXCLUSION  only the thread whose exchange returned 0 is inside.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
 #include "lockwright/lock.hpp"
+#include "lockwright/test_and_set.hpp"
 
 namespace lockwright {
 
+/// A waiter that pauses between two polls and, when it has lost a race, polls on.
 template <class Env>
+struct plain_racer {
+  static void poll(const void*) { Env::relax(); }
+  static void lost() {}
+};
+
+template <class Env, class Racer = plain_racer<Env>>
 class ttas {
  public:
   static constexpr lock_traits traits{
@@ -33,31 +38,32 @@ class ttas {
           "free. Light and small; a release makes every waiter race."};
 
   arrival lock() {
-    if (take()) {
+    if (byte_.take()) {
       return arrival::uncontended;
     }
     poll_and_take();
     return arrival::contended;
   }
 
-  bool try_lock() { return byte_.load(std::memory_order_relaxed) == 0 && take(); }
+  bool try_lock() { return !byte_.held() && byte_.take(); }
 
-  void unlock() { byte_.store(0, std::memory_order_release); }
+  void unlock() { byte_.let_go(); }
 
  private:
   [[gnu::noinline]] void poll_and_take() {
-    do {
-      // Relaxed: the exchange that follows acquires.
-      while (byte_.load(std::memory_order_relaxed) != 0) {
-        Env::relax();
+    Racer me;
+    for (;;) {
+      while (byte_.held()) {
+        me.poll(&byte_);
       }
-    } while (!take());
+      if (byte_.take()) {
+        return;
+      }
+      me.lost();
+    }
   }
 
-  // Acquire pairs with the release store in unlock().
-  bool take() { return byte_.exchange(1, std::memory_order_acquire) == 0; }
-
-  typename Env::template atomic<std::uint8_t> byte_{};
+  exchange_byte<Env> byte_;
 };
 
 }  // namespace lockwright

@@ -1,0 +1,66 @@
+// alock-ls: Anderson's array lock as libslock has it. A thread draws the next
+// place in a ring and polls that place's own cache line until the thread before
+// it hands over. FIFO, with local polling and without links, but large.
+//
+// Citation: T. E. Anderson, "The Performance of Spin Lock Alternatives for
+// Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990; T. David, R. Guerraoui,
+// V. Trigonakis, "Everything You Always Wanted to Know About Synchronization but
+// Were Afraid to Ask", SOSP 2013 (its library, libslock).
+//
+// The words and the invariants stand at spread_tickets; the ring is its serving
+// words, `slots` of them. The published ring holds flags, one of which is set
+// from the start, and each holder resets its own. Numbers in place of flags
+// make zeroed memory an unlocked lock, and with more waiters than places two of
+// them share a line instead of breaking the lock.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/lazy_part.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/prefetch.hpp"
+#include "lockwright/spread_tickets.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+struct array_of_slots {
+  static constexpr tunable slots{
+      .name = "slots",
+      .initially = 512,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 16,
+      .checked = 2,
+      .meaning = "the places of the ring, 64 bytes each; best no fewer than threads",
+      .source = "the lock study's library (LiTL)"};
+
+  static std::uint32_t of() { return static_cast<std::uint32_t>(Env::template value<slots>()); }
+};
+
+template <class Env>
+class alock_ls : public spread_tickets<Env, lazy_part<Env, serving_words<Env, array_of_slots<Env>>>,
+                                       prefetching_poll<Env>> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = waiting::spin,
+      .fifo = true,
+      .light = true,
+      .reference =
+          "Anderson, IEEE TPDS 1(1), 1990; David, Guerraoui and Trigonakis, SOSP 2013 "
+          "(libslock)",
+      .summary =
+          "A ring of places in which every thread polls a line of its own, with memory for all of "
+          "them in every lock. First come, first served; collapses when threads outnumber cores."};
+
+  static constexpr auto tunables =
+      join(tunable_list<1>{&array_of_slots<Env>::slots}, prefetching_poll<Env>::tunables);
+
+  static std::uint64_t bytes_outside() {
+    return lazy_part<Env, serving_words<Env, array_of_slots<Env>>>::bytes();
+  }
+};
+
+}  // namespace lockwright

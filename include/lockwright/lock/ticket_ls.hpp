@@ -1,0 +1,95 @@
+// ticket-ls: a ticket lock with proportional waiting, as libslock has it. A
+// waiter stays away from the lock's cache line for longer the more numbers are
+// before its own.
+//
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
+// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
+// library, libslock).
+//
+// The words and the invariants are those of ticket; only the waiting differs.
+// A waiter with more than `yield-beyond` numbers before its own also gives up
+// its processor. libslock's delay for a number is constant until another one is
+// served; that it grows meanwhile, up to `longest`, is what its own constants
+// say and its hierarchical ticket lock does.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/ticket.hpp"
+#include "lockwright/proportional.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class ticket_ls_poller {
+ public:
+  static constexpr tunable base{
+      .name = "base",
+      .initially = 512,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "the delay for each number that is before the waiter's, to begin with",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest{
+      .name = "longest",
+      .initially = 4'095,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 2,
+      .meaning = "the longest delay for each number that is before the waiter's",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable next{.name = "next",
+                                .initially = 128,
+                                .in = unit::turns,
+                                .least = 0,
+                                .most = 1u << 20,
+                                .checked = 1,
+                                .meaning = "the delay of the waiter whose number is the next",
+                                .source = "the lock study's library (LiTL)"};
+  static constexpr tunable yield_beyond{
+      .name = "yield-beyond",
+      .initially = 20,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "a waiter with more numbers than that before its own yields its processor",
+      .source = "libslock"};
+
+ private:
+  using delay = proportional_delay<Env, base, longest, next>;
+
+ public:
+  static constexpr auto tunables = join(delay::tunables, tunable_list<1>{&yield_beyond});
+
+  void stay_away(std::uint32_t before_mine, const void* polled) {
+    delay_.stay_away(before_mine, polled);
+    if (before_mine > Env::template value<yield_beyond>()) {
+      Env::yield();
+    }
+  }
+
+ private:
+  delay delay_;
+};
+
+template <class Env>
+class ticket_ls : public ticket<Env, ticket_ls_poller<Env>> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = waiting::spin_backoff,
+      .fifo = true,
+      .light = true,
+      .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
+      .summary =
+          "A ticket lock whose waiters stay away in proportion to the numbers before theirs. First "
+          "come, first served, light and small; collapses when threads outnumber cores."};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,88 @@
+// ttas-ls: test-and-test-and-set with a random delay after each lost race, the
+// bound of which grows exponentially, as libslock has it.
+//
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
+// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
+// library, libslock); the delay is that of T. E. Anderson, "The Performance of
+// Spin Lock Alternatives for Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990.
+//
+//   byte | meaning
+//   0    | free
+//   1    | held
+//
+// It differs from ttas in two things: each poll asks for the line for writing,
+// and who saw the lock free but lost the race for it stays away for a random
+// time below a limit, which doubles each time.
+//
+// libslock keeps the limit for each thread and lock, and never lowers it. Here
+// it lives as long as one wait: a limit that is kept needs a record per thread
+// and lock, and one busy period would slow the thread down for ever. libslock
+// polls without a pause; here there is one, as in the other locks.
+//
+// Invariants
+//   EXCLUSION  only the thread whose exchange returned 0 is inside.
+//   BOUND      no waiter stays away for `longest` turns or more at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/ttas.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// A waiter that prefetches at each poll, and after a lost race stays away.
+template <class Env>
+class backing_off_racer {
+ public:
+  static constexpr tunable shortest{.name = "shortest",
+                                    .initially = 1,
+                                    .in = unit::turns,
+                                    .least = 1,
+                                    .most = 1u << 30,
+                                    .checked = 1,
+                                    .meaning = "the bound of the delay after the first lost race",
+                                    .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest{.name = "longest",
+                                   .initially = 1'000,
+                                   .in = unit::turns,
+                                   .least = 1,
+                                   .most = 1u << 30,
+                                   .checked = 2,
+                                   .meaning = "the highest bound of a delay",
+                                   .source = "the lock study's library (LiTL)"};
+  static constexpr tunable_list<2> tunables{&shortest, &longest};
+
+  static void poll(const void* lock) {
+    Env::prefetch(lock);
+    Env::relax();
+  }
+
+  void lost() {
+    const std::uint64_t most = Env::template value<longest>();
+    limit_ = limit_ < most ? limit_ : most;
+    Env::delay(Env::random(static_cast<std::uint32_t>(limit_)));
+    limit_ *= 2;
+  }
+
+ private:
+  std::uint64_t limit_ = Env::template value<shortest>();
+};
+
+template <class Env>
+class ttas_ls : public ttas<Env, backing_off_racer<Env>> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::competitive_succession,
+      .waiting = waiting::spin_backoff,
+      .light = true,
+      .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
+      .summary =
+          "Waiters poll with plain loads, and after a lost race stay away for a random time below "
+          "a growing bound. Little coherence traffic, but unfair."};
+
+  static constexpr auto tunables = backing_off_racer<Env>::tunables;
+};
+
+}  // namespace lockwright

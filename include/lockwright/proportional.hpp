@@ -1,0 +1,47 @@
+// Proportional waiting: who holds a number stays away from the word that shows
+// the one being served, for longer the more numbers are between the two.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// The length of the delays, one wait long.
+///
+///   numbers before mine | delay, in turns
+///   1                   | next
+///   n                   | n * base, and base more at each poll that shows no
+///                       | progress, but never more than n * longest
+///
+/// Citation: J. M. Mellor-Crummey, M. L. Scott, ACM TOCS 9(1), 1991; the values
+/// and the growth are libslock's (David, Guerraoui and Trigonakis, SOSP 2013).
+template <class Env, const tunable& Base, const tunable& Longest, const tunable& Next>
+class proportional_delay {
+ public:
+  static constexpr tunable_list<3> tunables{&Base, &Longest, &Next};
+
+  void stay_away(std::uint32_t before_mine, const void* polled) {
+    Env::delay(length(before_mine));
+    Env::prefetch(polled);
+  }
+
+ private:
+  std::uint32_t length(std::uint32_t before_mine) {
+    if (before_mine == 1) {
+      return static_cast<std::uint32_t>(Env::template value<Next>());
+    }
+    const std::uint64_t base = Env::template value<Base>();
+    const std::uint64_t longest = Env::template value<Longest>();
+    each_ = before_mine == last_ ? each_ + base : base;
+    each_ = each_ < longest ? each_ : longest;
+    last_ = before_mine;
+    return static_cast<std::uint32_t>(before_mine * each_);
+  }
+
+  std::uint64_t each_ = 0;
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace lockwright

@@ -1,0 +1,103 @@
+// A ticket lock whose "now serving" number is spread over several words, one
+// cache line each: what partitioned ticket locks and array locks have in common.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+
+namespace lockwright {
+
+/// The serving words. `Count::of()` says how many, the same at every call; the
+/// memory behind has to be reserved for all but the first.
+template <class Env, class Count>
+class serving_words {
+  struct alignas(64) slot {
+    typename Env::template atomic<std::uint32_t> served;
+  };
+
+ public:
+  static std::size_t bytes() { return Count::of() * sizeof(slot); }
+  static std::size_t bytes_behind() { return bytes() - sizeof(slot); }
+
+  serving_words& get() { return *this; }
+
+  typename Env::template atomic<std::uint32_t>& showing(std::uint32_t number) {
+    return slots_[number % Count::of()].served;
+  }
+
+ private:
+  slot slots_[1];
+};
+
+/// The lock, over its serving words or a lazy_part of them. `Poll::step(p)` comes
+/// between two polls of the word at p.
+///
+///   word    | meaning                                     | written by
+///   request | the next number to draw                     | arriving threads
+///   owner   | the holder's number                         | the holder, while inside
+///   words   | word n mod S shows n when number n is served | the holder, in unlock()
+///   All zero: word 0 admits number 0.
+///
+/// Invariants
+///   ORDER      numbers are served in the order in which they were drawn.
+///   ONE-WRITER only the holder writes a serving word, so a plain store releases.
+///   OWN-NUMBER a word shows a number and not just "go", so two waiters at one
+///              word are told apart, and nobody has to reset a word after use.
+///   TRY        if the word of the next number shows that number, nobody has
+///              drawn it, so drawing it by compare-and-swap takes a free lock.
+template <class Env, class Words, class Poll>
+class spread_tickets {
+ public:
+  /// What a lock over serving words needs of the memory behind itself.
+  static std::size_t bytes_behind()
+    requires requires { Words::bytes_behind(); }
+  {
+    return Words::bytes_behind();
+  }
+
+  arrival lock() {
+    auto& words = words_.get();
+    // Relaxed: the acquire is on the serving word, whose store releases.
+    std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
+    auto& served = words.showing(mine);
+    arrival found = arrival::uncontended;
+    // Acquire pairs with the release store in unlock().
+    while (served.load(std::memory_order_acquire) != mine) {
+      found = arrival::contended;
+      Poll::step(&served);
+    }
+    owner_ = mine;
+    return found;
+  }
+
+  bool try_lock() {
+    auto& words = words_.get();
+    std::uint32_t next = request_.load(std::memory_order_relaxed);
+    // Acquire pairs with the release store in unlock(): success makes us the holder.
+    if (words.showing(next).load(std::memory_order_acquire) != next) {
+      return false;
+    }
+    // Relaxed, as in lock(): the serving word has been acquired.
+    if (!request_.compare_exchange_strong(next, next + 1, std::memory_order_relaxed,
+                                          std::memory_order_relaxed)) {
+      return false;
+    }
+    owner_ = next;
+    return true;
+  }
+
+  void unlock() {
+    std::uint32_t next = owner_ + 1;
+    words_.get().showing(next).store(next, std::memory_order_release);
+  }
+
+ private:
+  typename Env::template atomic<std::uint32_t> request_{};
+  typename Env::template plain<std::uint32_t> owner_{};
+  Words words_;
+};
+
+}  // namespace lockwright

@@ -1,0 +1,57 @@
+// alock-ls with fewer places than waiters: two of them poll the same line, and only one is meant.
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "lockwright/registry.hpp"
+#include "observed.hpp"
+
+namespace {
+
+using namespace testing_locks;
+
+template <std::uint64_t Places>
+struct few_places : observed {
+  template <const lockwright::tunable& What, const char* Lock>
+  static std::uint64_t setting() {
+    if constexpr (std::string_view{What.name} == "slots") {
+      return Places;
+    } else {
+      return observed::setting<What, Lock>();
+    }
+  }
+};
+
+template <class Env>
+class Alock : public ::testing::Test {
+ protected:
+  lockwright::alock_ls_lock<Env> lock_;
+};
+// One, a power of two, and one that does not divide 2^32.
+using places = ::testing::Types<few_places<1>, few_places<2>, few_places<3>>;
+TYPED_TEST_SUITE(Alock, places);
+
+TYPED_TEST(Alock, more_waiters_than_places) {
+  for (int round = 0; round < 5; ++round) {
+    std::vector<int> order;
+    this->lock_.lock();
+    actors waiters;
+    for (int i = 0; i < 8; ++i) {
+      waiters.push_back(std::make_unique<actor>([&, i] {
+        this->lock_.lock();
+        order.push_back(i);
+        this->lock_.unlock();
+      }));
+      waiters.back()->wait_until_polling();
+      EXPECT_FALSE(this->lock_.try_lock());
+    }
+    this->lock_.unlock();
+    waiters.clear();
+    ASSERT_EQ(order.size(), 8u);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    ASSERT_TRUE(this->lock_.try_lock());
+    this->lock_.unlock();
+  }
+}
+
+}  // namespace
