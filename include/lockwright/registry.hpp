@@ -10,6 +10,7 @@
 #include "lockwright/lock/clh.hpp"
 #include "lockwright/lock/clh_ls.hpp"
 #include "lockwright/lock/futex.hpp"
+#include "lockwright/lock/gcr.hpp"
 #include "lockwright/lock/hmcs.hpp"
 #include "lockwright/lock/mcs.hpp"
 #include "lockwright/lock/mcs_ls.hpp"

@@ -35,7 +35,7 @@ finding search_within(const test_case& c, double budget, bool trace) {
     return best;
   }
   best.extent = "none";
-  for (std::uint64_t bound = 1; bound < 8; ++bound) {
+  for (std::uint64_t bound = 0; bound < 8; ++bound) {
     outcome found = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
     if (found.result == outcome::out_of_time) {
       break;

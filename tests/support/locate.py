@@ -58,14 +58,19 @@ def library_dir() -> Path:
 
 
 @cache
-def _fifo_locks() -> frozenset[str]:
+def _traits() -> dict[str, dict[str, object]]:
     rows = json.loads((library_dir() / "locks.json").read_text())
-    return frozenset(row["name"] for row in rows if row["fifo"])
+    return {row["name"]: row for row in rows}
+
+
+def traits(lock: str) -> dict[str, object]:
+    """What the algorithm states about itself."""
+    return _traits()[lock]
 
 
 def is_fifo(lock: str) -> bool:
     """True if the algorithm states that it admits in the order of arrival."""
-    return lock in _fifo_locks()
+    return bool(traits(lock)["fifo"])
 
 
 def library(lock: str, *, counting: bool = False) -> Path:

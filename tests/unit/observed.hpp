@@ -65,6 +65,15 @@ struct observed : lockwright::native {
     note_poll();
     native::wait(word, expected);
   }
+  static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
+                         std::uint64_t deadline) {
+    futex_waits.fetch_add(1);
+    if (mine != nullptr) {
+      mine->sleeps.fetch_add(1);
+    }
+    note_poll();
+    native::wait_until(word, expected, deadline);
+  }
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count) {
     futex_wakes.fetch_add(1);
     native::wake(word, count);

@@ -17,6 +17,7 @@ PROGRAMS = {
     "handover": True,
     "hierarchy": True,
     "properties": True,
+    "gcr": False,
     "topology": False,
     "pool": False,
     "alock": False,

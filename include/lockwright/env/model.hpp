@@ -64,6 +64,12 @@ struct model {
     model_env::futex_wait(word, expected, at);
   }
 
+  /// Ends at any moment after others have had the chance to go on, as time may be up at any moment.
+  static void wait_until(atomic<std::uint32_t>&, std::uint32_t, std::uint64_t,
+                         const location& at = location::current()) {
+    yield(at);
+  }
+
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count,
                    const location& at = location::current()) {
     model_env::futex_wake(word, count, at);

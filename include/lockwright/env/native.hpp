@@ -53,6 +53,14 @@ struct native {
     native_env::futex_wait(word, expected);
   }
 
+  /// As wait(), but not beyond `deadline` of now().
+  static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
+                         std::uint64_t deadline) {
+    const timespec until{static_cast<time_t>(deadline / 1'000'000'000u),
+                         static_cast<long>(deadline % 1'000'000'000u)};
+    native_env::futex_wait_until(word, expected, CLOCK_MONOTONIC, until);
+  }
+
   /// Wakes up to `count` threads that sleep on `word`.
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count) {
     native_env::futex_wake(word, count);

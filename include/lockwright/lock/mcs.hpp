@@ -83,6 +83,9 @@ class mcs {
     return false;
   }
 
+  /// Whether nobody has or awaits it at the moment.
+  [[nodiscard]] bool is_free() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
+
   void unlock() {
     node* me = holder_;
     node* behind = me->next.load(std::memory_order_acquire);

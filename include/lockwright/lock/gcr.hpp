@@ -1,0 +1,233 @@
+// gcr: a wrapper that lets only a few threads at a time contend for the lock
+// inside it. The others are passive: they queue, mostly asleep, and the first
+// of them is let in when the lock runs out of contenders, or in its turn.
+//
+// Citation: D. Dice, A. Kogan, "Avoiding Scalability Collapse by Restricting
+// Concurrency", Euro-Par 2019.
+// The lock inside is a parameter: gcr-ttas polls in it, gcr-mcs-stp polls and parks.
+//
+//   word    | meaning                                       | written by
+//   parts   | all of the below, made at the first use       | see lazy_part
+//   inner   | the lock itself                               | active threads
+//   entered | how many threads have become active           | whoever becomes active
+//   left    | how many of them have unlocked                | the holder
+//   since   | acquisitions since the last promotion         | the holder
+//   gate    | what the first passive thread waits at        | see below
+//   passive | the queue of passive threads, a lock of its   | passive threads
+//           | own: its holder is the first in the queue     |
+//
+//   gate    | meaning                                       | changed by
+//   shut    | the first passive thread polls, if there is one | that thread -> napping
+//   napping | it sleeps, for a bounded time                 | that thread -> shut
+//   open    | it may become active                          | the holder, from any; that
+//           |                                               | thread -> shut
+//
+// Published is a count of one word with atomic additions, and the split into
+// two counts, of which the holder changes one without an atomic operation, as
+// an improvement; this is the split one. The first passive thread polls there
+// without end, at growing intervals; here it sleeps through the longer ones. It
+// also opens the gate for itself when it has stood there for `patience`: the
+// published promotion counts acquisitions, and a slow section would make that
+// a long time.
+//
+// Invariants
+//   EXCLUSION  is inner's; nothing else here keeps anybody out for good.
+//   RESTRICTED a thread becomes active only while fewer than `active` are, but
+//              for one more per promotion, and for threads that looked at the
+//              same moment.
+//   NO-LOST-THREAD  whoever waits at the gate leaves it after `patience` at the
+//              latest, so the words around it need no order.
+//   LAST-INNER unlock is done with everything when it unlocks inner.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/lazy_part.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/mcs.hpp"
+#include "lockwright/tunable.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+template <class Env, class Inner>
+class gcr {
+  using word = typename Env::template atomic<std::uint32_t>;
+
+  struct alignas(64) state {
+    Inner inner;
+    word entered;
+    word left;
+    typename Env::template plain<std::uint32_t> since;
+    word gate;
+    mcs<Env, spin_then_park> passive;
+
+    static std::size_t bytes() { return sizeof(state); }
+
+    // Signed: a thread may have come and gone between the two loads.
+    [[nodiscard]] std::int32_t active() const {
+      const std::uint32_t gone = left.load(std::memory_order_relaxed);
+      return static_cast<std::int32_t>(entered.load(std::memory_order_relaxed) - gone);
+    }
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = Inner::traits.waiting,
+      .node_bytes = 64 + Inner::traits.node_bytes,  // one among the passive, one inside
+      .reference = "Dice and Kogan, Euro-Par 2019",
+      .summary =
+          Inner::traits.parks()
+              ? "Lets a few threads contend for the lock inside it, an MCS queue that parks, and "
+                "keeps the others asleep in a queue of their own. Throughput stays when threads "
+                "outnumber cores; unfair over short times."
+              : "Lets a few threads contend for the lock inside it, a test-and-test-and-set, and "
+                "keeps the others asleep in a queue. Throughput stays when threads outnumber "
+                "cores; unfair over short times."};
+
+  static constexpr tunable active{
+      .name = "active",
+      .initially = 2,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning =
+          "a thread that comes becomes active while fewer than that many are; the first "
+          "passive one, while at most half of one less are",
+      .source = "the published algorithm"};
+  static constexpr tunable promotion{
+      .name = "promotion",
+      .initially = 0x4000,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 31,
+      .checked = 2,
+      .meaning = "after how many acquisitions the first passive thread becomes active",
+      .source = "the published algorithm"};
+  static constexpr tunable patience{
+      .name = "patience-ns",
+      .initially = 5'000'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = std::uint64_t{1} << 50,
+      .checked = 2'000,
+      .meaning = "the longest time that the first passive thread waits to become active",
+      .source = "about as long as `promotion` short sections take"};
+  static constexpr tunable nap{
+      .name = "nap-ns",
+      .initially = 1'000'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = std::uint64_t{1} << 50,
+      .checked = 0,
+      .meaning =
+          "the longest time that the first passive thread sleeps between two looks at "
+          "whether there are still active ones",
+      .source = "the published interval of polling, a million turns"};
+  static constexpr auto tunables =
+      join(tunable_list<4>{&active, &promotion, &patience, &nap}, spin_then_park<Env>::tunables);
+
+  static std::uint64_t bytes_outside() { return lazy_part<Env, state>::bytes(); }
+
+  arrival lock() {
+    state& parts = parts_.get();
+    if (parts.active() < most_active()) [[likely]] {
+      parts.entered.fetch_add(1, std::memory_order_relaxed);
+      return parts.inner.lock();
+    }
+    wait_in_queue(parts);
+    parts.inner.lock();
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    state& parts = parts_.get();
+    if (!parts.inner.try_lock()) {
+      return false;
+    }
+    parts.entered.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
+  void unlock() {
+    state& parts = parts_.get();
+    bool wake = false;
+    parts.since = parts.since + 1;
+    if (parts.since >= Env::template value<promotion>()) {
+      parts.since = 0;
+      wake = !parts.passive.is_free() &&
+             parts.gate.exchange(open_, std::memory_order_relaxed) == napping_;
+    }
+    parts.left.store(parts.left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    word& gate = parts.gate;
+    parts.inner.unlock();
+    if (wake) [[unlikely]] {
+      Env::wake(gate, 1);  // only the address counts
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t shut_ = 0;
+  static constexpr std::uint32_t napping_ = 1;
+  static constexpr std::uint32_t open_ = 2;
+
+  static std::int32_t most_active() {
+    return static_cast<std::int32_t>(Env::template value<active>());
+  }
+
+  [[gnu::noinline]] static void wait_in_queue(state& parts) {
+    parts.passive.lock();
+    wait_at_gate(parts);
+    parts.entered.fetch_add(1, std::memory_order_relaxed);
+    parts.passive.unlock();
+  }
+
+  static void wait_at_gate(state& parts) {
+    const std::int32_t few = (most_active() - 1) / 2;
+    const std::uint64_t since = Env::now();
+    const std::uint64_t leave = since + Env::template value<patience>();
+    std::uint64_t sleep = Env::template value<spin_bound>();
+    const std::uint64_t nap_from = since + sleep;
+    // A poll of the counts takes their cache line from the active threads, so
+    // each wait is twice as long as the one before.
+    for (std::uint64_t wait = 1; parts.gate.load(std::memory_order_relaxed) != open_; wait *= 2) {
+      if (parts.active() <= few) {
+        break;
+      }
+      const std::uint64_t now = Env::now();
+      if (now >= leave) {
+        break;
+      }
+      if (now < nap_from) {
+        for (std::uint64_t i = 0; i < wait; ++i) {
+          Env::relax();
+        }
+        continue;
+      }
+      sleep = 2 * sleep < Env::template value<nap>() ? 2 * sleep : Env::template value<nap>();
+      sleep_at_gate(parts.gate, now + sleep < leave ? now + sleep : leave);
+    }
+    if (parts.gate.load(std::memory_order_relaxed) != shut_) {
+      parts.gate.store(shut_, std::memory_order_relaxed);
+    }
+  }
+
+  static void sleep_at_gate(word& gate, std::uint64_t until) {
+    std::uint32_t seen = shut_;
+    if (!gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
+                                      std::memory_order_relaxed)) {
+      return;
+    }
+    Env::wait_until(gate, napping_, until);
+    seen = napping_;
+    gate.compare_exchange_strong(seen, shut_, std::memory_order_relaxed, std::memory_order_relaxed);
+  }
+
+  lazy_part<Env, state> parts_;
+};
+
+}  // namespace lockwright
