@@ -11,6 +11,7 @@
 #include "lockwright/lock/clh_ls.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "lockwright/lock/gcr.hpp"
+#include "lockwright/lock/go_mutex.hpp"
 #include "lockwright/lock/hmcs.hpp"
 #include "lockwright/lock/mcs.hpp"
 #include "lockwright/lock/mcs_ls.hpp"
@@ -22,6 +23,7 @@
 #include "lockwright/lock/ticket_ls.hpp"
 #include "lockwright/lock/ttas.hpp"
 #include "lockwright/lock/ttas_ls.hpp"
+#include "lockwright/lock/wordlock.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {

@@ -95,9 +95,13 @@ class spin_then_park {
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
   void wait() {
-    if (spin()) {
-      return;
+    if (!spin()) {
+      park();
     }
+  }
+
+  /// Sleeps until granted, without polling first.
+  void park() {
     std::uint32_t seen = waiting_;
     // Relaxed: parking tells the granter to wake and nothing else, and what it
     // replaces is the waiter's own store. When it fails, the lock is the

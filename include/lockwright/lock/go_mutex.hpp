@@ -1,0 +1,202 @@
+// go-mutex: waiters sleep in the order of arrival and compete with arriving
+// threads when they are woken. One that has waited too long turns the mutex to
+// starvation: it is handed from holder to waiter then, until the queue is short.
+//
+// Citation: The Go Authors, sync.Mutex of Go 1.9 and later, 2017 (D. Vyukov,
+// "sync: make Mutex more fair", golang.org/issue/13086).
+//
+//   state | bits | meaning                                      | written by
+//   held  | 0    | somebody is inside                           | all
+//   woken | 1    | a waiter is awake and competes, or a spinner | a waiter or spinner; an
+//         |      | asks that none be woken                      | unlock that wakes
+//   starving | 2 | unlock hands over; nobody else may take it   | waiters
+//   count | 3-31 | threads that sleep or are about to           | waiters, an unlock that wakes
+//   sleepers | a semaphore, where they sleep                    | see fifo_semaphore
+//
+// Published, an unlock drops `held` first and then looks for somebody to wake;
+// by then the mutex may be gone here, so that both are one step. A goroutine
+// spins only if other processors have work; that is not known here.
+//
+// Invariants
+//   EXCLUSION  who takes the state from neither held nor starving to held is
+//              inside, and who is woken while it is starving.
+//   ONE-EACH   each taking off from `count` by an unlock, and each unlock of a
+//              starving mutex, releases the semaphore once, and lets one
+//              thread of `count` go on; that one keeps the mutex in use until then.
+//   FAIR       who has waited for longer than `starvation` turns the mutex to
+//              starving when it is held at its next attempt.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/fifo_semaphore.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class go_mutex {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::competitive_succession,
+      .waiting = waiting::spin_then_park,
+      .light = true,
+      .node_bytes = sizeof(waiter<Env>),
+      .reference = "The Go Authors, sync.Mutex, 2017",
+      .summary =
+          "Waiters sleep and compete with arriving threads when woken; one that has waited for a "
+          "millisecond makes unlocks hand over in order for a while. As fast as barging, with "
+          "bounded waiting."};
+
+  static constexpr tunable spins{.name = "spins",
+                                 .initially = 4,
+                                 .in = unit::count,
+                                 .least = 0,
+                                 .most = 1u << 20,
+                                 .checked = 1,
+                                 .meaning = "how often a thread looks again before it sleeps",
+                                 .source = "the Go runtime (active_spin)"};
+  static constexpr tunable pauses{.name = "pauses",
+                                  .initially = 30,
+                                  .in = unit::count,
+                                  .least = 1,
+                                  .most = 1u << 20,
+                                  .checked = 1,
+                                  .meaning = "polite pauses between two looks",
+                                  .source = "the Go runtime (active_spin_cnt)"};
+  static constexpr tunable starvation{
+      .name = "starvation-ns",
+      .initially = 1'000'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = std::uint64_t{1} << 50,
+      .checked = 0,
+      .meaning = "the wait after which a thread asks that the mutex be handed over",
+      .source = "the published algorithm (starvationThresholdNs)"};
+  static constexpr tunable_list<3> tunables{&spins, &pauses, &starvation};
+
+  arrival lock() {
+    std::uint32_t free = 0;
+    // Acquire, here and in the other ways in, pairs with the release in unlock().
+    if (state_.compare_exchange_strong(free, held_, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) [[likely]] {
+      return arrival::uncontended;
+    }
+    spin_and_sleep();
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    return (seen & (held_ | starving_)) == 0 &&
+           state_.compare_exchange_strong(seen, seen | held_, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  void unlock() {
+    std::uint32_t seen = held_;
+    if (!state_.compare_exchange_strong(seen, 0, std::memory_order_release,
+                                        std::memory_order_relaxed)) [[unlikely]] {
+      unlock_with_waiters(seen);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t held_ = 1;
+  static constexpr std::uint32_t woken_ = 2;
+  static constexpr std::uint32_t starving_ = 4;
+  static constexpr std::uint32_t one_waiter_ = 8;
+
+  [[gnu::noinline]] void spin_and_sleep() {
+    std::uint64_t since = 0;
+    bool has_slept = false;
+    bool starves = false;
+    bool awake = false;  // `woken` is this thread's
+    std::uint64_t turn = 0;
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    for (;;) {
+      if ((seen & (held_ | starving_)) == held_ && turn < Env::template value<spins>()) {
+        ++turn;
+        awake = awake || ask_not_to_wake(seen);
+        for (std::uint64_t i = 0; i < Env::template value<pauses>(); ++i) {
+          Env::relax();
+        }
+        seen = state_.load(std::memory_order_relaxed);
+        continue;
+      }
+      const bool taken = (seen & (held_ | starving_)) == 0;
+      std::uint32_t next = taken ? seen | held_ : seen + one_waiter_;
+      if (starves && (seen & held_) != 0) {
+        next |= starving_;
+      }
+      if (awake) {
+        next &= ~woken_;
+      }
+      if (!state_.compare_exchange_strong(seen, next, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
+        continue;
+      }
+      if (taken) {
+        return;
+      }
+      if (!has_slept) {
+        since = Env::now();
+      }
+      sleepers_.acquire(has_slept);
+      has_slept = true;
+      starves = starves || Env::now() - since > Env::template value<starvation>();
+      seen = state_.load(std::memory_order_relaxed);
+      if ((seen & starving_) != 0) {
+        become_holder(starves, seen);
+        return;
+      }
+      awake = true;
+      turn = 0;
+    }
+  }
+
+  /// True if `woken` was free and is the caller's now.
+  bool ask_not_to_wake(std::uint32_t seen) {
+    return (seen & woken_) == 0 && seen >= one_waiter_ &&
+           state_.compare_exchange_strong(seen, seen | woken_, std::memory_order_relaxed,
+                                          std::memory_order_relaxed);
+  }
+
+  /// The mutex has been handed to the caller. Relaxed: the semaphore has
+  /// acquired. Back to normal if nobody else waits, or the wait was not long.
+  void become_holder(bool starves, std::uint32_t seen) {
+    std::uint32_t change = held_ - one_waiter_;
+    if (!starves || seen / one_waiter_ == 1) {
+      change -= starving_;
+    }
+    state_.fetch_add(change, std::memory_order_relaxed);
+  }
+
+  [[gnu::noinline]] void unlock_with_waiters(std::uint32_t seen) {
+    for (;;) {
+      if ((seen & starving_) != 0) {
+        // Nobody takes it now but the one that the semaphore lets go on.
+        // Relaxed: the semaphore releases.
+        state_.fetch_sub(held_, std::memory_order_relaxed);
+        sleepers_.release();
+        return;
+      }
+      const bool wake = seen >= one_waiter_ && (seen & woken_) == 0;
+      const std::uint32_t next = wake ? ((seen - one_waiter_) | woken_) - held_ : seen - held_;
+      if (state_.compare_exchange_strong(seen, next, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+        if (wake) {
+          sleepers_.release();
+        }
+        return;
+      }
+    }
+  }
+
+  [[no_unique_address]] fifo_semaphore<Env> sleepers_;  // it ends in four free bytes
+  typename Env::template atomic<std::uint32_t> state_{};
+};
+
+}  // namespace lockwright
