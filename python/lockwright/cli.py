@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "Run a program with a lock in place.",
     "compare": "Run a program under several locks and show which is best.",
     "bench": "Measure what each lock costs.",
+    "calibrate": "Measure this machine, and set the locks' numbers by it.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
 

@@ -31,9 +31,9 @@ class Tunable:
         """The variable that sets the numbers of this name of every lock."""
         return "LOCKWRIGHT_" + self.name.upper().replace("-", "_")
 
-    def shown(self) -> str:
-        """The default with its unit."""
-        number = f"{self.default:,}"
+    def shown(self, value: int | None = None) -> str:
+        """A value, or else the default, with its unit."""
+        number = f"{self.default if value is None else value:,}"
         return f"{self.unit} {number}" if self.unit == "one in" else f"{number} {self.unit}".strip()
 
     def check(self, variable: str, value: str) -> None:

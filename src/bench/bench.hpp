@@ -154,6 +154,9 @@ int handover(int argc, char** argv);
 int herd(int argc, char** argv);
 int oversubscribe(int argc, char** argv);
 int park(int argc, char** argv);
+int pause(int argc, char** argv);
+int sleep(int argc, char** argv);
+int transfer(int argc, char** argv);
 int uncontended(int argc, char** argv);
 
 }  // namespace bench

@@ -34,6 +34,15 @@ constexpr workload workloads[] = {
     {"park", bench::park,
      "two threads that put each other to sleep and wake each other by futex\n"
      "    --trips 20000 --cpu-a -1 --cpu-b -1"},
+    {"pause", bench::pause,
+     "how long a pause, a turn of an empty loop and a look at the clock take\n"
+     "    --steps 2000"},
+    {"transfer", bench::transfer,
+     "how long a cache line takes from one processor to another\n"
+     "    --trips 20000 --cpu-a 0 --cpu-b 1"},
+    {"sleep", bench::sleep,
+     "how long it takes to fall asleep, to wake another thread, and until that one runs\n"
+     "    --naps 500 --delay-ns 0 --cpu-a -1 --cpu-b -1"},
     {"calibrate", bench::calibrate, "loops of busy work per microsecond, for --loops-per-us"},
 };
 

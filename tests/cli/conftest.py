@@ -81,9 +81,12 @@ def command() -> list[str]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment whose results go to a directory of the test."""
+    """An environment whose results and settings are in a directory of the test."""
     variables = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    return variables | {"XDG_STATE_HOME": str(tmp_path / "state")}
+    return variables | {
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
 
 
 @pytest.fixture

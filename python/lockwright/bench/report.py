@@ -220,10 +220,7 @@ def show(
     for remark in remarks:
         console.print(remark, markup=False)
     if report.busy is not None:
-        line = f"Others used {report.busy:.0%} of the processors meanwhile."
-        if report.busy >= BUSY_WARNING:
-            line = f"Warning: noisy. {line} Repeat it on a quiet machine."
-        console.print(line, markup=False)
+        console.print(noise(report.busy), markup=False)
     for failure in dict.fromkeys(report.failures):
         console.print(f"Failed: {failure}", markup=False)
     console.print(f"Again: {' '.join(report.command)}", markup=False)
@@ -233,6 +230,14 @@ def show(
     if json_file is not None:
         report.write(json_file)
         console.print(f"Written: {json_file}", markup=False)
+
+
+def noise(busy: float) -> str:
+    """A line on the share of the processors that others used; a warning where it is high."""
+    line = f"Others used {busy:.0%} of the processors meanwhile."
+    if busy >= BUSY_WARNING:
+        line = f"Warning: noisy. {line} Repeat it on a quiet machine."
+    return line
 
 
 def table(title: str, columns: Sequence[Column]) -> Table:

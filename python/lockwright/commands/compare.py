@@ -88,7 +88,7 @@ def command(
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
-    from lockwright import binary, invocation
+    from lockwright import binary, calibration, invocation
     from lockwright.compare import files, plan, provenance, report, table
     from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
@@ -129,7 +129,10 @@ def command(
     named = {option: path for option, path in (*outputs, ("--db", db)) if path is not None}
     files.try_out_all(named)
     path = db or default_path()
+    settings = calibration.all_in_force(known, names, os.environ)
     facts = provenance.gather(program, known.directory)
+    for variables in settings.values():
+        facts |= {name: f"{value} (calibrated)" for name, value in variables.items()}
     # What nohup made us ignore stays ignored.
     heeded = [each for each in _STOPPING if signal.getsignal(each) != signal.SIG_IGN]
     before = {each: signal.signal(each, _stop) for each in heeded}
@@ -142,7 +145,7 @@ def command(
             comparison = _begun(store, wanted, facts, program, known)
         if added:
             say(f"{BASELINE} is added: every ratio is to it")
-        with Runner(comparison.plan, program) as runner:
+        with Runner(comparison.plan, program, settings) as runner:
             records = carry_out(comparison, store, known, runner)
         made = report.make(comparison, title or f"Locks under {Path(arguments[0]).name}", records)
         screen = output()

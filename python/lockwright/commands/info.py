@@ -1,19 +1,29 @@
 """`lockwright info`: all about one lock."""
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from lockwright.calibration import Setting
 
 
 @click.command("info")
 @click.argument("name", metavar="LOCK")
 def command(name: str) -> None:
     """All about one lock: what it is, what it costs, where it comes from."""
+    import os
+
     from rich.table import Table
 
+    from lockwright import calibration
     from lockwright.locks import registry
     from lockwright.terminal import output
 
     locks = registry()
     lock = locks.find(name)
+    locks.check_environment(name, os.environ)
+    calibrated, remark = calibration.load()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     # A path that is cut short is no path.
@@ -37,7 +47,17 @@ def command(name: str) -> None:
     console.print(table)
     if lock.tunables:
         console.print("\nNumbers, each set by an environment variable:", style="bold")
-        for each in lock.tunables:
-            console.print(f"{each.variable}, by default {each.shown()}", soft_wrap=True)
-            console.print(f"    {each.meaning} ({each.source})", soft_wrap=True)
+        for each in calibration.settings(lock, calibrated, os.environ):
+            console.print(f"{each.number.variable}: {_value(each)}", soft_wrap=True)
+            console.print(f"    {each.number.meaning} ({each.number.source})", soft_wrap=True)
+        if remark:
+            console.print(remark[:1].upper() + remark[1:], soft_wrap=True)
     console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")
+
+
+def _value(setting: "Setting") -> str:
+    number = setting.number
+    default = number.shown()
+    if setting.origin == "default":
+        return f"{default} (default)"
+    return f"{number.shown(setting.value)} ({setting.origin}; by default {default})"

@@ -23,7 +23,7 @@ def command(lock: str, stats: bool, arguments: tuple[str, ...]) -> int:
 
     Exit status, signals, input and output are the program's own.
     """
-    from lockwright import binary
+    from lockwright import binary, calibration
     from lockwright.locks import preload, registry
 
     locks = registry()
@@ -31,14 +31,16 @@ def command(lock: str, stats: bool, arguments: tuple[str, ...]) -> int:
     locks.check_environment(lock, os.environ)
     program = binary.find(arguments[0])
     binary.check(program, library, list(arguments[1:]))
+    calibrated = calibration.all_in_force(locks, [lock], os.environ)
+    environment = os.environ | calibrated[lock]
     if stats:
-        return _run_counted(locks, lock, program, list(arguments))
+        return _run_counted(locks, lock, program, list(arguments), environment)
     from lockwright.foreground import PYTHON_IGNORES
 
     for number in PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(program, arguments, preload(library, dict(os.environ)))
+        os.execve(program, arguments, preload(library, environment))
     except OSError as error:
         raise _cannot_start(program, error) from error
 
@@ -51,12 +53,14 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
     )
 
 
-def _run_counted(locks: "Registry", lock: str, program: Path, argv: list[str]) -> int:
+def _run_counted(
+    locks: "Registry", lock: str, program: Path, argv: list[str], environment: dict[str, str]
+) -> int:
     from lockwright import counters, foreground
     from lockwright.locks import preload
 
     with counters.counters_file() as path:
-        environment = preload(locks.library(lock, counting=True), dict(os.environ))
+        environment = preload(locks.library(lock, counting=True), environment)
         environment[counters.VARIABLE] = str(path)
         try:
             status = foreground.run(program, argv, environment)

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,10 +59,13 @@ class Answer:
 class Runner:
     """Starts runs one at a time; `close` (or leaving the `with` block) kills what still runs."""
 
-    def __init__(self, plan: Plan, program: Path) -> None:
-        """program: path of the command's program."""
+    def __init__(
+        self, plan: Plan, program: Path, settings: Mapping[str, dict[str, str]] | None = None
+    ) -> None:
+        """program: path of the command's program. settings: variables to set for a lock."""
         self._plan = plan
         self._program = program
+        self._settings = settings or {}
         environment = dict(os.environ)
         environment.pop(VARIABLE, None)
         self._environment = environment
@@ -122,7 +126,7 @@ class Runner:
     def measure(self, slot: Slot, library: Path) -> Record:
         """The run that `slot` asks for."""
         started = store.now()
-        answer = self.ask(slot.threads, library)
+        answer = self.ask(slot.threads, library, self._settings.get(slot.lock))
         facts = answer.facts
         note = answer.problem(self._plan.timeout) or ""
         value = None

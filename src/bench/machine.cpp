@@ -1,0 +1,200 @@
+// What the machine does for a lock and how long it takes: a pause, a cache line that changes hands,
+// a sleep and a wake. `lockwright calibrate` makes the locks' settings from these; no lock is used.
+#include <sched.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "bench.hpp"
+#include "lockwright/env/native.hpp"
+
+namespace bench {
+namespace {
+
+double median(std::vector<std::uint64_t> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
+}
+
+// Nanoseconds of one step, of the fastest of many short trials: what disturbs one makes it slower.
+template <class Step>
+double fastest(std::uint64_t steps, Step step) {
+  constexpr int trials = 100;
+  std::uint64_t best = UINT64_MAX;
+  for (int i = 0; i < trials; ++i) {
+    const std::uint64_t started = now_ns();
+    step(steps);
+    best = std::min(best, now_ns() - started);
+  }
+  return static_cast<double>(best) / static_cast<double>(steps);
+}
+
+struct alignas(apart) word {
+  std::atomic<std::uint32_t> value{0};
+};
+
+// Two threads on processors of their own that write one line by turns.
+struct ping_pong {
+  word ball;
+  gate start;
+  std::uint32_t trips = 0;
+  std::int64_t cpu = -1;
+};
+
+void* hit_back(void* at) {
+  ping_pong& p = *static_cast<ping_pong*>(at);
+  pin_to(p.cpu);
+  p.start.pass();
+  for (std::uint32_t i = 0; i < p.trips; ++i) {
+    while (p.ball.value.load(std::memory_order_acquire) != 2 * i + 1) {
+    }
+    p.ball.value.store(2 * i + 2, std::memory_order_release);
+  }
+  return nullptr;
+}
+
+constexpr std::uint64_t longest_busy_delay_ns = 200'000;
+
+// A thread that goes to sleep, and one that sees to it.
+struct bed {
+  word turn;                               // counts the wakes
+  std::atomic<std::uint64_t> lay_down{0};  // when it went to sleep; 0 once seen
+  std::atomic<std::uint64_t> rose{0};      // when it ran again; 0 once seen
+  gate start;
+  std::uint32_t naps = 0;
+  std::int64_t cpu = -1;
+};
+
+void* nap(void* at) {
+  bed& b = *static_cast<bed*>(at);
+  pin_to(b.cpu);
+  b.start.pass();
+  for (std::uint32_t i = 0; i < b.naps; ++i) {
+    b.lay_down.store(now_ns());
+    while (b.turn.value.load() == i) {
+      futex_wait(b.turn.value, i);
+    }
+    b.rose.store(now_ns());
+    while (b.rose.load() != 0) {
+      sched_yield();
+    }
+  }
+  return nullptr;
+}
+
+std::uint64_t await_time(std::atomic<std::uint64_t>& time) {
+  for (;;) {
+    if (const std::uint64_t seen = time.load(); seen != 0) {
+      return seen;
+    }
+    sched_yield();
+  }
+}
+
+}  // namespace
+
+int pause(int argc, char** argv) {
+  const options given(argc, argv, {{"steps", 2000}});
+  const std::uint64_t steps = given.count("steps", 1);
+  const double pause_ns = fastest(steps, [](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      lockwright::native::relax();
+    }
+  });
+  const double turn_ns = fastest(10 * steps, [](std::uint64_t n) {
+    lockwright::native::delay(static_cast<std::uint32_t>(n));
+  });
+  const double clock_ns = fastest(steps, [](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      now_ns();
+    }
+  });
+  result("pause", "result")
+      .field("pause_ns", pause_ns)
+      .field("turn_ns", turn_ns)
+      .field("clock_ns", clock_ns)
+      .print();
+  return 0;
+}
+
+int transfer(int argc, char** argv) {
+  const options given(argc, argv, {{"trips", 20000}, {"cpu-a", 0}, {"cpu-b", 1}});
+  static ping_pong p;
+  // In batches, since reading the clock takes about as long as a trip; the fastest of them, since a
+  // batch in which one of the two did not run says nothing.
+  constexpr std::uint32_t batch = 200;
+  p.trips = static_cast<std::uint32_t>(given.count("trips", 1)) / batch * batch + batch;
+  p.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
+  pthread_t other;
+  must(pthread_create(&other, nullptr, hit_back, &p), "pthread_create");
+  pin_to(static_cast<std::int64_t>(given.real("cpu-a")));
+  p.start.await(1);
+  p.start.open();
+  std::vector<std::uint64_t> took;
+  std::uint64_t started = now_ns();
+  for (std::uint32_t i = 0; i < p.trips; ++i) {
+    p.ball.value.store(2 * i + 1, std::memory_order_release);
+    while (p.ball.value.load(std::memory_order_acquire) != 2 * i + 2) {
+    }
+    if (i % batch == batch - 1) {
+      const std::uint64_t now = now_ns();
+      took.push_back(now - started);
+      started = now;
+    }
+  }
+  must(pthread_join(other, nullptr), "pthread_join");
+  // Two transfers a trip: the line goes there and comes back.
+  result("transfer", "result")
+      .field("transfer_ns",
+             static_cast<double>(*std::min_element(took.begin(), took.end())) / (2.0 * batch))
+      .field("median_ns", median(took) / (2.0 * batch))
+      .print();
+  return 0;
+}
+
+int sleep(int argc, char** argv) {
+  const options given(argc, argv, {{"naps", 500}, {"delay-ns", 0}, {"cpu-a", -1}, {"cpu-b", -1}});
+  static bed b;
+  b.naps = static_cast<std::uint32_t>(given.count("naps", 1));
+  const std::uint64_t delay = given.count("delay-ns");
+  b.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
+  pthread_t sleeper;
+  must(pthread_create(&sleeper, nullptr, nap, &b), "pthread_create");
+  pin_to(static_cast<std::int64_t>(given.real("cpu-a")));
+  b.start.await(1);
+  b.start.open();
+  std::vector<std::uint64_t> sleep_ns_each;
+  std::vector<std::uint64_t> wake_ns;
+  std::vector<std::uint64_t> turnaround_ns;
+  for (std::uint32_t i = 0; i < b.naps; ++i) {
+    // On one processor this thread runs again when the other has gone to sleep.
+    const std::uint64_t went = await_time(b.lay_down);
+    const std::uint64_t seen = now_ns();
+    sleep_ns_each.push_back(seen > went ? seen - went : 0);
+    b.lay_down.store(0);
+    // A short sleep of this thread would take longer than it was meant to.
+    if (delay > longest_busy_delay_ns) {
+      sleep_ns(delay);
+    } else {
+      for (const std::uint64_t from = now_ns(); now_ns() - from < delay;) {
+      }
+    }
+    const std::uint64_t called = now_ns();
+    b.turn.value.store(i + 1);
+    futex_wake(b.turn.value, 1);
+    wake_ns.push_back(now_ns() - called);
+    turnaround_ns.push_back(await_time(b.rose) - called);
+    b.rose.store(0);
+  }
+  must(pthread_join(sleeper, nullptr), "pthread_join");
+  result("sleep", "result")
+      .field("delay_ns", delay)
+      .field("sleep_ns", median(sleep_ns_each))
+      .field("wake_ns", median(wake_ns))
+      .field("turnaround_ns", median(turnaround_ns))
+      .print();
+  return 0;
+}
+
+}  // namespace bench
