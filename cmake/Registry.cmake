@@ -1,22 +1,103 @@
-# Reads the names of the algorithms from the registry, so that they are written down once.
-# Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" in registry order.
+# Reads the registry, so that each algorithm is written down once, and writes what C++ has of it:
+#   <rows>/lockwright/row/<identifier>.hpp  one row, with the headers that it needs
+#   <rows>/lockwright/rows.hpp              all of them
+#   <rows>/lockwright/built.def             the rows of this build: those of LOCKWRIGHT_ONLY, or all
+# Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" of this build, in registry order.
+# Without a build: cmake -DLOCKWRIGHT_ROWS=<directory> -P cmake/Registry.cmake
+cmake_minimum_required(VERSION 3.22)
 
-set(registry ${CMAKE_CURRENT_SOURCE_DIR}/include/lockwright/registry.def)
-set(LOCKWRIGHT_LOCKS "")
+if(NOT DEFINED LOCKWRIGHT_ROWS)
+  set(LOCKWRIGHT_ROWS ${CMAKE_BINARY_DIR}/rows)
+endif()
 
-if(EXISTS ${registry})
+set(include_directory ${CMAKE_CURRENT_LIST_DIR}/../include)
+get_filename_component(include_directory ${include_directory} ABSOLUTE)
+set(registry ${include_directory}/lockwright/registry.def)
+if(NOT CMAKE_SCRIPT_MODE_FILE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${registry})
-  file(STRINGS ${registry} rows REGEX "^[ \t]*LOCKWRIGHT_LOCK\\([ \t]*\"")
-  foreach(row IN LISTS rows)
-    if(NOT row MATCHES "LOCKWRIGHT_LOCK\\([ \t]*\"([a-z0-9-]+)\"[ \t]*,[ \t]*([a-z0-9_]+)[ \t]*,")
-      message(FATAL_ERROR "${registry}: cannot read this row: ${row}")
+endif()
+
+# Leaves a file alone that is as it should be, so that nothing is compiled again for it.
+function(lockwright_write file text)
+  if(EXISTS ${file})
+    file(READ ${file} present)
+    if(present STREQUAL text)
+      return()
     endif()
-    if(NOT LOCKWRIGHT_ONLY OR CMAKE_MATCH_1 IN_LIST LOCKWRIGHT_ONLY)
-      list(APPEND LOCKWRIGHT_LOCKS "${CMAKE_MATCH_1}=${CMAKE_MATCH_2}")
+  endif()
+  file(WRITE ${file} "${text}")
+endfunction()
+
+set(LOCKWRIGHT_LOCKS "")
+set(names "")
+set(all_rows "// Every row of registry.def.\n#pragma once\n\n")
+set(built_rows "")
+
+file(STRINGS ${registry} rows REGEX "^[^/]*LOCKWRIGHT_LOCK")
+foreach(row IN LISTS rows)
+  set(form "^LOCKWRIGHT_LOCK\\(\"([a-z0-9-]+)\", ([a-z0-9_]+), \"([a-z0-9_/.]+)\", ([^\"]+)\\)$")
+  if(NOT row MATCHES "${form}")
+    message(FATAL_ERROR "${registry}: this is not LOCKWRIGHT_LOCK(\"name\", identifier, \"header\", type) "
+                        "on one line: ${row}")
+  endif()
+  set(name ${CMAKE_MATCH_1})
+  set(identifier ${CMAKE_MATCH_2})
+  set(header ${CMAKE_MATCH_3})
+  set(type ${CMAKE_MATCH_4})
+
+  string(REPLACE "-" "_" expected ${name})
+  if(NOT identifier STREQUAL expected)
+    message(FATAL_ERROR "${registry}: the identifier of \"${name}\" has to be ${expected}, not ${identifier}")
+  endif()
+  if(name IN_LIST names)
+    message(FATAL_ERROR "${registry}: \"${name}\" is there twice")
+  endif()
+  list(APPEND names ${name})
+  if(NOT EXISTS ${include_directory}/${header})
+    message(FATAL_ERROR "${registry}: there is no include/${header}, the header of \"${name}\"")
+  endif()
+
+  # A lock over others needs their headers too, which are called as the locks are.
+  set(includes "#include \"${header}\"\n")
+  string(REGEX MATCHALL "[a-z0-9_]+" words ${type})
+  foreach(word IN LISTS words)
+    set(other lockwright/lock/${word}.hpp)
+    if(NOT other STREQUAL header AND EXISTS ${include_directory}/${other})
+      string(APPEND includes "#include \"${other}\"\n")
     endif()
   endforeach()
-  if(NOT LOCKWRIGHT_LOCKS)
-    message(FATAL_ERROR "${registry}: no row LOCKWRIGHT_LOCK(\"name\", identifier, ...) found "
-                        "(LOCKWRIGHT_ONLY=\"${LOCKWRIGHT_ONLY}\")")
+  lockwright_write(
+    ${LOCKWRIGHT_ROWS}/lockwright/row/${identifier}.hpp
+    "// The row ${name} of registry.def.\n#pragma once\n\n${includes}#include \"lockwright/row.hpp\"\n
+namespace lockwright {\nLOCKWRIGHT_ROW(\"${name}\", ${identifier}, \"${header}\", ${type})\n}  // namespace lockwright\n")
+  string(APPEND all_rows "#include \"lockwright/row/${identifier}.hpp\"\n")
+  if(NOT LOCKWRIGHT_ONLY OR name IN_LIST LOCKWRIGHT_ONLY)
+    list(APPEND LOCKWRIGHT_LOCKS "${name}=${identifier}")
+    string(APPEND built_rows "${row}\n")
   endif()
-endif()
+endforeach()
+
+foreach(name IN LISTS LOCKWRIGHT_ONLY)
+  if(NOT name IN_LIST names)
+    message(FATAL_ERROR "LOCKWRIGHT_ONLY: ${registry} has no row for \"${name}\"")
+  endif()
+endforeach()
+
+lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/rows.hpp "${all_rows}")
+lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/built.def "${built_rows}")
+
+# lockwright_source_per_lock(<variable> <text with @name@ and @identifier@> <file name with @identifier@>)
+# writes one source file per algorithm of this build, so that each is compiled by itself.
+function(lockwright_source_per_lock variable text file)
+  set(sources "")
+  foreach(lock IN LISTS LOCKWRIGHT_LOCKS)
+    string(REGEX MATCH "^(.+)=(.+)$" lock ${lock})
+    set(name ${CMAKE_MATCH_1})
+    set(identifier ${CMAKE_MATCH_2})
+    string(CONFIGURE "${text}" content @ONLY)
+    string(CONFIGURE "${CMAKE_CURRENT_BINARY_DIR}/${file}" path @ONLY)
+    lockwright_write(${path} "${content}")
+    list(APPEND sources ${path})
+  endforeach()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()

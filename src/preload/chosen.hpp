@@ -2,13 +2,14 @@
 #pragma once
 
 #include "counting.hpp"
-#include "lockwright/registry.hpp"
 
-#define LOCKWRIGHT_PASTE_(identifier) identifier##_lock
-#define LOCKWRIGHT_PASTE(identifier) LOCKWRIGHT_PASTE_(identifier)
+#if !defined(LOCKWRIGHT_ROW_HEADER)
+#error "this source is compiled once for all algorithms: cmake/preload lists those that are not"
+#endif
+#include LOCKWRIGHT_ROW_HEADER
 
 namespace lockwright::preload {
 
-using chosen_lock = LOCKWRIGHT_PASTE(LOCKWRIGHT_LOCK_ID)<environment>;
+using chosen_lock = LOCKWRIGHT_CHOSEN_ROW::lock<environment>;
 
 }  // namespace lockwright::preload

@@ -5,6 +5,7 @@
 
 #include "chosen.hpp"
 #include "library_mutex.hpp"
+#include "lockwright/lock/pthread.hpp"
 #include "own_mutex.hpp"
 
 namespace lockwright::preload {

@@ -112,7 +112,7 @@ int main() {
 #define LOCKWRIGHT_LOCK(name, identifier, header, ...)              \
   emit<lockwright::identifier##_lock<native>>(name, header, first); \
   first = false;
-#include "lockwright/registry.def"
+#include "lockwright/built.def"
 #undef LOCKWRIGHT_LOCK
   std::printf("\n]\n");
   return std::ferror(stdout) != 0 || std::fflush(stdout) != 0 ? 1 : 0;

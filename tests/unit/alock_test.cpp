@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lockwright/registry.hpp"
+#include "lockwright/row/alock_ls.hpp"
 #include "observed.hpp"
 
 namespace {

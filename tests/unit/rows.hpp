@@ -1,4 +1,4 @@
-// The rows of the registry as a list of types for typed tests.
+// The row of the registry that this source is compiled for, as a list of types for typed tests.
 #pragma once
 
 #include <algorithm>
@@ -6,35 +6,19 @@
 
 #include <gtest/gtest.h>
 
-#include "lockwright/registry.hpp"
+#if !defined(LOCKWRIGHT_TESTED_ROW)
+#error "this source is compiled for each lock: CMakeLists.txt lists those that are"
+#endif
 
 namespace testing_locks {
 
-#define LOCKWRIGHT_LOCK(name, identifier, header, ...) \
-  struct identifier##_row {                            \
-    static constexpr const char* label = name;         \
-    template <class Env>                               \
-    using lock = lockwright::identifier##_lock<Env>;   \
-  };
-#include "lockwright/registry.def"
-#undef LOCKWRIGHT_LOCK
+using all_rows = ::testing::Types<lockwright::LOCKWRIGHT_TESTED_ROW>;
 
-template <class None, class... Rows>
-struct rows_after {
-  using type = ::testing::Types<Rows...>;
-};
-
-#define LOCKWRIGHT_LOCK(name, identifier, header, ...) , identifier##_row
-using all_rows = rows_after<void
-#include "lockwright/registry.def"
-                            >::type;
-#undef LOCKWRIGHT_LOCK
-
-/// Names a typed suite's tests after the algorithm: Locks/mcs_spin.fifo
+/// Names a typed suite's tests after the algorithm: Locks/mcs_spin.trylock
 struct row_name {
   template <class Row>
   static std::string GetName(int) {
-    std::string name = Row::label;
+    std::string name = Row::name;
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
   }

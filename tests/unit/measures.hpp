@@ -1,0 +1,201 @@
+// What is measured of a lock to see whether it is what its row says.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "observed.hpp"
+
+namespace testing_locks {
+
+/// As observed, and every atomic read-modify-write instruction of the algorithm is counted.
+struct counted : observed {
+  static inline std::uint64_t updates = 0;
+
+  // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
+  template <class T>
+  struct atomic : std::atomic<T> {
+    using base = std::atomic<T>;
+    constexpr atomic() = default;
+    constexpr atomic(T value) : base(value) {}
+
+    // On x86-64 a sequentially consistent store is an exchange.
+    void store(T value, std::memory_order order) {
+      updates += order == std::memory_order_seq_cst ? 1 : 0;
+      base::store(value, order);
+    }
+    T exchange(T value, std::memory_order order) {
+      ++updates;
+      return base::exchange(value, order);
+    }
+    bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                                 std::memory_order failure) {
+      ++updates;
+      return base::compare_exchange_strong(expected, desired, success, failure);
+    }
+    bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure) {
+      return compare_exchange_strong(expected, desired, success, failure);
+    }
+    template <class N>
+    T fetch_add(N value, std::memory_order order) {
+      ++updates;
+      return base::fetch_add(value, order);
+    }
+    template <class N>
+    T fetch_sub(N value, std::memory_order order) {
+      ++updates;
+      return base::fetch_sub(value, order);
+    }
+    T fetch_and(T value, std::memory_order order) {
+      ++updates;
+      return base::fetch_and(value, order);
+    }
+    T fetch_or(T value, std::memory_order order) {
+      ++updates;
+      return base::fetch_or(value, order);
+    }
+    T fetch_xor(T value, std::memory_order order) {
+      ++updates;
+      return base::fetch_xor(value, order);
+    }
+    // These would not be counted.
+    T operator=(T) = delete;
+    T operator++() = delete;
+    T operator++(int) = delete;
+    T operator--() = delete;
+    T operator--(int) = delete;
+    T operator+=(T) = delete;
+    T operator-=(T) = delete;
+    T operator&=(T) = delete;
+    T operator|=(T) = delete;
+    T operator^=(T) = delete;
+  };
+  // NOLINTEND(bugprone-derived-method-shadowing-base-method)
+
+  static bool draw_if_served(observed::atomic<std::uint32_t>& grant,
+                             observed::atomic<std::uint32_t>& request, std::uint32_t next) {
+    ++updates;
+    return observed::draw_if_served(grant, request, next);
+  }
+};
+
+/// What the uncontended way through a lock consists of.
+struct uncontended_path {
+  std::uint64_t updates_in_lock;
+  std::uint64_t updates_in_unlock;
+  std::int64_t queue_nodes;
+
+  [[nodiscard]] bool is_short() const {
+    return updates_in_lock <= 1 && updates_in_unlock <= 1 && queue_nodes == 0;
+  }
+};
+
+template <class L>
+uncontended_path measure_path() {
+  L lock;
+  // What is made once, or learnt, is there afterwards.
+  for (int i = 0; i < 100; ++i) {
+    lock.lock();
+    lock.unlock();
+  }
+  uncontended_path path{};
+  const std::int64_t nodes = nodes_out.load();
+  counted::updates = 0;
+  lock.lock();
+  path.updates_in_lock = counted::updates;
+  path.queue_nodes = nodes_out.load() - nodes;
+  counted::updates = 0;
+  lock.unlock();
+  path.updates_in_unlock = counted::updates;
+  return path;
+}
+
+/// Who got the lock after whom, of threads that came one after the other, on each node in turn.
+template <class L>
+std::vector<int> order_of_admission(std::uint64_t spinning, std::uint32_t nodes) {
+  constexpr int count = 12;
+  bound = spinning;
+  declared_nodes = nodes;
+  L lock;
+  std::vector<int> order;
+  lock.lock();
+  actors waiters;
+  for (int i = 0; i < count; ++i) {
+    waiters.push_back(std::make_unique<actor>(
+        [&, i] {
+          const std::lock_guard guard{lock};
+          order.push_back(i);
+        },
+        static_cast<std::uint32_t>(i) % nodes));
+    waiters.back()->wait_until_polling();
+  }
+  lock.unlock();
+  waiters.clear();
+  EXPECT_EQ(order.size(), std::size_t{count});
+  return order;
+}
+
+/// Processor time of a thread, for others to read.
+class processor_clock {
+ public:
+  /// To be called by the thread itself.
+  void start() {
+    ASSERT_EQ(pthread_getcpuclockid(pthread_self(), &clock_), 0);
+    started_ = now();
+    running_ = true;
+  }
+  void await_start() const {
+    while (!running_.load()) {
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+  }
+  [[nodiscard]] std::chrono::nanoseconds used() const { return now() - started_; }
+
+ private:
+  [[nodiscard]] std::chrono::nanoseconds now() const {
+    timespec t{};
+    EXPECT_EQ(clock_gettime(clock_, &t), 0);
+    return std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec};
+  }
+
+  clockid_t clock_{};
+  std::chrono::nanoseconds started_{};
+  std::atomic<bool> running_{false};
+};
+
+/// Of each waiter while the lock is held for a while: what one that spins uses up in no time, and
+/// one that parks never.
+constexpr std::chrono::milliseconds burnt{10};
+
+template <class L>
+void hold_while_others_wait(const std::function<void(const std::vector<processor_clock>&)>& then) {
+  constexpr std::size_t count = 4;
+  L lock;
+  std::vector<processor_clock> clocks(count);
+  lock.lock();
+  actors waiters;
+  for (std::size_t i = 0; i < count; ++i) {
+    waiters.push_back(std::make_unique<actor>([&, i] {
+      clocks[i].start();
+      lock.lock();
+      lock.unlock();
+    }));
+    clocks[i].await_start();
+  }
+  then(clocks);
+  lock.unlock();
+}
+
+}  // namespace testing_locks
