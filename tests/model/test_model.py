@@ -36,6 +36,16 @@ EXPLAINED = {
     ),
 }
 
+#: The same for what one lock alone does not need of a part that others need it of.
+EXPLAINED_FOR = {
+    "c-ptl-tkt": {
+        ("ticket.hpp", "read-modify-write acquire -> relaxed"): (
+            "the trylock at the local lock: what it protects was also let go with the global lock, "
+            "which the trylock has to take too; c-tkt-tkt has the same line for both, and needs it"
+        ),
+    },
+}
+
 ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$")
 
 
@@ -106,11 +116,12 @@ def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
     _, text = run("mutants", "--only", lock, "--budget", str(max(2.0, float(BUDGET))), timeout=1500)
     lines = text.splitlines()
     assert len(lines) > 3, text
+    explained = EXPLAINED | EXPLAINED_FOR.get(lock, {})
     unexplained = []
     for line in lines[:-1]:
         if line.endswith(" survived"):
             file, what = re.split(r":\d+ ", line.split(maxsplit=1)[1].removesuffix("survived"))
-            if (file, what.strip()) not in EXPLAINED:
+            if (file, what.strip()) not in explained:
                 unexplained.append(line)
     assert not unexplained, text
 

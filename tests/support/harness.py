@@ -60,8 +60,8 @@ class Outcome:
 def all_settings() -> list[Setting]:
     """Every algorithm, the C library itself, and the NUMA-aware ones on two declared nodes."""
     settings = [Setting(LIBC), *(Setting(lock) for lock in locate.lock_names())]
-    for lock in ("hmcs", "partitioned"):
-        if lock in locate.lock_names():
+    for lock in locate.lock_names():
+        if lock == "partitioned" or locate.traits(lock)["numa_aware"]:
             settings.append(Setting(lock, {"LOCKWRIGHT_TOPOLOGY": "0;1"}))
     return settings
 

@@ -26,7 +26,8 @@ class Handover : public ::testing::Test {
     return false;
   }();
   static constexpr bool hands_off =
-      lock_type::traits.category == lockwright::category::direct_handoff;
+      lock_type::traits.category == lockwright::category::direct_handoff ||
+      lock_type::traits.category == lockwright::category::hierarchical;
   static constexpr bool load_control =
       lock_type::traits.category == lockwright::category::load_control;
 

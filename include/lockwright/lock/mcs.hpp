@@ -103,6 +103,9 @@ class mcs {
     Env::give_node(me);
   }
 
+  /// For the holder: whether somebody waits. It may miss one that has just come.
+  [[nodiscard]] bool awaited() const { return tail_.load(std::memory_order_relaxed) != holder_; }
+
  private:
   [[gnu::noinline]] static void wait_behind(node* before, node* me) {
     // Release pairs with the acquire load of next in unlock().

@@ -73,6 +73,11 @@ class ticket {
     grant_.store(grant_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
+  /// For the holder: whether somebody waits. It may miss one that has just come.
+  [[nodiscard]] bool awaited() const {
+    return request_.load(std::memory_order_relaxed) - grant_.load(std::memory_order_relaxed) != 1;
+  }
+
  private:
   [[gnu::noinline]] void await(std::uint32_t mine, std::uint32_t served) {
     Poller me;

@@ -1,0 +1,42 @@
+// c-bo-mcs: a cohort lock whose global lock is test-and-set with backoff and
+// whose local locks are MCS queues. Within a NUMA node first come, first served;
+// between the nodes whoever comes first.
+//
+// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
+// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
+// The waiting policy of the queues is a parameter: c-bo-mcs-spin polls,
+// c-bo-mcs-stp polls and parks. The first thread of a node polls in both while
+// it waits for the global lock, with backoff.
+//
+// The composition, its words and invariants stand at cohort; its two parts are
+// the locks mcs and backoff themselves.
+#pragma once
+
+#include "lockwright/cohort.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/backoff.hpp"
+#include "lockwright/lock/mcs.hpp"
+
+namespace lockwright {
+
+template <class Env, template <class> class Wait>
+class c_bo_mcs : public cohort<Env, backoff<Env>, mcs<Env, Wait>> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = Wait<Env>::policy,
+      .numa_aware = true,
+      .hardened_trylock = true,
+      .node_bytes = mcs<Env, Wait>::traits.node_bytes,
+      .reference = "Dice, Marathe and Shavit, PPoPP 2012",
+      .summary =
+          Wait<Env>::policy == waiting::spin
+              ? "An MCS queue per NUMA node below a test-and-set lock with backoff, passing the "
+                "lock on within a node up to a bound. Made for machines with several nodes; unfair "
+                "between them."
+              : "A parking MCS queue per NUMA node below a test-and-set lock with backoff, passing "
+                "the lock on within a node up to a bound. Made for machines with several nodes; "
+                "unfair between them."};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,35 @@
+// c-ptl-tkt: a cohort lock of a partitioned ticket lock over one ticket lock per
+// NUMA node, so that a release disturbs no other node than the next one.
+//
+// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
+// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
+//
+// The composition, its words and invariants stand at cohort; its parts are the
+// locks ticket and partitioned, the latter's serving words in the same memory.
+// The study's trylock takes a number of the global lock and may then have to
+// wait; here the number is drawn only if it is being served (see spread_tickets).
+#pragma once
+
+#include "lockwright/cohort.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/partitioned.hpp"
+#include "lockwright/lock/ticket.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class c_ptl_tkt : public cohort<Env, partitioned_in_place<Env>, ticket<Env>> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = waiting::spin,
+      .numa_aware = true,
+      .hardened_trylock = true,
+      .reference = "Dice, Marathe and Shavit, PPoPP 2012",
+      .summary =
+          "A ticket lock per NUMA node below a partitioned ticket lock of the nodes, passing the "
+          "lock on within a node up to a bound. Made for machines with several nodes; collapses "
+          "when threads outnumber cores."};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,32 @@
+// c-tkt-tkt: a cohort lock made of ticket locks, one per NUMA node and one for
+// all of them.
+//
+// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
+// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
+//
+// The composition, its words and invariants stand at cohort; both its parts are
+// the lock ticket itself.
+#pragma once
+
+#include "lockwright/cohort.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/ticket.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class c_tkt_tkt : public cohort<Env, ticket<Env>, ticket<Env>> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = waiting::spin,
+      .numa_aware = true,
+      .hardened_trylock = true,
+      .reference = "Dice, Marathe and Shavit, PPoPP 2012",
+      .summary =
+          "A ticket lock per NUMA node below a ticket lock of the nodes, passing the lock on "
+          "within a node up to a bound. Made for machines with several nodes; collapses when "
+          "threads outnumber cores."};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,110 @@
+// hticket-ls: libslock's hierarchical ticket lock: one ticket lock per NUMA node
+// below one of the nodes, both with proportional waiting.
+//
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
+// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
+// library, libslock).
+//
+// It is c-tkt-tkt with another way of waiting and another bound. The
+// composition, its words and invariants stand at cohort. libslock bounds the
+// passes by the numbers themselves: the thread that takes the global lock deals
+// 128 local ones, and who finds none left comes back later, so that within a
+// node, too, arrival order is lost there. Here the passes are counted, as in
+// the other cohort locks. libslock's trylock takes the global lock alone and
+// has an unlock of its own; here both locks are tried.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/cohort.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/ticket.hpp"
+#include "lockwright/proportional.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+struct hticket_numbers {
+  static constexpr tunable batch{
+      .name = "batch",
+      .initially = 128,
+      .in = unit::count,
+      .least = 1,
+      .most = std::uint64_t{1} << 32,
+      .checked = 1,
+      .meaning = "how often a NUMA node passes the lock on within itself, at most",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable base{
+      .name = "base",
+      .initially = 512,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "the delay for each number that is before the waiter's, to begin with",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest{
+      .name = "longest",
+      .initially = 4'095,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 2,
+      .meaning = "the longest delay for each number that is before the waiter's",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable next{.name = "next",
+                                .initially = 64,
+                                .in = unit::turns,
+                                .least = 0,
+                                .most = 1u << 20,
+                                .checked = 1,
+                                .meaning = "the delay of the waiter whose number is the next",
+                                .source = "the lock study's library (LiTL)"};
+  static constexpr tunable between_nodes{
+      .name = "between-nodes",
+      .initially = 256,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "the delay, at the global lock, for each node that is before the waiter's",
+      .source = "libslock"};
+};
+
+/// Waits for the global lock: constant for each node before the waiter's, and a
+/// pause if that is the next.
+template <class Env>
+struct hticket_global_poller {
+  static constexpr tunable_list<1> tunables{&hticket_numbers::between_nodes};
+
+  static void stay_away(std::uint32_t before_mine, const void*) {
+    if (before_mine == 1) {
+      Env::relax();
+    } else {
+      Env::delay(static_cast<std::uint32_t>(before_mine *
+                                            Env::template value<hticket_numbers::between_nodes>()));
+    }
+  }
+};
+
+template <class Env>
+using hticket_local_poller =
+    proportional_delay<Env, hticket_numbers::base, hticket_numbers::longest, hticket_numbers::next>;
+
+template <class Env>
+class hticket_ls : public cohort<Env, ticket<Env, hticket_global_poller<Env>>,
+                                 ticket<Env, hticket_local_poller<Env>>, hticket_numbers::batch> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = waiting::spin_backoff,
+      .numa_aware = true,
+      .hardened_trylock = true,
+      .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
+      .summary =
+          "Ticket locks per NUMA node and for all nodes, passed on within a node up to a bound, "
+          "whose waiters stay away in proportion to the numbers before theirs. Made for machines "
+          "with several nodes; collapses when threads outnumber cores."};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,147 @@
+// The cohort composition: what the local and the global lock are asked for, and how often.
+#include "lockwright/cohort.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lockwright/lock/mcs.hpp"
+#include "lockwright/lock/ticket.hpp"
+#include "observed.hpp"
+
+namespace {
+
+using namespace testing_locks;
+
+std::atomic<int> taken{0};
+std::atomic<int> let_go{0};
+
+/// A global lock that counts.
+struct counted : lockwright::ticket<observed> {
+  lockwright::arrival lock() {
+    ++taken;
+    return ticket::lock();
+  }
+  bool try_lock() {
+    const bool got = ticket::try_lock();
+    taken += got ? 1 : 0;
+    return got;
+  }
+  void unlock() {
+    ++let_go;
+    ticket::unlock();
+  }
+};
+
+constexpr lockwright::tunable three{.name = "three",
+                                    .initially = 3,
+                                    .in = lockwright::unit::count,
+                                    .least = 3,
+                                    .most = 3,
+                                    .checked = 3,
+                                    .meaning = "",
+                                    .source = ""};
+
+template <class Local>
+class Cohort : public ::testing::Test {
+ protected:
+  lockwright::cohort<observed, counted, Local, three> lock_;
+  std::vector<std::uint32_t> admitted_;
+
+  void SetUp() override {
+    taken = let_go = 0;
+    declared_nodes = 2;
+    nodes_out = 0;
+    my_node = 0;
+    bound = 1'000'000'000'000;
+  }
+  void TearDown() override {
+    declared_nodes = 1;
+    EXPECT_EQ(nodes_out.load(), 0);
+    EXPECT_EQ(taken.load(), let_go.load());
+  }
+
+  void wait(actors& waiters, std::uint32_t node) {
+    waiters.push_back(std::make_unique<actor>(
+        [this, node] {
+          lock_.lock();
+          admitted_.push_back(node);
+          lock_.unlock();
+        },
+        node));
+    waiters.back()->wait_until_polling();
+  }
+};
+
+using locals =
+    ::testing::Types<lockwright::ticket<observed>, lockwright::mcs<observed, lockwright::spin_wait>,
+                     lockwright::mcs<observed, lockwright::spin_then_park>>;
+TYPED_TEST_SUITE(Cohort, locals);
+
+// Alone, a thread takes and lets go of both locks each time.
+TYPED_TEST(Cohort, does_not_keep_the_global_lock_for_nobody) {
+  for (int i = 1; i <= 3; ++i) {
+    this->lock_.lock();
+    this->lock_.unlock();
+    EXPECT_EQ(taken.load(), 2 * i - 1);
+    ASSERT_TRUE(this->lock_.try_lock());
+    this->lock_.unlock();
+    EXPECT_EQ(let_go.load(), 2 * i);
+  }
+}
+
+// One holder and three passes, then the global lock is let go, although nobody else wants it: 11
+// admissions are two batches of four and three.
+TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
+  this->lock_.lock();
+  actors waiters;
+  for (int i = 0; i < 10; ++i) {
+    this->wait(waiters, 0);
+  }
+  EXPECT_EQ(taken.load(), 1);
+  this->lock_.unlock();
+  waiters.clear();
+  EXPECT_EQ(taken.load(), 3);
+}
+
+// A batch that ended early, for want of waiters, is not added to the next one.
+TYPED_TEST(Cohort, counts_each_batch_anew) {
+  for (int round = 0; round < 3; ++round) {
+    this->lock_.lock();
+    actors waiters;
+    for (int i = 0; i < 2; ++i) {
+      this->wait(waiters, 0);
+    }
+    this->lock_.unlock();
+    waiters.clear();
+    EXPECT_EQ(taken.load(), round + 1);
+  }
+}
+
+// Two nodes of seven and four: batches of four (the holder and three), three, one and so on.
+TYPED_TEST(Cohort, nodes_take_turns_by_batches) {
+  this->lock_.lock();
+  actors waiters;
+  for (int i = 0; i < 4; ++i) {
+    this->wait(waiters, 1);
+  }
+  for (int i = 0; i < 7; ++i) {
+    this->wait(waiters, 0);
+  }
+  this->lock_.unlock();
+  waiters.clear();
+  EXPECT_EQ(this->admitted_, (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(taken.load(), 3);
+}
+
+// Refused at the global lock, a trylock leaves its node's lock as it was.
+TYPED_TEST(Cohort, a_trylock_in_vain_leaves_no_trace) {
+  this->lock_.lock();
+  actor{[&] { EXPECT_FALSE(this->lock_.try_lock()); }, 1}.join();
+  EXPECT_EQ(taken.load(), 1);
+  actors waiters;
+  this->wait(waiters, 1);
+  EXPECT_EQ(taken.load(), 2) << "a thread of the other node waits at the global lock";
+  this->lock_.unlock();
+  waiters.clear();
+}
+
+}  // namespace
