@@ -21,6 +21,9 @@ template <class L>
 std::vector<test_case> cases_over() {
   model_env::world world;
   world.impatient = L::traits.parks();
+  if constexpr (requires { L::common_bytes; }) {
+    world.common_bytes = L::common_bytes;
+  }
   std::vector<test_case> cases{
       {"exclusion", 2, make<exclusion<L, 2, 2>>, world},
       {"trylock", 2, make<trylock<L>>, world},

@@ -29,10 +29,12 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
   suite() {
     model_env::execution_now.begin();
     model_env::sleepers_now.begin();
+    model_env::execution_now.make_common(model_env::world_now.common_bytes);
     current = now_running.make_program(room);
   }
   ~suite() {
     current->~program();
+    model_env::execution_now.end();
     if (model_env::execution_now.nodes_taken != 0) {
       model_env::fail("a queue node was never given back", rl::test_result_memory_leak, RL_INFO);
     }

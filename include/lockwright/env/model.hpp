@@ -137,6 +137,12 @@ struct model {
     model_env::execution_now.give_node(node);
   }
 
+  /// One for each execution; the lock says how large it is.
+  template <class T>
+  static T& common() {
+    return *static_cast<T*>(model_env::execution_now.common());
+  }
+
   static void* reserve(std::size_t bytes) { return model_env::execution_now.reserve(bytes); }
 
   static void unreserve(void* block, std::size_t bytes) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <new>
 
+#include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/random.hpp"
@@ -121,6 +122,12 @@ struct native {
   template <class Node>
   static void give_node(Node* node) {
     native_env::give_node(node);
+  }
+
+  /// The one T of this process, made of zeroed memory. The child of a fork has its own.
+  template <class T>
+  static T& common() {
+    return native_env::common<T>();
   }
 
   /// Zeroed memory, aligned to 64 bytes, for state that does not fit in place.

@@ -14,11 +14,12 @@ inline constexpr std::uint32_t most_nodes = 64;
 
 /// What the executions of a run have in common.
 struct world {
-  std::uint32_t nodes = 2;  ///< NUMA nodes
-  bool migrates = false;    ///< a thread may be on any node each time it asks
-  bool impatient = false;   ///< a poller may run out of patience at any moment
-  bool spurious = false;    ///< each thread's sleep may end early, once
-  bool reduced = false;     ///< the search is reduced_search, which wants to know each next step
+  std::uint32_t nodes = 2;       ///< NUMA nodes
+  bool migrates = false;         ///< a thread may be on any node each time it asks
+  bool impatient = false;        ///< a poller may run out of patience at any moment
+  bool spurious = false;         ///< each thread's sleep may end early, once
+  std::size_t common_bytes = 0;  ///< of what all locks share, made before the threads are
+  bool reduced = false;  ///< the search is reduced_search, which wants to know each next step
 };
 
 inline world world_now;
@@ -107,6 +108,14 @@ class execution {
     nodes_cut_ = 0;
     block_count_ = 0;
     block_bytes_ = 0;
+    common_ = nullptr;
+  }
+
+  /// Gives back what no lock does.
+  void end() {
+    if (common_ != nullptr) {
+      unreserve(common_, 0, RL_INFO);
+    }
   }
 
   /// The node that the calling thread gave back last, else a fresh one: the
@@ -168,6 +177,14 @@ class execution {
     return b.begin;
   }
 
+  /// Makes what all locks share.
+  void make_common(std::size_t bytes) {
+    if (bytes != 0) {
+      common_ = reserve(bytes);
+    }
+  }
+  [[nodiscard]] void* common() const { return common_; }
+
   void unreserve(void* memory, std::size_t, const rl::debug_info& info) {
     block* b = block_of(memory);
     rl::context& c = rl::ctx();
@@ -209,6 +226,7 @@ class execution {
   bool published_[most_nodes] = {};
   std::uint32_t block_count_ = 0;
   std::size_t block_bytes_ = 0;
+  void* common_ = nullptr;
   block blocks_[most_blocks];
   alignas(64) std::byte node_memory_[node_room * most_nodes];
   alignas(64) std::byte block_memory_[std::size_t{1} << 16];

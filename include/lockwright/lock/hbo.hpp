@@ -1,0 +1,125 @@
+// hbo: test-and-set whose word says on which NUMA node the holder is. A waiter
+// on another node stays away longer between its attempts, so that the lock is
+// more likely to stay where its data is.
+//
+// Citation: Z. Radović, E. Hagersten, "Hierarchical Backoff Locks for Nonuniform
+// Communication Architectures", HPCA 2003 (the plain one of its three).
+//
+//   word | meaning
+//   0    | free
+//   n    | held by a thread that was on node n - 1 when it took it
+//
+// Invariants
+//   EXCLUSION  only the thread whose compare-and-swap found 0 is inside.
+//   BOUND      no waiter stays away for longer than its `longest` at a time;
+//              nothing bounds how often a thread of another node goes before.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class hbo {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::competitive_succession,
+      .waiting = waiting::spin_backoff,
+      .light = true,
+      .numa_aware = true,
+      .reference = "Radović and Hagersten, HPCA 2003",
+      .summary =
+          "Test-and-set with growing delays, longer ones for waiters on another NUMA node than the "
+          "holder's. Light, and keeps to a node by chance; can starve the other nodes."};
+
+  static constexpr tunable shortest{.name = "shortest",
+                                    .initially = 1u << 9,
+                                    .in = unit::turns,
+                                    .least = 0,
+                                    .most = 1u << 30,
+                                    .checked = 1,
+                                    .meaning = "the first delay when the holder is on this node",
+                                    .source = "as for backoff, in the lock study's library (LiTL)"};
+  static constexpr tunable longest{.name = "longest",
+                                   .initially = 1u << 12,
+                                   .in = unit::turns,
+                                   .least = 0,
+                                   .most = 1u << 30,
+                                   .checked = 2,
+                                   .meaning = "the longest delay when the holder is on this node",
+                                   .source = "eight times the shortest"};
+  static constexpr tunable remote_shortest{
+      .name = "remote-shortest",
+      .initially = 1u << 11,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 30,
+      .checked = 1,
+      .meaning = "the first delay when the holder is on another node",
+      .source = "four times that on the holder's node"};
+  static constexpr tunable remote_longest{
+      .name = "remote-longest",
+      .initially = 1u << 14,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 30,
+      .checked = 2,
+      .meaning = "the longest delay when the holder is on another node",
+      .source = "four times that on the holder's node"};
+  static constexpr tunable_list<4> tunables{&shortest, &longest, &remote_shortest, &remote_longest};
+
+  arrival lock() {
+    const std::uint32_t here = Env::node() + 1;
+    std::uint32_t holder = free_;
+    if (take(holder, here)) {
+      return arrival::uncontended;
+    }
+    back_off_and_take(holder, here);
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    std::uint32_t holder = word_.load(std::memory_order_relaxed);
+    return holder == free_ && take(holder, Env::node() + 1);
+  }
+
+  void unlock() { word_.store(free_, std::memory_order_release); }
+
+ private:
+  static constexpr std::uint32_t free_ = 0;
+
+  /// False, and where the holder is, if somebody has the lock. Acquire pairs
+  /// with the release store in unlock().
+  bool take(std::uint32_t& holder, std::uint32_t here) {
+    holder = free_;
+    return word_.compare_exchange_strong(holder, here, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  [[gnu::noinline]] void back_off_and_take(std::uint32_t holder, std::uint32_t here) {
+    for (;;) {
+      const bool near = holder == here;
+      std::uint64_t delay =
+          near ? Env::template value<shortest>() : Env::template value<remote_shortest>();
+      const std::uint64_t most =
+          near ? Env::template value<longest>() : Env::template value<remote_longest>();
+      // Begins anew when the lock has come to this node, or left it.
+      do {
+        delay = delay < most ? delay : most;
+        Env::delay(static_cast<std::uint32_t>(delay));
+        delay *= 2;
+        if (take(holder, here)) {
+          return;
+        }
+      } while ((holder == here) == near);
+    }
+  }
+
+  typename Env::template atomic<std::uint32_t> word_{};
+};
+
+}  // namespace lockwright
