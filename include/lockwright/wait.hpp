@@ -1,4 +1,5 @@
-// How a queued thread waits for its grant: the waiting policies of the queue locks.
+// How a thread waits: for its grant in a queue, which are the waiting policies
+// of the queue locks, or up to a deadline for a lock that anybody may take.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,19 @@ inline constexpr tunable spin_bound{
     .source =
         "about the round trip of a sleep and a wake, which keeps the cost within twice the "
         "optimum (Karlin et al., SOSP 1991); `lockwright bench park` measures it"};
+
+/// Polls until `take()` succeeds or the deadline has passed; true if it took.
+/// The clock costs about as much as the pause between two polls.
+template <class Env, class Take>
+[[gnu::noinline]] bool poll_until(std::uint64_t deadline, Take take) {
+  do {
+    Env::relax();
+    if (take()) {
+      return true;
+    }
+  } while (Env::now() < deadline);
+  return false;
+}
 
 /// A cell that one thread waits on and another grants, once per arming.
 ///

@@ -48,6 +48,11 @@ struct environment : native {
     count(event::futex_wait);
     native::wait(word, expected);
   }
+  static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
+                         std::uint64_t deadline) {
+    count(event::futex_wait);
+    native::wait_until(word, expected, deadline);
+  }
   static void wake(atomic<std::uint32_t>& word, std::uint32_t number) {
     count(event::futex_wake);
     native::wake(word, number);

@@ -22,6 +22,22 @@ inline bool is_before(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
+/// Nanoseconds of `clock` until `deadline`, 0 if it has passed; at most about a
+/// hundred years, which can be added to any time.
+inline std::uint64_t time_left(clockid_t clock, const timespec& deadline) {
+  constexpr std::int64_t longest = 100LL * 365 * 86'400;
+  timespec now;
+  clock_gettime(clock, &now);
+  if (!is_before(now, deadline)) {
+    return 0;
+  }
+  std::int64_t seconds = 0;
+  if (__builtin_sub_overflow(deadline.tv_sec, now.tv_sec, &seconds) || seconds > longest) {
+    seconds = longest;
+  }
+  return static_cast<std::uint64_t>(seconds * 1'000'000'000 + deadline.tv_nsec - now.tv_nsec);
+}
+
 /// A sequence of short sleeps, each twice as long as the last, up to a deadline.
 class naps {
  public:

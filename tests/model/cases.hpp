@@ -37,6 +37,11 @@ std::vector<test_case> cases_over() {
     early.spurious = true;
     cases.push_back({"early-wake", 2, make<refusal<L>>, early});
   }
+  if constexpr (TimedLock<L>) {
+    cases.push_back({"timed", 2, make<timed<L>>, world});
+    cases.push_back({"in-time", 2, make<in_time<L>>, world});
+    cases.push_back({"timed", 3, make<all_timed<L>>, world});
+  }
   if (L::traits.numa_aware) {
     model_env::world one_node = world;
     one_node.nodes = 1;

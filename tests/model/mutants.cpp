@@ -40,6 +40,8 @@ const char* name_of(operation kind) {
       return "read-modify-write";
     case operation::cas:
       return "compare-and-swap";
+    case operation::fence:
+      return "fence";
     default:
       return "wake";
   }
@@ -88,7 +90,7 @@ std::vector<mutation> mutants_of(const subject& s) {
         all.push_back({change::failure_order, at, order});
       }
     }
-    if (at.kind == operation::store || at.kind == operation::wake) {
+    if (at.kind == operation::store || at.kind == operation::wake || at.kind == operation::fence) {
       all.push_back({change::drop, at, at.order});
     }
     if (at.kind == operation::rmw || at.kind == operation::cas) {

@@ -92,6 +92,54 @@ struct refusal final : one_lock<L> {
   }
 };
 
+/// A deadline comes while the lock is taken, handed over, or awaited by others.
+template <class L>
+struct timed final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      this->section();
+      this->section();
+      return;
+    }
+    // Later than the first look at the clock, and earlier than the second.
+    if (this->lock.try_lock_until(model::now() + 1'500)) {
+      this->data.change();
+      this->lock.unlock();
+    }
+    this->section();
+  }
+};
+
+/// Two deadlines at once, behind a holder.
+template <class L>
+struct all_timed final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      this->section();
+    } else if (this->lock.try_lock_until(model::now() + 500 + 1'000 * (index - 1))) {
+      this->data.change();
+      this->lock.unlock();
+    }
+  }
+};
+
+/// One that has all the time there is gets the lock.
+template <class L>
+struct in_time final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      this->section();
+      this->section();
+      return;
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      require(this->lock.try_lock_until(~std::uint64_t{0}), "time enough");
+      this->data.change();
+      this->lock.unlock();
+    }
+  }
+};
+
 /// Queue nodes go from lock to lock and from thread to thread.
 template <class L>
 struct reuse final : program {

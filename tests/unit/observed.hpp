@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -49,6 +50,14 @@ inline void note_poll() {
   }
 }
 
+inline void note_sleep() {
+  futex_waits.fetch_add(1);
+  if (mine != nullptr) {
+    mine->sleeps.fetch_add(1);
+  }
+  note_poll();
+}
+
 struct observed : lockwright::native {
   static void relax() {
     note_poll();
@@ -58,20 +67,12 @@ struct observed : lockwright::native {
   static void yield() { relax(); }
 
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
-    futex_waits.fetch_add(1);
-    if (mine != nullptr) {
-      mine->sleeps.fetch_add(1);
-    }
-    note_poll();
+    note_sleep();
     native::wait(word, expected);
   }
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline) {
-    futex_waits.fetch_add(1);
-    if (mine != nullptr) {
-      mine->sleeps.fetch_add(1);
-    }
-    note_poll();
+    note_sleep();
     native::wait_until(word, expected, deadline);
   }
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count) {
@@ -81,7 +82,8 @@ struct observed : lockwright::native {
 
   template <const lockwright::tunable& What, const char* Lock>
   static std::uint64_t setting() {
-    if constexpr (&What == &lockwright::spin_bound) {
+    // What bounds the polling before a sleep, in whatever unit.
+    if constexpr (std::string_view{What.name}.starts_with("spin-")) {
       return my_bound.value_or(bound.load());
     } else {
       return native::setting<What, Lock>();

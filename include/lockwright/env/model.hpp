@@ -64,16 +64,29 @@ struct model {
     model_env::futex_wait(word, expected, at);
   }
 
-  /// Ends at any moment after others have had the chance to go on, as time may be up at any moment.
-  static void wait_until(atomic<std::uint32_t>&, std::uint32_t, std::uint64_t,
-                         const location& at = location::current()) {
-    yield(at);
+  /// The deadline may come at once, and comes in the end: a sleeper that nobody
+  /// wakes goes on when there is nobody else to go on. A deadline that is as
+  /// late as can be never comes.
+  static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
+                         std::uint64_t deadline, const location& at = location::current()) {
+    if (deadline == ~std::uint64_t{0}) {
+      model_env::futex_wait(word, expected, at);
+    } else if (model_env::futex_wait_a_while(word, expected, at)) {
+      model_env::thread_state& me = model_env::here();
+      me.clock = me.clock < deadline ? deadline : me.clock;
+    }
   }
 
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count,
                    const location& at = location::current()) {
     model_env::futex_wake(word, count, at);
   }
+
+  /// Both are sequentially consistent fences: that is what the pair promises.
+  /// As fences they also order what either does with third parties, which the
+  /// light one of the machine does not; so no lock may count on that.
+  static void light_barrier(const location& at = location::current()) { model_env::fence(at); }
+  static void heavy_barrier(const location& at = location::current()) { model_env::fence(at); }
 
   /// Each reading is later than the last by more than the spin bound: time is
   /// up whenever a waiter looks at the clock. When it looks is what is searched.
@@ -105,6 +118,8 @@ struct model {
 
   static std::uint32_t cpu() { return rl::thread_index(); }
 
+  static std::uint32_t cpus() { return 2; }
+
   static std::uint32_t node() {
     const std::uint32_t count = nodes();
     if (count == 1) {
@@ -115,6 +130,7 @@ struct model {
 
   static std::uint32_t nodes() { return model_env::world_now.nodes; }
 
+  static constexpr std::uint32_t most_self = 1'000;
   static std::uint32_t self() { return rl::thread_index() + 1; }
 
   /// Made anew in memory that was a node before, if there is such memory. Its

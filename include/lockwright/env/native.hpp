@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <new>
 
+#include "lockwright/env/native/barrier.hpp"
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/pool.hpp"
@@ -67,6 +68,14 @@ struct native {
     native_env::futex_wake(word, count);
   }
 
+  /// Two threads that each write one place and then read the other's do not both
+  /// miss what the other wrote, if one of them comes through light_barrier() in
+  /// between and the other one through heavy_barrier(). The light one costs next
+  /// to nothing, the heavy one a system call that interrupts every CPU on which
+  /// the process runs.
+  static void light_barrier() { native_env::light_barrier(); }
+  static void heavy_barrier() { native_env::heavy_barrier(); }
+
   /// Nanoseconds of a clock that never goes back.
   static std::uint64_t now() {
     timespec t;
@@ -102,13 +111,21 @@ struct native {
   /// The CPU the caller runs on now.
   static std::uint32_t cpu() { return native_env::current_cpu(); }
 
+  /// How many CPUs the process had to run on when it first asked.
+  static std::uint32_t cpus() {
+    const std::uint32_t known = native_env::known_cpus.load(std::memory_order_relaxed);
+    return known != 0 ? known : native_env::ask_cpus();
+  }
+
   /// The NUMA node the caller runs on now, below nodes().
   static std::uint32_t node() { return nodes() == 1 ? 0 : native_env::machine.node_of(cpu()); }
 
   /// How many NUMA nodes there are; the same at every call.
   static std::uint32_t nodes() { return native_env::machine.nodes(); }
 
-  /// A number of the calling thread, never 0 and never another thread's of this process.
+  /// A number of the calling thread, never another thread's of this process.
+  /// From 1 to most_self.
+  static constexpr std::uint32_t most_self = native_env::most_serial;
   static std::uint32_t self() { return native_env::serial(); }
 
   /// A queue node for one acquisition, with arbitrary content.

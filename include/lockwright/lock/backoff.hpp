@@ -56,8 +56,13 @@ class backoff {
     if (try_lock()) {
       return arrival::uncontended;
     }
-    back_off_and_take();
+    back_off_and_take([] { return true; });
     return arrival::contended;
+  }
+
+  /// Gives up after the first delay that ends behind the deadline.
+  bool try_lock_until(std::uint64_t deadline) {
+    return try_lock() || back_off_and_take([deadline] { return Env::now() < deadline; });
   }
 
   bool try_lock() { return byte_.take(); }
@@ -65,14 +70,20 @@ class backoff {
   void unlock() { byte_.let_go(); }
 
  private:
-  [[gnu::noinline]] void back_off_and_take() {
+  /// True if it took the lock, false if `goes_on()` was not willing to.
+  template <class Patience>
+  [[gnu::noinline]] bool back_off_and_take(Patience goes_on) {
     const std::uint64_t longest_delay = Env::template value<longest>();
     std::uint64_t delay = Env::template value<shortest>();
     do {
       delay = delay < longest_delay ? delay : longest_delay;
       Env::delay(static_cast<std::uint32_t>(delay));
       delay *= 2;
-    } while (!try_lock());
+      if (try_lock()) {
+        return true;
+      }
+    } while (goes_on());
+    return false;
   }
 
   exchange_byte<Env> byte_;

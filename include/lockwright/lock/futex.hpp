@@ -56,6 +56,21 @@ class futex {
                                          std::memory_order_relaxed);
   }
 
+  /// Who gives up leaves the word as it is: perhaps one wake that nobody needs.
+  bool try_lock_until(std::uint64_t deadline) {
+    if (try_lock()) {
+      return true;
+    }
+    // As in wait_and_lock().
+    while (word_.exchange(sleepers_, std::memory_order_acquire) != free_) {
+      if (Env::now() >= deadline) {
+        return false;
+      }
+      Env::wait_until(word_, sleepers_, deadline);
+    }
+    return true;
+  }
+
   void unlock() {
     // Release hands the section's writes over; the exchange must be one step,
     // or a waiter that sets 2 in between would sleep for ever.

@@ -16,6 +16,7 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/test_and_set.hpp"
+#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -40,6 +41,10 @@ class spinlock {
   }
 
   bool try_lock() { return word_.take(); }
+
+  bool try_lock_until(std::uint64_t deadline) {
+    return try_lock() || poll_until<Env>(deadline, [this] { return try_lock(); });
+  }
 
   void unlock() { word_.let_go(); }
 

@@ -15,6 +15,7 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/test_and_set.hpp"
+#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -46,6 +47,10 @@ class ttas {
   }
 
   bool try_lock() { return !byte_.held() && byte_.take(); }
+
+  bool try_lock_until(std::uint64_t deadline) {
+    return try_lock() || poll_until<Env>(deadline, [this] { return try_lock(); });
+  }
 
   void unlock() { byte_.let_go(); }
 

@@ -243,4 +243,14 @@ class atomic : lifetime {
   bool failed_weakly_ = false;
 };
 
+/// A sequentially consistent fence.
+inline void fence(const location& at) {
+  reached.note(operation::fence, at, std::memory_order_relaxed, std::memory_order_relaxed);
+  if (drops(at)) {
+    return;
+  }
+  const step now({next_step::anything, nullptr});
+  rl::atomic_thread_fence(rl::mo_seq_cst, relacy_info(at));
+}
+
 }  // namespace lockwright::model_env

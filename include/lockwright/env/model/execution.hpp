@@ -55,13 +55,14 @@ struct next_step {
 
 struct thread_state {
   next_step next;
-  bool fresh = true;             ///< has just been scheduled, and done nothing since
-  std::uint32_t hurry = 0;       ///< polls left that nobody comes between
-  const void* polled = nullptr;  ///< what was loaded last; a hurry polls that
-  bool polls_a_word = false;     ///< that one can be slept on
-  bool patient = false;          ///< polls without hurry until its next step of another kind
-  bool woke_early = false;       ///< has had its spurious wake-up
-  bool makes_node = false;       ///< what it constructs now is to hold junk
+  bool fresh = true;                ///< has just been scheduled, and done nothing since
+  std::uint32_t hurry = 0;          ///< polls left that nobody comes between
+  const void* polled = nullptr;     ///< what was loaded last; a hurry polls that
+  bool polls_a_word = false;        ///< that one can be slept on
+  bool patient = false;             ///< polls without hurry until its next step of another kind
+  bool woke_early = false;          ///< has had its spurious wake-up
+  std::uint32_t gave_up_early = 0;  ///< sleeps whose deadline came at once
+  bool makes_node = false;          ///< what it constructs now is to hold junk
   std::uint64_t clock = 0;
   std::uint32_t free_count = 0;
   std::byte* free_nodes[most_nodes];
@@ -100,6 +101,7 @@ class execution {
       t.hurry = 0;
       t.polled = nullptr;
       t.polls_a_word = t.patient = t.woke_early = t.makes_node = false;
+      t.gave_up_early = 0;
       t.clock = 0;
       t.free_count = 0;
     }

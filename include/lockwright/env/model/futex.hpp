@@ -23,6 +23,12 @@ class sleepers {
     bed_of(word).set.park_current(rl::ctx(), false, false, false, info);
   }
 
+  /// True if nobody woke it, and nothing else could go on.
+  bool sleep_a_while(const void* word, const rl::debug_info& info) {
+    return bed_of(word).set.park_current(rl::ctx(), true, false, false, info) ==
+           rl::unpark_reason_timeout;
+  }
+
   void wake(const void* word, std::uint32_t count, const rl::debug_info& info) {
     bed& b = bed_of(word);
     while (count-- != 0 && b.set.unpark_one(rl::ctx(), info)) {
@@ -60,22 +66,57 @@ class sleepers {
 
 inline sleepers sleepers_now;
 
-/// Compares and sleeps in one step. The comparison reads the latest value: in
-/// the kernel both it and the wake's look for sleepers are under one lock.
+/// The comparison before a sleep; false if there is to be none. It reads the
+/// latest value: in the kernel both it and the wake's look for sleepers are
+/// under one lock.
+inline bool goes_to_sleep(atomic<std::uint32_t>& word, std::uint32_t expected, const location& at) {
+  if (!word.is(expected, at)) {
+    return false;
+  }
+  thread_state& me = here();
+  if (world_now.spurious && !me.woke_early && choose(2) == 1) {
+    me.woke_early = true;
+    return false;
+  }
+  return true;
+}
+
+/// Compares and sleeps in one step.
 inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
-    if (!word.is(expected, at)) {
-      return;
-    }
-    thread_state& me = here();
-    if (world_now.spurious && !me.woke_early && choose(2) == 1) {
-      me.woke_early = true;
+    if (!goes_to_sleep(word, expected, at)) {
       return;
     }
   }
   const pause asleep;
   sleepers_now.sleep(&word, relacy_info(at));
+}
+
+/// The same with a deadline; true if that ended the sleep. A sleeper whose
+/// deadline comes takes no wake away from the others, so one that gives up
+/// soon might as well never have slept. That happens to each thread twice at
+/// most, so that a loop of such sleeps is a finite number of executions.
+inline bool futex_wait_a_while(atomic<std::uint32_t>& word, std::uint32_t expected,
+                               const location& at) {
+  {
+    const step now({next_step::change, &word});
+    if (!goes_to_sleep(word, expected, at)) {
+      return false;
+    }
+    thread_state& me = here();
+    if (me.gave_up_early < 2 && choose(2) == 1) {
+      ++me.gave_up_early;
+      return true;
+    }
+  }
+  const pause asleep;
+  if (!world_now.reduced) {
+    // Relacy's own searches would end such a sleep again and again with nobody else in between.
+    rl::yield(1, relacy_info(at));
+    return true;
+  }
+  return sleepers_now.sleep_a_while(&word, relacy_info(at));
 }
 
 /// Only the word's address counts: the word itself may be gone.

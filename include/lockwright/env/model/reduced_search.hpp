@@ -51,6 +51,9 @@ class reduced_search
     if (yield != 0) {
       this->yield_priority(yield);
     }
+    if (this->running_threads_count == 0 && this->timed_thread_count_ != 0) {
+      return wake_by_time(reason);
+    }
     return choose_thread();
   }
 
@@ -60,6 +63,16 @@ class reduced_search
   double iteration_count_approx() { return 1; }
 
  private:
+  /// Nobody can go on, so that time passes until one of the deadlines.
+  rl::thread_id_t wake_by_time(rl::unpark_reason& reason) {
+    const auto count = static_cast<unsigned>(this->timed_thread_count_);
+    const unsigned index = count == 1 ? 0 : this->rand(count, rl::sched_type_user);
+    const rl::thread_id_t thread = this->timed_threads_[index]->index_;
+    this->unpark_thread(thread);
+    reason = rl::unpark_reason_timeout;
+    return thread;
+  }
+
   /// As in Relacy's own search: a thread that yielded waits until each other
   /// thread that can go on has been scheduled.
   void let_yielders_go_on() {

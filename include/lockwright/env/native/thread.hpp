@@ -38,6 +38,8 @@ inline constinit thread_local thread_record self_record{};
 inline constinit free_list shared_nodes;
 inline constinit cutter fresh_nodes;
 inline constinit std::atomic<std::uint32_t> last_serial{0};
+// What is above is left for those who keep a serial and something else in one word.
+inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
 
 [[gnu::noinline]] inline std::uint32_t ask_tid() {
   return self_record.tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
@@ -50,7 +52,7 @@ inline std::uint32_t tid() {
 
 [[gnu::noinline]] inline std::uint32_t ask_serial() {
   std::uint32_t fresh = 0;
-  while (fresh == 0) {  // 0 means "nobody", also after 2^32 threads
+  while (fresh == 0 || fresh > most_serial) {  // 0 means "nobody", also after 2^32 threads
     fresh = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return self_record.serial = fresh;

@@ -205,4 +205,20 @@ inline std::uint32_t current_cpu() {
   return cpu < 0 ? 0 : static_cast<std::uint32_t>(cpu);
 }
 
+/// How many CPUs there are for the process; 0 until asked for.
+inline constinit std::atomic<std::uint32_t> known_cpus{0};
+
+[[gnu::noinline]] inline std::uint32_t ask_cpus() {
+  unsigned long set[topology::most_cpus / (8 * sizeof(unsigned long))];
+  const long bytes =
+      system_call(SYS_sched_getaffinity, 0, static_cast<long>(sizeof set), argument(set));
+  std::uint32_t count = 0;
+  for (long i = 0; i < bytes / static_cast<long>(sizeof *set); ++i) {
+    count += static_cast<std::uint32_t>(__builtin_popcountl(set[i]));
+  }
+  count = count == 0 ? 1 : count;
+  known_cpus.store(count, std::memory_order_relaxed);
+  return count;
+}
+
 }  // namespace lockwright::native_env

@@ -1,0 +1,61 @@
+// A memory barrier that is paid for by one of its two sides only.
+#pragma once
+
+#include <linux/membarrier.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/env/native/syscall.hpp"
+
+namespace lockwright::native_env {
+
+/// How the pair of barriers is made.
+enum class barriers : std::uint8_t {
+  unknown,    ///< nobody has asked for one yet
+  expedited,  ///< heavy: membarrier(2), which runs a barrier on every CPU that
+              ///< runs a thread of this process; light: the compiler's order
+  plain,      ///< the kernel has no such call, or forbids it: both are fences,
+              ///< so that a light one costs about what an atomic update does
+};
+
+inline constinit std::atomic<barriers> barriers_now{barriers::unknown};
+
+inline bool membarrier(int command) { return system_call(SYS_membarrier, command) == 0; }
+
+/// Asks the kernel, once a process.
+[[gnu::noinline]] inline void choose_barriers() {
+  const bool able = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+                    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  barriers_now.store(able ? barriers::expedited : barriers::plain, std::memory_order_relaxed);
+}
+
+[[gnu::noinline]] inline void light_barrier_slowly() {
+  if (barriers_now.load(std::memory_order_relaxed) == barriers::unknown) {
+    choose_barriers();
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+inline void light_barrier() {
+  // Whatever others read here at the same time: a fence of one's own is good
+  // with either heavy one, and `expedited` holds from its store on.
+  if (barriers_now.load(std::memory_order_relaxed) == barriers::expedited) [[likely]] {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    light_barrier_slowly();
+  }
+}
+
+inline void heavy_barrier() {
+  if (barriers_now.load(std::memory_order_relaxed) != barriers::plain) {
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+      return;
+    }
+    choose_barriers();  // Not registered yet, perhaps since a fork.
+  }
+  // With barriers that turn out to be plain only now, no light one was lighter.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace lockwright::native_env

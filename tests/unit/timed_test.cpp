@@ -1,0 +1,204 @@
+// The algorithms whose waiters can give up at a deadline.
+#include <random>
+
+#include "observed.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t millisecond = 1'000'000;
+constexpr std::uint64_t long_time = 600'000 * millisecond;
+
+std::uint64_t in(std::uint64_t nanoseconds) { return observed::now() + nanoseconds; }
+
+template <class Row>
+class Timed : public ::testing::Test {
+ protected:
+  using lock_type = typename Row::template lock<observed>;
+  static constexpr bool timed = lockwright::TimedLock<lock_type>;
+
+  void SetUp() override {
+    nodes_out = 0;
+    futex_waits = futex_wakes = 0;
+    bound = 100'000;
+    declared_nodes = 1;
+  }
+  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
+};
+TYPED_TEST_SUITE(Timed, all_rows, row_name);
+
+// What the registry states is what the tests below see: the same over each environment.
+TYPED_TEST(Timed, is_timed_in_the_library_too) {
+  using native_lock = typename TypeParam::template lock<lockwright::native>;
+  EXPECT_EQ(lockwright::TimedLock<native_lock>, TestFixture::timed);
+}
+
+TYPED_TEST(Timed, takes_a_free_lock_whatever_the_time) {
+  if constexpr (TestFixture::timed) {
+    typename TestFixture::lock_type lock;
+    for (const std::uint64_t deadline : {std::uint64_t{0}, in(0), in(long_time)}) {
+      ASSERT_TRUE(lock.try_lock_until(deadline));
+      EXPECT_FALSE(lock.try_lock());
+      lock.unlock();
+    }
+  } else {
+    GTEST_SKIP() << "has no waiters that give up";
+  }
+}
+
+TYPED_TEST(Timed, gives_up_while_the_lock_is_held) {
+  if constexpr (TestFixture::timed) {
+    for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
+      bound = spinning;
+      typename TestFixture::lock_type lock;
+      lock.lock();
+      actor{[&] {
+        EXPECT_FALSE(lock.try_lock_until(0));
+        const std::uint64_t deadline = in(2 * millisecond);
+        EXPECT_FALSE(lock.try_lock_until(deadline));
+        EXPECT_GE(observed::now(), deadline);
+      }}.join();
+      lock.unlock();
+      EXPECT_TRUE(lock.try_lock());
+      lock.unlock();
+    }
+  } else {
+    GTEST_SKIP() << "has no waiters that give up";
+  }
+}
+
+TYPED_TEST(Timed, gets_a_lock_that_is_released_in_time) {
+  if constexpr (TestFixture::timed) {
+    using L = typename TestFixture::lock_type;
+    for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
+      bound = spinning;
+      L lock;
+      lock.lock();
+      actors waiters;
+      std::atomic<int> admitted{0};
+      for (int i = 0; i < 3; ++i) {
+        waiters.push_back(std::make_unique<actor>([&] {
+          ASSERT_TRUE(lock.try_lock_until(in(long_time)));
+          ++admitted;
+          lock.unlock();
+        }));
+        if (L::traits.parks() && spinning == 0) {
+          waiters.back()->wait_until_asleep();
+        } else {
+          waiters.back()->wait_until_polling();
+        }
+      }
+      EXPECT_EQ(admitted.load(), 0);
+      lock.unlock();
+      waiters.clear();
+      EXPECT_EQ(admitted.load(), 3);
+    }
+  } else {
+    GTEST_SKIP() << "has no waiters that give up";
+  }
+}
+
+// Waiters before and behind those that give up get in all the same, and in order where there is one.
+TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
+  if constexpr (TestFixture::timed) {
+    using L = typename TestFixture::lock_type;
+    for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
+      bound = spinning;
+      L lock;
+      std::vector<int> order;
+      std::atomic<int> gave_up{0};
+      lock.lock();
+      actors stay;
+      actors leave;
+      auto quitter = [&] {
+        leave.push_back(std::make_unique<actor>([&] {
+          EXPECT_FALSE(lock.try_lock_until(in(5 * millisecond)));
+          ++gave_up;
+        }));
+        leave.back()->wait_until_polling();
+      };
+      quitter();
+      for (int i = 0; i < 4; ++i) {
+        stay.push_back(std::make_unique<actor>([&, i] {
+          lock.lock();
+          order.push_back(i);
+          lock.unlock();
+        }));
+        stay.back()->wait_until_polling();
+        quitter();
+        if (i % 2 == 0) {
+          quitter();
+        }
+      }
+      leave.clear();
+      EXPECT_EQ(gave_up.load(), 7);
+      EXPECT_TRUE(order.empty());
+      lock.unlock();
+      stay.clear();
+      ASSERT_EQ(order.size(), 4u);
+      if (L::traits.fifo) {
+        EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+      }
+      EXPECT_TRUE(lock.try_lock());
+      lock.unlock();
+    }
+  } else {
+    GTEST_SKIP() << "has no waiters that give up";
+  }
+}
+
+template <class L>
+void race(L& lock, int threads, std::chrono::milliseconds length) {
+  long counter = 0;
+  bool inside = false;
+  std::atomic<long> entered{0};
+  std::atomic<int> overlaps{0};
+  const budget time{length};
+  in_parallel(threads, [&](int i) {
+    std::minstd_rand random{static_cast<unsigned>(i) + 1};
+    long own = 0;
+    do {
+      if (i == 0) {
+        lock.lock();
+      } else if (!lock.try_lock_until(in(random() % 200'000))) {
+        continue;
+      }
+      overlaps += inside ? 1 : 0;
+      inside = true;
+      ++counter;
+      if (random() % 8 == 0) {
+        std::this_thread::sleep_for(50us);
+      }
+      inside = false;
+      lock.unlock();
+      ++own;
+    } while (!time.spent());
+    entered += own;
+  });
+  EXPECT_EQ(overlaps.load(), 0);
+  EXPECT_EQ(counter, entered.load());
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+// Deadlines come while the lock is handed over, again and again.
+TYPED_TEST(Timed, deadlines_race_with_the_release) {
+  if constexpr (TestFixture::timed) {
+    for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{50'000}}) {
+      bound = spinning;
+      {
+        typename TestFixture::lock_type lock;
+        race(lock, 6, 100ms);
+      }
+      typename TypeParam::template lock<perturbed> lock;
+      race(lock, 4, 100ms);
+    }
+  } else {
+    GTEST_SKIP() << "has no waiters that give up";
+  }
+}
+
+}  // namespace
