@@ -34,6 +34,8 @@ EXPLAINED = {
     ("hmcs.hpp", "store dropped"): (
         "the counts of passes in a leaf bound unfairness; exclusion does not depend on them"
     ),
+    ("pthreadadapt.hpp", "store dropped"): "how often others had to try is advice",
+    ("mutexee.hpp", "store dropped"): "the tally chooses how long to poll and to wait, no more",
 }
 
 #: The same for what one lock alone does not need of a part that others need it of.

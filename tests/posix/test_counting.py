@@ -213,7 +213,13 @@ def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, 
         lock,
         [locate.program("posix", "counted"), "contended", str(times)],
         counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats), "LOCKWRIGHT_SPIN_NS": "0"},
+        env={
+            "LOCKWRIGHT_STATS": str(stats),
+            # Nobody polls first, in whatever way the lock bounds that.
+            "LOCKWRIGHT_SPIN_NS": "0",
+            "LOCKWRIGHT_SPIN_TRIES": "0",
+            "LOCKWRIGHT_MOST_AWAKE": "1",
+        },
     )
     counts, waits, wakes = read(stats)
     assert counts.contended == times

@@ -1,0 +1,215 @@
+// mutable: a lock that lets only so many of its waiters poll as fit a window;
+// the others sleep. An oracle widens the window when a sleeper came too late for
+// a free lock, and narrows it as long as none does.
+//
+// Citation: R. Marotta, D. Tiriticco, P. Di Sanzo, A. Pellegrini, B. Ciciani,
+// F. Quaglia, "Mutable Locks: Combining the Best of Spin and Sleep Locks",
+// Concurrency and Computation: Practice and Experience 32(22), 2020.
+// The oracle is a parameter; doubling_oracle is the paper's.
+//
+//   word    | bits  | meaning                                  | written by
+//   state   | 0-31  | threads that hold or await the lock      | everybody, by adding
+//           | 32-63 | the window's size, less one              | the holder, by adding
+//   permits |       | sleepers that may go on                  | unlocks; sleepers
+//   turn    |       | the lock among those that are awake      | see ttas
+//   owed    |       | wake-ups that the next unlock is to make | the holder
+//           |       | more than its one; below zero: so many   |
+//           |       | of the next unlocks are to make none     |
+//   oracle  |       | see there                                | the holder
+//   All zero: free, with a window of one, which is the holder's.
+//
+// Invariants
+//   ONE-STEP   a thread learns the window and how many came before it in the
+//              step in which it is counted; who finds the window full sleeps.
+//   WINDOW     of n counted threads min(n, window) are awake, and -owed more
+//              if owed is below zero, and owed fewer if it is above.
+//   PERMITS    a permit is given only for a thread that is counted, sleeps and
+//              has been given none. So while an unlock has permits to give,
+//              somebody still waits, and the lock cannot be destroyed.
+//
+// The published lower bound of a step, window - 1, has its sign the wrong way
+// round: it is 1 - window. The paper has no trylock. Here one takes the lock
+// only from a state without any thread; if the last holder is not through its
+// unlock yet, it leaves as an unlock does that owes nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/ttas.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// The paper's oracle, after TCP's congestion window: doubles at a late wake-up,
+/// and takes one off after so many acquisitions without. With V the widest
+/// window that still has late wake-ups, one of K * V + 1 acquisitions is late.
+template <class Env>
+class doubling_oracle {
+ public:
+  static constexpr tunable late_every{
+      .name = "shrink-after",
+      .initially = 10,
+      .in = unit::count,
+      .least = 1,
+      .most = 255,
+      .checked = 1,
+      .meaning = "acquisitions without a late wake-up after which the window is narrowed by one",
+      .source = "Marotta et al., CCPE 32(22), 2020"};
+  static constexpr tunable_list<1> tunables{&late_every};
+
+  /// By how much the window is to change, after an acquisition for which the
+  /// caller slept, or found the lock held when it came to it awake (`spun`).
+  std::int64_t advise(bool spun, bool slept, std::uint32_t window) {
+    if (slept && !spun) {
+      since_change_ = 0;
+      return window;
+    }
+    const std::uint32_t count = since_change_ + 1u;
+    const bool enough = count >= Env::template value<late_every>();
+    since_change_ = static_cast<std::uint8_t>(enough ? 0 : count);
+    return enough ? -1 : 0;
+  }
+
+ private:
+  typename Env::template plain<std::uint8_t> since_change_{};
+};
+
+template <class Env, template <class> class Oracle>
+class mutable_window {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin_then_park,
+      .reference = "Marotta et al., CCPE 32(22), 2020",
+      .summary =
+          "As many waiters poll as fit a window, the others sleep; the window widens when a "
+          "sleeper comes too late for a free lock. Tunes itself, and is at ease with more threads "
+          "than cores; unfair."};
+
+  static constexpr tunable widest{
+      .name = "most-awake",
+      .initially = 0,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 14,
+      .checked = 2,
+      .meaning = "the widest window: threads awake, with the holder; 0 is one for each CPU",
+      .source = "Marotta et al., CCPE 32(22), 2020"};
+  static constexpr auto tunables = join(tunable_list<1>{&widest}, Oracle<Env>::tunables);
+
+  arrival lock() {
+    // Relaxed, as all of state: adding is one step, and what a thread does in
+    // the section is handed over by `turn`.
+    const std::uint64_t found = state_.fetch_add(one_thread_, std::memory_order_relaxed);
+    const bool slept = threads(found) >= window(found);
+    if (slept) {
+      sleep();
+    }
+    const bool spun = turn_.lock() == arrival::contended;
+    resize(window(found), oracle_.advise(spun, slept, window(found)));
+    return slept || spun ? arrival::contended : arrival::uncontended;
+  }
+
+  bool try_lock() {
+    std::uint64_t found = state_.load(std::memory_order_relaxed);
+    if (threads(found) != 0 ||
+        !state_.compare_exchange_strong(found, found + one_thread_, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+      return false;
+    }
+    if (turn_.try_lock()) {
+      return true;
+    }
+    const std::uint64_t left = state_.fetch_sub(one_thread_, std::memory_order_relaxed);
+    if (threads(left) > window(left)) {
+      wake(1);
+    }
+    return false;
+  }
+
+  void unlock() {
+    const std::int16_t owed = owed_;
+    owed_ = static_cast<std::int16_t>(owed < 0 ? owed + 1 : 0);
+    // Relaxed: it stays before the release in turn_.unlock(), and so between
+    // this thread's acquisition and the next one's.
+    const std::uint64_t left = state_.fetch_sub(one_thread_, std::memory_order_relaxed);
+    turn_.unlock();
+    // From here on the lock is there only if there are permits to give.
+    if (owed < 0) {
+      return;
+    }
+    // One more sleeper for the place in the window that has become free.
+    const std::int32_t wakes = owed + (threads(left) > window(left) ? 1 : 0);
+    if (wakes != 0) {
+      wake(static_cast<std::uint32_t>(wakes));
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t one_thread_ = 1;
+  static constexpr std::uint32_t window_shift_ = 32;
+
+  static std::uint32_t threads(std::uint64_t state) { return static_cast<std::uint32_t>(state); }
+  static std::uint32_t window(std::uint64_t state) {
+    return static_cast<std::uint32_t>(state >> window_shift_) + 1;
+  }
+
+  /// By the holder. The step is dropped if the window is not the one that the
+  /// caller found when it came: somebody has been faster.
+  void resize(std::uint32_t found, std::int64_t step) {
+    if (step == 0 || window(state_.load(std::memory_order_relaxed)) != found) {
+      return;
+    }
+    const std::int64_t narrowest = 1 - std::int64_t{found};
+    const std::int64_t most = Env::template value<widest>();
+    const std::int64_t room = (most == 0 ? std::int64_t{Env::cpus()} : most) - std::int64_t{found};
+    step = step < narrowest ? narrowest : step > room ? room : step;
+    if (step == 0) {
+      return;
+    }
+    const auto change = static_cast<std::uint64_t>(step) << window_shift_;
+    const std::uint64_t before = state_.fetch_add(change, std::memory_order_relaxed);
+    const std::int64_t now = threads(before);
+    if (step > 0 && now > found) {
+      // Sleepers that are inside the window now.
+      owe(step < now - found ? step : now - found);
+    } else if (step < 0 && now > found + step) {
+      // Threads awake that are outside now: so many unlocks wake nobody.
+      const std::int64_t outside = now - (found + step);
+      owe(-(-step < outside ? -step : outside));
+    }
+  }
+
+  /// Never beyond what a window can be in either direction, which fits.
+  void owe(std::int64_t wakes) { owed_ = static_cast<std::int16_t>(owed_ + wakes); }
+
+  // Acquire and release of a permit: what the giver did to the lock is over
+  // before a woken thread may be the last one here and destroy it.
+  [[gnu::noinline]] void sleep() {
+    std::uint32_t permits = permits_.load(std::memory_order_relaxed);
+    for (;;) {
+      if (permits == 0) {
+        Env::wait(permits_, 0);
+        permits = permits_.load(std::memory_order_relaxed);
+      } else if (permits_.compare_exchange_weak(permits, permits - 1, std::memory_order_acquire,
+                                                std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+
+  [[gnu::noinline]] void wake(std::uint32_t count) {
+    permits_.fetch_add(count, std::memory_order_release);
+    Env::wake(permits_, count);
+  }
+
+  typename Env::template atomic<std::uint64_t> state_{};
+  typename Env::template atomic<std::uint32_t> permits_{};
+  typename Env::template plain<std::int16_t> owed_{};
+  ttas<Env> turn_;
+  Oracle<Env> oracle_;
+};
+
+}  // namespace lockwright

@@ -1,0 +1,149 @@
+// pthreadadapt: the futex mutex, whose waiters try a number of times before
+// they sleep. How often depends on how many tries those before them needed.
+//
+// Citation: the GNU C Library's PTHREAD_MUTEX_ADAPTIVE_NP (nptl); its sleeping
+// half is Drepper's, "Futexes Are Tricky", 2011.
+//
+//   word  | meaning             | entered by
+//   0     | free                | unlock
+//   1     | held, nobody sleeps | lock, from 0
+//   2     | held, maybe sleepers| a waiter that sleeps, from any state
+//
+//   tries | about how many tries waiters have needed lately | the holder, on
+//         |                                                 | having waited
+//
+// A waiter tries up to min(most, growth * tries + margin) times, with a pause
+// between, and then sleeps as in `futex`. Having the lock, it moves `tries` by
+// an eighth of the way to what it needed itself. Later versions of the C
+// library space the tries out by a random backoff; this is the lock of the
+// studies, which does not.
+//
+// Invariants
+//   EXCLUSION, NO-LOST-WAKE  those of `futex`, whose word this is.
+//   BOUND      no waiter tries more than `most` times before it sleeps.
+//   ONE-WRITER only the holder writes `tries`; what others read is advice.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/futex.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class pthreadadapt {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::competitive_succession,
+      .waiting = waiting::spin_then_park,
+      .light = true,
+      .reference = "GNU C Library, nptl (PTHREAD_MUTEX_ADAPTIVE_NP)",
+      .summary =
+          "The C library's adaptive mutex: a waiter tries a number of times before it sleeps, "
+          "about as often as others had to. Light, small, and at ease with more threads than "
+          "cores."};
+
+  static constexpr tunable most{.name = "spin-tries",
+                                .initially = 100,
+                                .in = unit::count,
+                                .least = 0,
+                                .most = std::uint64_t{1} << 50,
+                                .checked = 2,
+                                .meaning = "how often a waiter tries before it sleeps, at most",
+                                .source = "the GNU C Library (mutex_spin_count)"};
+  static constexpr tunable growth{
+      .name = "growth",
+      .initially = 2,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 10,
+      .checked = 1,
+      .meaning = "how many times the tries that were needed lately a waiter tries",
+      .source = "the GNU C Library"};
+  static constexpr tunable margin{.name = "spin-margin",
+                                  .initially = 10,
+                                  .in = unit::count,
+                                  .least = 0,
+                                  .most = std::uint64_t{1} << 50,
+                                  .checked = 1,
+                                  .meaning = "and how often on top of that",
+                                  .source = "the GNU C Library"};
+  static constexpr tunable inertia{
+      .name = "inertia",
+      .initially = 8,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "one part in so many of an average is the last waiter's",
+      .source = "the GNU C Library"};
+  static constexpr tunable_list<4> tunables{&most, &growth, &margin, &inertia};
+
+  arrival lock() {
+    if (try_lock()) [[likely]] {
+      return arrival::uncontended;
+    }
+    wait_and_lock([] { return true; },
+                  [this] {
+                    mutex_.lock();
+                    return true;
+                  });
+    return arrival::contended;
+  }
+
+  bool try_lock() { return mutex_.try_lock(); }
+
+  bool try_lock_until(std::uint64_t deadline) {
+    return try_lock() ||
+           wait_and_lock([deadline] { return Env::now() < deadline; },
+                         [this, deadline] { return mutex_.try_lock_until(deadline); });
+  }
+
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  /// False if `goes_on()` was not willing to, or if `sleep()` did not take the lock.
+  template <class Patience, class Sleep>
+  [[gnu::noinline]] bool wait_and_lock(Patience goes_on, Sleep sleep) {
+    const std::uint64_t usual = tries_.load(std::memory_order_relaxed);
+    const std::uint64_t enough =
+        usual * Env::template value<growth>() + Env::template value<margin>();
+    const std::uint64_t bound =
+        enough < Env::template value<most>() ? enough : Env::template value<most>();
+    std::uint64_t needed = 0;
+    do {
+      if (!goes_on()) {
+        return false;
+      }
+      if (needed++ >= bound) {
+        if (!sleep()) {
+          return false;
+        }
+        break;
+      }
+      Env::relax();
+    } while (!try_lock());
+    note(needed);
+    return true;
+  }
+
+  void note(std::uint64_t needed) {
+    const auto usual = static_cast<std::int64_t>(tries_.load(std::memory_order_relaxed));
+    const auto change = (static_cast<std::int64_t>(needed) - usual) /
+                        static_cast<std::int64_t>(Env::template value<inertia>());
+    const std::int64_t now = usual + change;
+    tries_.store(static_cast<std::uint32_t>(now < most_noted_ ? now : most_noted_),
+                 std::memory_order_relaxed);
+  }
+
+  // What fits its word.
+  static constexpr std::int64_t most_noted_ = 0xffff'ffff;
+
+  futex<Env> mutex_;
+  typename Env::template atomic<std::uint32_t> tries_{};
+};
+
+}  // namespace lockwright
