@@ -61,7 +61,7 @@ def all_settings() -> list[Setting]:
     """Every algorithm, the C library itself, and the NUMA-aware ones on two declared nodes."""
     settings = [Setting(LIBC), *(Setting(lock) for lock in locate.lock_names())]
     for lock in locate.lock_names():
-        if lock == "partitioned" or locate.traits(lock)["numa_aware"]:
+        if lock == "partitioned" or locate.is_numa_aware(lock):
             settings.append(Setting(lock, {"LOCKWRIGHT_TOPOLOGY": "0;1"}))
     return settings
 

@@ -73,6 +73,11 @@ def is_fifo(lock: str) -> bool:
     return bool(traits(lock)["fifo"])
 
 
+def is_numa_aware(lock: str) -> bool:
+    """True if the algorithm looks at the caller's NUMA node; false if it is not in this build."""
+    return bool(_traits().get(lock, {}).get("numa_aware"))
+
+
 def library(lock: str, *, counting: bool = False) -> Path:
     """The shared library of an algorithm."""
     directory = library_dir() / "counting" if counting else library_dir()
