@@ -234,7 +234,10 @@ def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, 
 @pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != "pthread"])
 def test_a_spinning_lock_makes_no_futex_call(run_under: RunUnder, stats: Path, lock: str) -> None:
     traits = locate.traits(lock)
-    if traits["waiting"] not in ("spin", "spin with backoff") or traits["category"] == "load control":
+    if (
+        traits["waiting"] not in ("spin", "spin with backoff")
+        or traits["category"] == "load control"
+    ):
         pytest.skip("its waiters sleep, or those do that it keeps away")
     run_under(
         lock,

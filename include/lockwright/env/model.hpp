@@ -133,6 +133,20 @@ struct model {
   static constexpr std::uint32_t most_self = 1'000;
   static std::uint32_t self() { return rl::thread_index() + 1; }
 
+  /// A thread has one bit for all locks, and begins with either value.
+  static bool recall(const void*) {
+    model_env::thread_state& me = model_env::here();
+    if (!me.remembers) {
+      remember(nullptr, model_env::choose(2) == 1);
+    }
+    return me.remembered;
+  }
+  static void remember(const void*, bool what) {
+    model_env::thread_state& me = model_env::here();
+    me.remembers = true;
+    me.remembered = what;
+  }
+
   /// Made anew in memory that was a node before, if there is such memory. Its
   /// atomics hold junk, whatever their initialisers say.
   template <class Node>

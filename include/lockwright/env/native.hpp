@@ -12,6 +12,7 @@
 #include "lockwright/env/native/barrier.hpp"
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
+#include "lockwright/env/native/hints.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/random.hpp"
 #include "lockwright/env/native/settings.hpp"
@@ -127,6 +128,11 @@ struct native {
   /// From 1 to most_self.
   static constexpr std::uint32_t most_self = native_env::most_serial;
   static std::uint32_t self() { return native_env::serial(); }
+
+  /// What the calling thread last remembered about a lock, or about another one:
+  /// locks may share the bit. False to begin with.
+  static bool recall(const void* about) { return native_env::recall(about); }
+  static void remember(const void* about, bool what) { native_env::remember(about, what); }
 
   /// A queue node for one acquisition, with arbitrary content.
   template <class Node>

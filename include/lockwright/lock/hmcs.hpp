@@ -46,6 +46,7 @@ namespace lockwright {
 
 template <class Env>
 class hmcs {
+ protected:
   struct leaf;
 
   struct alignas(64) node {
@@ -154,7 +155,7 @@ class hmcs {
     Env::give_node(me);
   }
 
- private:
+ protected:
   static constexpr std::uint64_t wait_ = ~std::uint64_t{0};
   static constexpr std::uint64_t acquire_parent_ = wait_ - 1;
   static constexpr std::uint64_t cohort_start_ = 1;

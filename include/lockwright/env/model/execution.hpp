@@ -63,6 +63,8 @@ struct thread_state {
   bool woke_early = false;          ///< has had its spurious wake-up
   std::uint32_t gave_up_early = 0;  ///< sleeps whose deadline came at once
   bool makes_node = false;          ///< what it constructs now is to hold junk
+  bool remembers = false;           ///< has a hint about locks
+  bool remembered = false;          ///< which one
   std::uint64_t clock = 0;
   std::uint32_t free_count = 0;
   std::byte* free_nodes[most_nodes];
@@ -102,6 +104,7 @@ class execution {
       t.polled = nullptr;
       t.polls_a_word = t.patient = t.woke_early = t.makes_node = false;
       t.gave_up_early = 0;
+      t.remembers = t.remembered = false;
       t.clock = 0;
       t.free_count = 0;
     }

@@ -1,0 +1,26 @@
+// What a thread remembers of the locks that it has used: one bit each, of 64.
+#pragma once
+
+#include <cstdint>
+
+namespace lockwright::native_env {
+
+/// Locks whose addresses fall on the same bit share it: it is a hint, and a
+/// wrong one costs time and nothing else. A record of every lock would grow with
+/// threads times locks.
+inline constinit thread_local std::uint64_t hints = 0;
+
+/// The high bits of a product with 2^64 / phi differ for neighbouring addresses
+/// (Fibonacci hashing, Knuth, TAOCP 6.4).
+inline std::uint64_t hint_of(const void* about) {
+  const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(about) * 0x9E37'79B9'7F4A'7C15u;
+  return std::uint64_t{1} << (hash >> 58);
+}
+
+inline bool recall(const void* about) { return (hints & hint_of(about)) != 0; }
+
+inline void remember(const void* about, bool what) {
+  hints = what ? hints | hint_of(about) : hints & ~hint_of(about);
+}
+
+}  // namespace lockwright::native_env

@@ -1,0 +1,126 @@
+// ahmcs: hmcs with a shortcut. A thread that found nobody waiting when it left
+// the lock queues at the root the next time, past the queue of its NUMA node;
+// one that found a crowd goes through its node's queue again.
+//
+// Citation: M. Chabbi, J. Mellor-Crummey, "Contention-Conscious,
+// Locality-Preserving Locks", PPoPP 2016. Two levels, and without transactional
+// memory (AHMCS, not AHMCS-HTM).
+//
+// The words and the invariants are those of hmcs, and these:
+//
+//   word   | meaning                                           | written by
+//   hint   | one bit of the thread, outside the lock: the next | the thread, in unlock()
+//          | time it goes straight to the root                 |
+//   at     | of an entry: null if its thread went straight to  | its thread
+//          | the root, else the leaf where it queued           |
+//
+//   left the lock by  | while                            | hint
+//   the root alone    | nobody waited                    | straight
+//   the root alone    | one waited                       | as it was
+//   the root alone    | two or more waited               | through the leaf
+//   the leaf and root | nobody waited in the leaf at     | straight
+//                     | either end of the section        |
+//   the leaf and root | somebody waited in the leaf      | through the leaf
+//
+// The published lock keeps the hint for each thread and lock, in a record that
+// costs memory for each pair. Here a thread has a fixed number of such bits, and
+// locks may share one. It also descends when it arrives, by what its record says
+// of the last queue that it saw; here that is decided when it leaves.
+//
+// Invariants
+//   FAST-PATH  where both queues look empty, a thread takes the root alone,
+//              whatever its hint. Only a hint: entering at either level is
+//              right at any time, since the lock is held by holding the root.
+//   AT-ROOT    at_root is the holder's own entry exactly if the holder went
+//              straight, so releasing the root recycles the right entry.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/hmcs.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class ahmcs : hmcs<Env> {
+  using levels_below = hmcs<Env>;
+  using typename levels_below::node;
+  using typename levels_below::tree;
+
+ public:
+  // The trylock is one at the root, so it is not hardened against polling.
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin,
+      .numa_aware = true,
+      .node_bytes = levels_below::traits.node_bytes,
+      .reference = "Chabbi and Mellor-Crummey, PPoPP 2016",
+      .summary =
+          "A queue of threads per NUMA node below a queue of the nodes, where a thread that has "
+          "met nobody goes straight to the upper queue. Made for machines with several nodes; "
+          "lighter than hmcs when uncontended."};
+
+  using levels_below::bytes_outside;
+  using levels_below::tunables;
+
+  arrival lock() {
+    tree& levels = this->tree_.get();
+    if (!goes_straight(levels)) {
+      return levels_below::lock();
+    }
+    node* me = Env::template take_node<node>();
+    me->at = nullptr;
+    const arrival found = this->enqueue(levels.root, *me);
+    hold(levels, me);
+    return found;
+  }
+
+  bool try_lock() {
+    tree& levels = this->tree_.get();
+    if (levels.root.load(std::memory_order_relaxed) != nullptr) {
+      return false;
+    }
+    node* me = Env::template take_node<node>();
+    me->at = nullptr;
+    if (!this->enqueue_if_empty(levels.root, *me)) {
+      Env::give_node(me);
+      return false;
+    }
+    hold(levels, me);
+    return true;
+  }
+
+  void unlock() {
+    node* me = this->holder_;
+    // Relaxed, here and below: these loads only make the hint.
+    node* behind = me->next.load(std::memory_order_relaxed);
+    if (me->at != nullptr) {
+      const bool began = me->status.load(std::memory_order_relaxed) == levels_below::cohort_start_;
+      Env::remember(this, began && behind == nullptr);
+      levels_below::unlock();
+      return;
+    }
+    if (behind == nullptr) {
+      Env::remember(this, true);
+    } else if (this->tree_.get().root.load(std::memory_order_relaxed) != behind) {
+      Env::remember(this, false);
+    }
+    this->release_root();
+  }
+
+ private:
+  bool goes_straight(tree& levels) const {
+    return Env::recall(this) ||
+           (levels.root.load(std::memory_order_relaxed) == nullptr &&
+            levels.leaves[Env::node()].tail.load(std::memory_order_relaxed) == nullptr);
+  }
+
+  void hold(tree& levels, node* me) {
+    levels.at_root = me;
+    this->holder_ = me;
+  }
+};
+
+}  // namespace lockwright
