@@ -52,6 +52,15 @@ std::vector<test_case> cases_over() {
     cases.push_back({"last-user-1-node", 2, make<last_user_destroys<L, 2>>, one_node});
     cases.push_back({"migrating", 2, make<refusal<L>>, migrating});
   }
+  if constexpr (requires { L::levels; }) {
+    model_env::world caches = world;
+    caches.caches = 2;
+    caches.nodes = 1;
+    cases.push_back({"exclusion-caches", 2, make<exclusion<L, 2, 2>>, caches});
+    caches.nodes = 2;
+    cases.push_back({"exclusion-levels", 3, make<exclusion<L, 3, 1>>, caches});
+    cases.push_back({"last-user-levels", 3, make<last_user_destroys<L, 3>>, caches});
+  }
   cases.push_back({"exclusion", 3, make<exclusion<L, 3, 1>>, world});
   cases.push_back({"last-user-destroys", 3, make<last_user_destroys<L, 3>>, world});
   if (L::traits.parks()) {

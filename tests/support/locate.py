@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -63,9 +65,9 @@ def _traits() -> dict[str, dict[str, object]]:
     return {row["name"]: row for row in rows}
 
 
-def traits(lock: str) -> dict[str, object]:
-    """What the algorithm states about itself."""
-    return _traits()[lock]
+def traits(lock: str) -> Mapping[str, object]:
+    """What the algorithm states about itself; of one that is not built here, None."""
+    return _traits().get(lock) or defaultdict(lambda: None)
 
 
 def is_fifo(lock: str) -> bool:

@@ -38,6 +38,8 @@ inline std::atomic<std::uint64_t> bound{1'000'000'000'000};  ///< of spinning, i
 inline thread_local std::optional<std::uint64_t> my_bound;
 inline thread_local std::uint32_t my_node = 0;
 inline std::atomic<std::uint32_t> declared_nodes{1};
+inline thread_local std::uint32_t my_cache = 0;  ///< of those in my node
+inline std::atomic<std::uint32_t> declared_caches{1};
 
 /// Every address that was ever a queue node.
 inline std::mutex addresses_guard;
@@ -96,6 +98,15 @@ struct observed : lockwright::native {
 
   static std::uint32_t node() { return my_node; }
   static std::uint32_t nodes() { return declared_nodes.load(); }
+
+  // One package.
+  static std::uint32_t groups(std::uint32_t level) {
+    return level == 0 ? nodes() * declared_caches.load() : level == 1 ? nodes() : 1;
+  }
+  static std::uint32_t group() { return my_node * declared_caches.load() + my_cache; }
+  static std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {
+    return level == 0 ? number / declared_caches.load() : 0;
+  }
 
   template <class Node>
   static Node* take_node() {

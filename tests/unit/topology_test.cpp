@@ -41,6 +41,31 @@ TEST(Topology, unnamed_cpus_are_on_the_first_node) {
   EXPECT_EQ(map->node_of(~0u), 0u);
 }
 
+TEST(Topology, caches_and_packages) {
+  auto map = declared("0,1|2,3;4,5|6,7/8,9|10,11;12-15");
+  EXPECT_EQ(map->groups(0), 7u);
+  EXPECT_EQ(map->groups(1), 4u);
+  EXPECT_EQ(map->groups(2), 2u);
+  EXPECT_EQ(map->nodes(), 4u);
+  for (std::uint32_t cpu = 0; cpu < 16; ++cpu) {
+    const std::uint32_t cache = cpu < 12 ? cpu / 2 : 6;
+    EXPECT_EQ(map->group_of(cpu), cache) << cpu;
+    EXPECT_EQ(map->group_above(0, cache), cpu / 4) << cpu;
+    EXPECT_EQ(map->node_of(cpu), cpu / 4) << cpu;
+    EXPECT_EQ(map->group_above(1, cpu / 4), cpu / 8) << cpu;
+  }
+}
+
+TEST(Topology, a_node_is_one_cache_and_all_are_one_package_unless_declared) {
+  auto map = declared("0;1;2");
+  EXPECT_EQ(map->groups(0), 3u);
+  EXPECT_EQ(map->groups(2), 1u);
+  EXPECT_EQ(map->group_of(2), 2u);
+  EXPECT_EQ(map->group_above(0, 2), 2u);
+  EXPECT_EQ(map->group_above(1, 2), 0u);
+  EXPECT_EQ(map->group_of(7), 0u);
+}
+
 TEST(Topology, a_declaration_replaces_the_one_before) {
   auto map = declared("0;1;2");
   EXPECT_TRUE(map->declare("0-2"));
@@ -59,9 +84,31 @@ TEST(Topology, as_many_nodes_as_there_may_be) {
 }
 
 TEST(Topology, malformed_text_changes_nothing) {
-  for (const char* text :
-       {"", ";", "0;", ";0", "0;;1", "a", "0,", ",0", "0,,1", "0-", "-1", "3-1", "0 ;1", "0; 1",
-        "0-1-2", "8192", "99999999999999999999", "0;1x", "0\n"}) {
+  for (const char* text : {"",
+                           ";",
+                           "0;",
+                           ";0",
+                           "0;;1",
+                           "a",
+                           "0,",
+                           ",0",
+                           "0,,1",
+                           "0-",
+                           "-1",
+                           "3-1",
+                           "0 ;1",
+                           "0; 1",
+                           "0-1-2",
+                           "8192",
+                           "|",
+                           "0|",
+                           "/0",
+                           "0//1",
+                           "0|;1",
+                           "0/ 1",
+                           "99999999999999999999",
+                           "0;1x",
+                           "0\n"}) {
     auto map = declared("0;1");
     EXPECT_FALSE(map->declare(text)) << '"' << text << '"';
     EXPECT_EQ(map->nodes(), 2u);
@@ -92,6 +139,9 @@ TEST(Topology, from_the_kernel) {
   EXPECT_GE(map.nodes(), 1u);
   for (std::uint32_t cpu = 0; cpu < topology::most_cpus; ++cpu) {
     ASSERT_LT(map.node_of(cpu), map.nodes());
+    ASSERT_LT(map.group_of(cpu), map.groups(0));
+    ASSERT_EQ(map.group_above(0, map.group_of(cpu)), map.node_of(cpu));
+    ASSERT_LT(map.group_above(1, map.node_of(cpu)), map.groups(2));
   }
 }
 

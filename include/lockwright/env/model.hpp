@@ -130,6 +130,29 @@ struct model {
 
   static std::uint32_t nodes() { return model_env::world_now.nodes; }
 
+  static constexpr std::uint32_t group_levels = 3;
+
+  /// One package.
+  static std::uint32_t groups(std::uint32_t level) {
+    return level == 0 ? nodes() * model_env::world_now.caches : level == 1 ? nodes() : 1;
+  }
+
+  static std::uint32_t group() {
+    const std::uint32_t count = groups(0);
+    if (count == 1) {
+      return 0;
+    }
+    if (model_env::world_now.migrates) {
+      return model_env::choose(count);
+    }
+    const std::uint32_t caches = model_env::world_now.caches;
+    return cpu() % nodes() * caches + cpu() / nodes() % caches;
+  }
+
+  static std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {
+    return level == 0 ? number / model_env::world_now.caches : 0;
+  }
+
   static constexpr std::uint32_t most_self = 1'000;
   static std::uint32_t self() { return rl::thread_index() + 1; }
 

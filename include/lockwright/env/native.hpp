@@ -124,6 +124,21 @@ struct native {
   /// How many NUMA nodes there are; the same at every call.
   static std::uint32_t nodes() { return native_env::machine.nodes(); }
 
+  /// Levels at which the CPUs are divided into groups, each within one of the
+  /// next: those that share a cache (0), NUMA nodes (1), packages (2).
+  static constexpr std::uint32_t group_levels = native_env::topology::levels;
+
+  /// How many groups there are at a level; the same at every call.
+  static std::uint32_t groups(std::uint32_t level) { return native_env::machine.groups(level); }
+
+  /// The group at level 0 that the caller runs in now.
+  static std::uint32_t group() { return native_env::machine.group_of(cpu()); }
+
+  /// The group at the next level in which a group of level 0 or 1 is.
+  static std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {
+    return native_env::machine.group_above(level, number);
+  }
+
   /// A number of the calling thread, never another thread's of this process.
   /// From 1 to most_self.
   static constexpr std::uint32_t most_self = native_env::most_serial;

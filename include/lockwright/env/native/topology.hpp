@@ -9,20 +9,32 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "lockwright/env/native/fatal.hpp"
+#include "lockwright/env/native/settings.hpp"
 #include "lockwright/env/native/syscall.hpp"
 
 namespace lockwright::native_env {
 
-/// The map from CPU to NUMA node, read once.
+/// The map from CPU to NUMA node, and what is below and above the nodes, each
+/// read once.
 ///
 /// LOCKWRIGHT_TOPOLOGY is a list of CPU lists separated by ';', one per node:
 /// "0-7,16-23;8-15,24-31". CPUs that it does not name belong to the first node.
+/// A node can be divided by '|' into groups that share a cache, and '/' in the
+/// place of ';' begins another package: "0,1|2,3;4,5|6,7/8,9|10,11;12,13|14,15".
+///
+///   level | its groups, each within one of the next level
+///   0     | the CPUs that share a last-level cache
+///   1     | the NUMA nodes
+///   2     | the packages
 class topology {
  public:
   static constexpr std::uint32_t most_nodes = 64;
+  static constexpr std::uint32_t most_caches = 1024;
   static constexpr std::uint32_t most_cpus = 8192;
+  static constexpr std::uint32_t levels = 3;
 
   std::uint32_t nodes() {
     read_once();
@@ -34,31 +46,80 @@ class topology {
     return cpu < most_cpus ? node_of_[cpu] : 0;
   }
 
+  /// How many groups there are at a level.
+  std::uint32_t groups(std::uint32_t level) {
+    read_groups_once();
+    return level == 0 ? caches_ : level == 1 ? nodes_ : packages_;
+  }
+
+  /// The group at level 0 of a CPU.
+  std::uint32_t group_of(std::uint32_t cpu) {
+    read_groups_once();
+    return cpu < most_cpus ? cache_of_[cpu] : 0;
+  }
+
+  /// The group at the next level in which a group of level 0 or 1 is.
+  std::uint32_t group_above(std::uint32_t level, std::uint32_t group) {
+    read_groups_once();
+    return level == 0 ? node_of_cache_[group] : package_of_node_[group];
+  }
+
   /// Replaces the map by a declared one; false, and no change, if it is malformed.
   bool declare(const char* text) {
-    std::uint32_t node = 0;
-    for (const char* at = text;; ++at, ++node) {
-      if (node == most_nodes || !check_list(at) || (*at != '\0' && *at != ';')) {
-        return false;
-      }
-      if (*at == '\0') {
-        break;
-      }
+    place end{};
+    if (!each_place(text, end, [](std::uint32_t, const place&) {})) {
+      return false;
     }
-    for (auto& entry : node_of_) {
-      entry = 0;
+    for (std::uint32_t cpu = 0; cpu < most_cpus; ++cpu) {
+      node_of_[cpu] = 0;
+      cache_of_[cpu] = 0;
     }
-    nodes_ = node + 1;
-    node = 0;
-    for (const char* at = text; node < nodes_; ++at, ++node) {
-      each_cpu(at, [&](std::uint32_t cpu) { node_of_[cpu] = static_cast<std::uint8_t>(node); });
-    }
+    each_place(text, end, [this](std::uint32_t cpu, const place& at) {
+      node_of_[cpu] = static_cast<std::uint8_t>(at.node);
+      cache_of_[cpu] = static_cast<std::uint16_t>(at.cache);
+      node_of_cache_[at.cache] = static_cast<std::uint8_t>(at.node);
+      package_of_node_[at.node] = static_cast<std::uint8_t>(at.package);
+    });
+    caches_ = end.cache + 1;
+    nodes_ = end.node + 1;
+    packages_ = end.package + 1;
+    groups_state_.store(ready, std::memory_order_release);
     state_.store(ready, std::memory_order_release);
     return true;
   }
 
  private:
   enum : std::uint32_t { unread, reading, ready };
+
+  struct place {
+    std::uint32_t cache;
+    std::uint32_t node;
+    std::uint32_t package;
+  };
+
+  /// Tells `use` each CPU of a declaration and where it is; `end` is the last
+  /// place. False if the text is malformed.
+  template <class Use>
+  static bool each_place(const char* at, place& end, Use use) {
+    end = {};
+    for (;; ++at) {
+      if (!each_cpu(at, [&](std::uint32_t cpu) { use(cpu, end); })) {
+        return false;
+      }
+      if (*at == '\0') {
+        return true;
+      }
+      if (*at != '|' && *at != ';' && *at != '/') {
+        return false;
+      }
+      ++end.cache;
+      end.node += *at != '|' ? 1 : 0;
+      end.package += *at == '/' ? 1 : 0;
+      if (end.cache == most_caches || end.node == most_nodes) {
+        return false;
+      }
+    }
+  }
 
   void read_once() {
     if (state_.load(std::memory_order_acquire) == ready) [[likely]] {
@@ -67,12 +128,20 @@ class topology {
     read();
   }
 
-  [[gnu::noinline]] void read() {
+  /// True for the one thread that is to read; the others return when it has.
+  static bool begin_to_read(std::atomic<std::uint32_t>& state) {
     std::uint32_t seen = unread;
-    if (!state_.compare_exchange_strong(seen, reading, std::memory_order_acquire)) {
-      while (state_.load(std::memory_order_acquire) != ready) {
-        system_call(SYS_sched_yield);
-      }
+    if (state.compare_exchange_strong(seen, reading, std::memory_order_acquire)) {
+      return true;
+    }
+    while (state.load(std::memory_order_acquire) != ready) {
+      system_call(SYS_sched_yield);
+    }
+    return false;
+  }
+
+  [[gnu::noinline]] void read() {
+    if (!begin_to_read(state_)) {
       return;
     }
     const char* declared = getenv("LOCKWRIGHT_TOPOLOGY");
@@ -81,7 +150,8 @@ class topology {
         return;
       }
       complain("LOCKWRIGHT_TOPOLOGY='", declared,
-               "' is not a list of CPU lists such as '0-3;4-7'; the kernel's topology is used");
+               "' is not a list of CPU lists such as '0-3;4-7' or, with caches and packages, "
+               "'0,1|2,3/4,5|6,7'; the kernel's topology is used");
     }
     read_kernel();
     state_.store(ready, std::memory_order_release);
@@ -103,32 +173,113 @@ class topology {
     nodes_ = found == 0 ? 1 : found;
   }
 
-  static bool read_cpulist(std::uint32_t number, char* list, std::size_t room) {
-    char path[64] = "/sys/devices/system/node/node";
-    std::size_t end = length_of(path);
-    char digits[12];
-    std::size_t count = 0;
-    do {
-      digits[count++] = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number != 0);
-    while (count != 0) {
-      path[end++] = digits[--count];
+  void read_groups_once() {
+    read_once();  // a declaration says all
+    if (groups_state_.load(std::memory_order_acquire) == ready) [[likely]] {
+      return;
     }
-    for (const char* tail = "/cpulist"; *tail != '\0'; ++tail) {
-      path[end++] = *tail;
+    read_groups();
+  }
+
+  [[gnu::noinline]] void read_groups() {
+    if (!begin_to_read(groups_state_)) {
+      return;
+    }
+    // Each node begins with a group of its own, for CPUs of which the kernel says nothing.
+    caches_ = nodes_;
+    packages_ = 1;
+    for (std::uint32_t node = 0; node < nodes_; ++node) {
+      node_of_cache_[node] = static_cast<std::uint8_t>(node);
+    }
+    for (std::uint32_t cpu = 0; cpu < most_cpus; ++cpu) {
+      cache_of_[cpu] = node_of_[cpu];
+    }
+    char list[4096];
+    const char* at = list;
+    if (read_text(list, sizeof list, {"/sys/devices/system/cpu/possible"})) {
+      each_cpu(at, [this](std::uint32_t cpu) { read_groups_of(cpu); });
+    }
+    if (packages_ > nodes_) {
+      // Packages within a node are no level above it.
+      packages_ = 1;
+      for (auto& package : package_of_node_) {
+        package = 0;
+      }
+    }
+    groups_state_.store(ready, std::memory_order_release);
+  }
+
+  /// Makes the groups of a CPU if it is the first of its cache, or of its node.
+  void read_groups_of(std::uint32_t cpu) {
+    constexpr const char* cpus = "/sys/devices/system/cpu/cpu";
+    const std::uint32_t node = node_of_[cpu];
+    char list[4096];
+    const auto lowest_in = [&list] {
+      const char* at = list;
+      std::uint32_t lowest = most_cpus;
+      each_cpu(at, [&lowest](std::uint32_t other) { lowest = other < lowest ? other : lowest; });
+      return lowest;
+    };
+    if (read_text(list, sizeof list, {cpus, digits{cpu}.text(), "/topology/package_cpus_list"})) {
+      const std::uint32_t lowest = lowest_in();
+      if (lowest == cpu) {
+        package_of_node_[node] = static_cast<std::uint8_t>(cpu == 0 ? 0 : packages_++);
+      } else if (lowest < cpu) {
+        package_of_node_[node] = package_of_node_[node_of_[lowest]];
+      }
+    }
+    bool found = false;
+    for (const char* last : {"/cache/index4", "/cache/index3", "/cache/index2"}) {
+      found = found ||
+              read_text(list, sizeof list, {cpus, digits{cpu}.text(), last, "/shared_cpu_list"});
+    }
+    if (!found) {
+      return;
+    }
+    // The first of the cache that is on this node stands for all that are.
+    const char* at = list;
+    std::uint32_t first = most_cpus;
+    bool all_of_node = true;
+    each_cpu(at, [&](std::uint32_t other) {
+      first = node_of_[other] == node && other < first ? other : first;
+    });
+    for (std::uint32_t other = 0; other < cpu; ++other) {
+      all_of_node = all_of_node && node_of_[other] != node;
+    }
+    if (first != cpu) {
+      cache_of_[cpu] = cache_of_[first < most_cpus ? first : cpu];
+    } else if (!all_of_node && caches_ < most_caches) {
+      // The first CPU of a node keeps the group that the node began with.
+      node_of_cache_[caches_] = static_cast<std::uint8_t>(node);
+      cache_of_[cpu] = static_cast<std::uint16_t>(caches_++);
+    }
+  }
+
+  static bool read_cpulist(std::uint32_t number, char* list, std::size_t room) {
+    return read_text(list, room,
+                     {"/sys/devices/system/node/node", digits{number}.text(), "/cpulist"});
+  }
+
+  /// What stands in the file whose path is made of `parts`; false if it cannot be read.
+  static bool read_text(char* text, std::size_t room, std::initializer_list<const char*> parts) {
+    char path[128];
+    std::size_t end = 0;
+    for (const char* part : parts) {
+      for (; *part != '\0' && end < sizeof path - 1; ++part) {
+        path[end++] = *part;
+      }
     }
     path[end] = '\0';
     long file = system_call(SYS_openat, AT_FDCWD, argument(path), O_RDONLY | O_CLOEXEC);
     if (file < 0) {
       return false;
     }
-    long got = system_call(SYS_read, file, argument(list), static_cast<long>(room - 1));
+    long got = system_call(SYS_read, file, argument(text), static_cast<long>(room - 1));
     system_call(SYS_close, file);
     if (got <= 0) {
       return false;
     }
-    list[got] = '\0';
+    text[got] = '\0';
     return true;
   }
 
@@ -168,13 +319,15 @@ class topology {
     }
   }
 
-  static bool check_list(const char*& at) {
-    return each_cpu(at, [](std::uint32_t) {});
-  }
-
   std::atomic<std::uint32_t> state_{unread};
+  std::atomic<std::uint32_t> groups_state_{unread};
+  std::uint32_t caches_ = 1;
   std::uint32_t nodes_ = 1;
+  std::uint32_t packages_ = 1;
   std::uint8_t node_of_[most_cpus] = {};
+  std::uint16_t cache_of_[most_cpus] = {};
+  std::uint8_t node_of_cache_[most_caches] = {};
+  std::uint8_t package_of_node_[most_nodes] = {};
 };
 
 inline constinit topology machine;

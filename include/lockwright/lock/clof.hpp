@@ -1,0 +1,208 @@
+// clof: one lock per group of processors, level by level of the machine: those
+// that share a cache, those of a NUMA node, those of a package, all. A thread
+// takes the locks from its own group upwards, and hands what it has above a
+// level to the next of its group there, up to a bound.
+//
+// Citation: R. Chehab, A. Paolillo, D. Behrens, M. Fu, H. Härtig, H. Chen,
+// "CLoF: A Compositional Lock Framework for Multi-level NUMA Systems", SOSP 2021.
+// The locks are parameters, from the lowest level up: here an MCS queue where
+// most threads wait, and ticket locks above, where there is one for each group.
+//
+//   word    | meaning                                       | written by
+//   tree    | all locks, made at the first use              | see lazy_part
+//   leaf    | the holder's group at the lowest level        | the holder, while inside
+//
+//   group   | meaning                                       | written by
+//   lock    | the lock of its threads, or of the groups below | those
+//   passed  | whoever gets the lock gets all above with it  | the lock's holder
+//   passes  | how often that was done since the locks above | the lock's holder
+//           | were taken                                    |
+//
+// A level at which the machine has no more groups than at the next is left out.
+// The published release lets go of the upper lock first, then of the lower one;
+// the next holder may have destroyed that by then. Here it is the other way
+// round, so that whoever lets the topmost lock go has done with the tree; what
+// a lock needs of its holder it keeps itself, not in the group below.
+//
+// Invariants
+//   ALL-ABOVE  the holder has the lock of its group at each level, or has been
+//              passed what is above.
+//   PASSED-ON  `passed` is set only while somebody waits for the lock, so a
+//              thread that comes later, or tries, never finds it set.
+//   BATCH      after `batch` passes at a level the locks above are released.
+//   SAME-LEAF  `leaf` says which locks to release, wherever the holder runs by then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "lockwright/cohort.hpp"
+#include "lockwright/lazy_part.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env, class... Locks>
+class clof {
+  static constexpr std::uint32_t top = sizeof...(Locks) - 1;
+  static_assert(top == Env::group_levels, "one lock for each level, and one for the whole machine");
+
+  template <std::uint32_t Level>
+  struct alignas(64) group {
+    std::tuple_element_t<Level, std::tuple<Locks...>> lock;
+    typename Env::template plain<bool> passed;
+    typename Env::template plain<std::uint32_t> passes;
+  };
+
+  /// The groups of each level in turn, in one piece of zeroed memory.
+  class tree {
+   public:
+    static std::size_t bytes() { return start_of<top>() + sizeof(group<top>); }
+
+    template <std::uint32_t Level>
+    group<Level>& at(std::uint32_t number) {
+      auto* first = reinterpret_cast<unsigned char*>(this) + start_of<Level>();
+      return reinterpret_cast<group<Level>*>(first)[number];
+    }
+
+   private:
+    template <std::uint32_t Level>
+    static std::size_t start_of() {
+      if constexpr (Level == 0) {
+        return 0;
+      } else {
+        const std::size_t below = is_level<Level - 1>() ? Env::groups(Level - 1) : 0;
+        return start_of<Level - 1>() + below * sizeof(group<Level - 1>);
+      }
+    }
+  };
+
+  /// Whether the machine is divided at that level as it is not at the next.
+  template <std::uint32_t Level>
+  static bool is_level() {
+    return Env::groups(Level) != (Level + 1 == top ? 1 : Env::groups(Level + 1));
+  }
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = waiting::spin,
+      .numa_aware = true,
+      .hardened_trylock = true,
+      .node_bytes = (Locks::traits.node_bytes + ...),
+      .reference = "Chehab et al., SOSP 2021",
+      .summary =
+          "A lock per cache, NUMA node and package, below one for all, each passing on what is "
+          "above it within its group up to a bound. Made for machines of many levels; heavy when "
+          "uncontended."};
+
+  /// Of the machine that it knows, without the topmost.
+  static constexpr std::uint32_t levels = top;
+
+  static constexpr tunable batch{
+      .name = "batch",
+      .initially = 128,
+      .in = unit::count,
+      .least = 1,
+      .most = 0xffff'ffffu,
+      .checked = 1,
+      .meaning = "how often a group passes on within itself what is above it, at most",
+      .source = "the published threshold of keeping local"};
+  static constexpr tunable_list<1> tunables{&batch};
+
+  static std::uint64_t bytes_outside() { return lazy_part<Env, tree>::bytes(); }
+
+  arrival lock() {
+    const std::uint32_t leaf = Env::group();
+    const arrival found = take<0>(tree_.get(), leaf);
+    leaf_ = leaf;
+    return found;
+  }
+
+  /// By trylock upwards; what was taken in vain is let go.
+  bool try_lock() {
+    const std::uint32_t leaf = Env::group();
+    if (!try_take<0>(tree_.get(), leaf)) {
+      return false;
+    }
+    leaf_ = leaf;
+    return true;
+  }
+
+  void unlock() { release<0>(tree_.get(), leaf_); }
+
+ private:
+  template <std::uint32_t Level>
+  static std::uint32_t above(std::uint32_t number) {
+    return Level + 1 == top ? 0 : Env::group_above(Level, number);
+  }
+
+  template <std::uint32_t Level>
+  static arrival take(tree& all, std::uint32_t number) {
+    if constexpr (Level == top) {
+      return all.template at<top>(0).lock.lock();
+    } else {
+      if (!is_level<Level>()) {
+        return take<Level + 1>(all, above<Level>(number));
+      }
+      group<Level>& mine = all.template at<Level>(number);
+      const arrival found = mine.lock.lock();
+      if (mine.passed) {
+        mine.passed = false;
+        return found;
+      }
+      const arrival higher = take<Level + 1>(all, above<Level>(number));
+      return found == arrival::contended ? found : higher;
+    }
+  }
+
+  template <std::uint32_t Level>
+  static bool try_take(tree& all, std::uint32_t number) {
+    if constexpr (Level == top) {
+      return all.template at<top>(0).lock.try_lock();
+    } else {
+      if (!is_level<Level>()) {
+        return try_take<Level + 1>(all, above<Level>(number));
+      }
+      group<Level>& mine = all.template at<Level>(number);
+      if (!mine.lock.try_lock()) {
+        return false;
+      }
+      if (!try_take<Level + 1>(all, above<Level>(number))) {
+        mine.lock.unlock();
+        return false;
+      }
+      return true;
+    }
+  }
+
+  template <std::uint32_t Level>
+  static void release(tree& all, std::uint32_t number) {
+    if constexpr (Level == top) {
+      all.template at<top>(0).lock.unlock();
+    } else {
+      if (!is_level<Level>()) {
+        release<Level + 1>(all, above<Level>(number));
+        return;
+      }
+      group<Level>& mine = all.template at<Level>(number);
+      static_assert(LocalLock<decltype(mine.lock)>);
+      if (mine.passes < Env::template value<batch>() && mine.lock.awaited()) {
+        mine.passes = mine.passes + 1;
+        mine.passed = true;
+        mine.lock.unlock();
+        return;
+      }
+      mine.passes = 0;
+      mine.lock.unlock();
+      release<Level + 1>(all, above<Level>(number));
+    }
+  }
+
+  lazy_part<Env, tree> tree_;
+  typename Env::template plain<std::uint32_t> leaf_{};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,88 @@
+// A lock that knows more levels of the machine than NUMA nodes, on declared ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lockwright/row/clof.hpp"
+#include "observed.hpp"
+
+namespace {
+
+using namespace testing_locks;
+using lock_type = lockwright::clof_lock<observed>;
+
+class Levels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    declared_nodes = 2;
+    declared_caches = 2;
+    nodes_out = 0;
+  }
+  void TearDown() override {
+    declared_nodes = declared_caches = 1;
+    EXPECT_EQ(nodes_out.load(), 0);
+  }
+
+  /// Queues a thread in a group of level 0, and returns when it waits.
+  void wait_from(std::uint32_t group) {
+    waiters.push_back(std::make_unique<actor>(
+        [this, group] {
+          my_cache = group % 2;
+          lock.lock();
+          admitted.push_back(group);
+          // It runs somewhere else by the time it leaves.
+          my_node = 1 - my_node;
+          my_cache = 1 - my_cache;
+          lock.unlock();
+        },
+        group / 2));
+    waiters.back()->wait_until_polling();
+  }
+
+  lock_type lock;
+  std::vector<std::uint32_t> admitted;
+  actors waiters;
+};
+
+TEST_F(Levels, the_nearest_come_first) {
+  lock.lock();  // in group 0
+  for (int i = 0; i < 4; ++i) {
+    for (const std::uint32_t group : {3u, 1u, 2u, 0u}) {
+      wait_from(group);
+    }
+  }
+  lock.unlock();
+  waiters.clear();
+  // The rest of the cache, of the node, and then the other node in the same way.
+  EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3, 2, 2, 2, 2}));
+}
+
+TEST_F(Levels, each_level_gives_way_after_a_bound) {
+  const std::size_t batch = lock_type::batch.initially;
+  lock.lock();
+  wait_from(2);
+  wait_from(1);
+  for (std::size_t i = 0; i < batch + 10; ++i) {
+    wait_from(0);
+  }
+  lock.unlock();
+  waiters.clear();
+  ASSERT_EQ(admitted.size(), batch + 12);
+  const auto position = [this](std::uint32_t group) {
+    return static_cast<std::size_t>(std::ranges::find(admitted, group) - admitted.begin());
+  };
+  // The cache has passed on `batch` times by then, the node not even once.
+  EXPECT_EQ(position(1), batch);
+  EXPECT_EQ(position(2), batch + 11);
+}
+
+TEST_F(Levels, memory_for_the_levels_that_there_are) {
+  const std::uint64_t all = lock_type::bytes_outside();
+  declared_caches = 1;
+  const std::uint64_t without_caches = lock_type::bytes_outside();
+  declared_nodes = 1;
+  EXPECT_LT(without_caches, all);
+  EXPECT_LT(lock_type::bytes_outside(), without_caches);
+}
+
+}  // namespace
