@@ -13,6 +13,7 @@
 #include "fork.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "mutex.hpp"
+#include "waiter_queue.hpp"
 #include "waiters.hpp"
 
 namespace lockwright::preload {
@@ -22,8 +23,7 @@ namespace lockwright::preload {
 ///   bytes | meaning                                  | written by
 ///   0-3   | guard of the queue                       | see lock/futex.hpp
 ///   4-7   | clock of timed waits                     | initialisation
-///   8-15  | first waiter, null when there is none    | under the guard
-///   16-23 | last waiter                              | under the guard
+///   8-23  | the waiters, see waiter_queue.hpp        | under the guard
 ///   24-27 | generation, see fork.hpp                 | initialisation, adopt()
 ///   28-31 | zero: the C library's __wrefs lies here  | initialisation
 ///         | from 2.41 on, and behind here before     |
@@ -37,7 +37,8 @@ namespace lockwright::preload {
 ///
 /// Invariant NO-TOUCH: a waiter that has been signalled does not look at the
 /// condition variable again, so it may be destroyed right after a broadcast.
-/// Invariant FIFO: waiters are signalled in the order in which they began to wait.
+/// Invariant HEAD: waiters are signalled from the head of the queue. Without
+/// another setting that is the order in which they began to wait; see append.hpp.
 class condvar {
  public:
   static condvar& of(pthread_cond_t* cond) {
@@ -60,39 +61,26 @@ class condvar {
 
   void enqueue(waiter& self) {
     guard_.lock();
-    self.previous = last_;
-    if (last_ == nullptr) {
-      first_.store(&self, std::memory_order_relaxed);
-    } else {
-      last_->next = &self;
-    }
-    last_ = &self;
+    queue_.put(self, append_to_condvar);
     guard_.unlock();
   }
 
   /// For a waiter that has given up.
   void remove(waiter& self) {
     guard_.lock();
-    unlink(self);
+    queue_.unlink(self);
     guard_.unlock();
   }
 
-  /// Signals the waiter that has waited longest, if there is one.
+  /// Signals the first waiter, if there is one.
   void signal() {
     if (nobody_waits()) {
       return;
     }
     guard_.lock();
-    waiter* chosen = first_.load(std::memory_order_relaxed);
-    while (chosen != nullptr && !chosen->claim(true)) {
-      chosen = chosen->next;
-    }
-    if (chosen != nullptr) {
-      unlink(*chosen);
-    }
+    waiter* chosen = queue_.take();
     guard_.unlock();
     if (chosen != nullptr) {
-      chosen->next = nullptr;
       dispatch(*chosen, *chosen);
     }
   }
@@ -105,10 +93,10 @@ class condvar {
     waiter* first = nullptr;
     waiter* last = nullptr;
     guard_.lock();
-    for (waiter* each = first_.load(std::memory_order_relaxed); each != nullptr;) {
+    for (waiter* each = queue_.first(); each != nullptr;) {
       waiter* next = each->next;
       if (each->claim(false)) {
-        unlink(*each);
+        queue_.unlink(*each);
         each->next = nullptr;
         if (last == nullptr) {
           first = each;
@@ -148,8 +136,7 @@ class condvar {
     adopting.lock();
     if (generation_.load(std::memory_order_relaxed) != generation) {
       ::new (&guard_) futex<environment>();
-      first_.store(nullptr, std::memory_order_relaxed);
-      last_ = nullptr;
+      ::new (&queue_) waiter_queue();
       generation_.store(generation, std::memory_order_release);
     }
     adopting.unlock();
@@ -157,22 +144,7 @@ class condvar {
 
   /// Relaxed: a waiter that the caller is obliged to wake was enqueued before a
   /// release of the mutex that the caller has acquired since.
-  [[nodiscard]] bool nobody_waits() const {
-    return first_.load(std::memory_order_relaxed) == nullptr;
-  }
-
-  void unlink(waiter& one) {
-    if (one.previous == nullptr) {
-      first_.store(one.next, std::memory_order_relaxed);
-    } else {
-      one.previous->next = one.next;
-    }
-    if (one.next == nullptr) {
-      last_ = one.previous;
-    } else {
-      one.next->previous = one.previous;
-    }
-  }
+  [[nodiscard]] bool nobody_waits() const { return queue_.empty(); }
 
   /// Sends a chain of claimed waiters, all with the same mutex, on their way.
   static void dispatch(waiter& first, waiter& last) {
@@ -199,8 +171,7 @@ class condvar {
 
   futex<environment> guard_;
   clockid_t clock_;
-  std::atomic<waiter*> first_{nullptr};
-  waiter* last_ = nullptr;
+  waiter_queue queue_;
   std::atomic<kind_word> generation_{generation};
   [[maybe_unused]] std::uint32_t zero_ = 0;
 

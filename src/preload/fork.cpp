@@ -17,6 +17,7 @@ void in_child() {
   tid_before_fork = native_env::self_record.tid;
   tid_after_fork = native_env::ask_tid();
   ::new (&adopting) futex<environment>();
+  ::new (&adopting_semaphore) futex<environment>();
 }
 
 }  // namespace

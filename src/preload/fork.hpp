@@ -24,6 +24,8 @@ inline constinit std::uint32_t tid_after_fork = 0;
 
 /// Held while an object of an earlier generation is put in order.
 inline constinit futex<environment> adopting{};
+/// The same for semaphores, with all signals blocked, since a handler may post.
+inline constinit futex<environment> adopting_semaphore{};
 
 /// Keeps the generation up to date. To be called before anybody else's handlers
 /// for fork are registered: in the child they run in that order, and they lock.

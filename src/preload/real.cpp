@@ -39,6 +39,14 @@ void find_all() {
   find(f.cond_clockwait, "pthread_cond_clockwait", "GLIBC_2.34");
   find(f.cond_signal, "pthread_cond_signal", COND_VERSION);
   find(f.cond_broadcast, "pthread_cond_broadcast", COND_VERSION);
+  find(f.sem_init, "sem_init", "GLIBC_2.34");
+  find(f.sem_destroy, "sem_destroy", "GLIBC_2.34");
+  find(f.sem_wait, "sem_wait", "GLIBC_2.34");
+  find(f.sem_trywait, "sem_trywait", "GLIBC_2.34");
+  find(f.sem_timedwait, "sem_timedwait", "GLIBC_2.34");
+  find(f.sem_clockwait, "sem_clockwait", "GLIBC_2.34");
+  find(f.sem_post, "sem_post", "GLIBC_2.34");
+  find(f.sem_getvalue, "sem_getvalue", "GLIBC_2.34");
   find(f.register_atfork, "__register_atfork", COND_VERSION);
   real = f;  // threads that race here store the same values
 }
@@ -72,6 +80,14 @@ constinit real_functions real = {
     .cond_clockwait = stub<&real_functions::cond_clockwait>::call,
     .cond_signal = stub<&real_functions::cond_signal>::call,
     .cond_broadcast = stub<&real_functions::cond_broadcast>::call,
+    .sem_init = stub<&real_functions::sem_init>::call,
+    .sem_destroy = stub<&real_functions::sem_destroy>::call,
+    .sem_wait = stub<&real_functions::sem_wait>::call,
+    .sem_trywait = stub<&real_functions::sem_trywait>::call,
+    .sem_timedwait = stub<&real_functions::sem_timedwait>::call,
+    .sem_clockwait = stub<&real_functions::sem_clockwait>::call,
+    .sem_post = stub<&real_functions::sem_post>::call,
+    .sem_getvalue = stub<&real_functions::sem_getvalue>::call,
     .register_atfork = stub<&real_functions::register_atfork>::call,
 };
 

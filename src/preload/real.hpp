@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <time.h>
 
 namespace lockwright::preload {
@@ -24,6 +25,14 @@ struct real_functions {
   int (*cond_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
   int (*cond_signal)(pthread_cond_t*);
   int (*cond_broadcast)(pthread_cond_t*);
+  int (*sem_init)(sem_t*, int, unsigned);
+  int (*sem_destroy)(sem_t*);
+  int (*sem_wait)(sem_t*);
+  int (*sem_trywait)(sem_t*);
+  int (*sem_timedwait)(sem_t*, const timespec*);
+  int (*sem_clockwait)(sem_t*, clockid_t, const timespec*);
+  int (*sem_post)(sem_t*);
+  int (*sem_getvalue)(sem_t*, int*);
   int (*register_atfork)(void (*)(), void (*)(), void (*)(), void*);
 };
 

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "append.hpp"
 #include "counting.hpp"
 #include "export.hpp"
 #include "fork.hpp"
@@ -31,6 +32,8 @@ constexpr promised_name promised[] = {
     {"pthread_cond_signal", COND_VERSION},
     {"pthread_cond_broadcast", COND_VERSION},
     {"pthread_cond_clockwait", "GLIBC_2.34"},
+    {"sem_wait", "GLIBC_2.34"},
+    {"sem_post", "GLIBC_2.34"},
     {"mtx_lock", "GLIBC_2.34"},
     {"mtx_unlock", "GLIBC_2.34"},
     {"cnd_wait", "GLIBC_2.34"},
@@ -68,8 +71,12 @@ void check_that_names_resolve_here() {
   lockwright::preload::count_unresolved(elsewhere);
 }
 
+/// Reads the environment and looks the C library's functions up, if nobody has
+/// done so yet: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
   lockwright::preload::count_process();
+  lockwright::preload::append_to_condvar.is_set();
+  lockwright::preload::append_to_semaphore.is_set();
   check_that_names_resolve_here();
   lockwright::preload::follow_forks();
 }

@@ -84,7 +84,8 @@ std::string broadcast_to_many() {
 // Waiters come in a known order; each signal lets exactly one go. The order itself is a promise of
 // the library under test, not of POSIX, so it is asserted only where the harness says so.
 std::string one_at_a_time_in_order() {
-  const bool in_order = std::getenv("LOCKWRIGHT_TEST_COND_FIFO") != nullptr;
+  const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
+  const bool in_order = promised != nullptr && *promised != '\0';
   Meeting meeting;
   constexpr int threads = 8;
   int waiting = 0;

@@ -19,16 +19,21 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected)
 }
 
 /// As futex_wait(), until `deadline` of CLOCK_MONOTONIC or CLOCK_REALTIME at the
-/// latest. Returns false only if the deadline has passed.
-inline bool futex_wait_until(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                             clockid_t clock, const timespec& deadline) {
+/// latest, if there is one. Returns 0 when woken, else minus the error number.
+inline long futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t expected, clockid_t clock,
+                        const timespec* deadline) {
   int operation = FUTEX_WAIT_BITSET_PRIVATE;
   if (clock == CLOCK_REALTIME) {
     operation |= FUTEX_CLOCK_REALTIME;
   }
-  long result = system_call(SYS_futex, argument(&word), operation, static_cast<long>(expected),
-                            argument(&deadline), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
-  return result != -ETIMEDOUT;
+  return system_call(SYS_futex, argument(&word), operation, static_cast<long>(expected),
+                     argument(deadline), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
+}
+
+/// The same; returns false only if the deadline has passed.
+inline bool futex_wait_until(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                             clockid_t clock, const timespec& deadline) {
+  return futex_sleep(word, expected, clock, &deadline) != -ETIMEDOUT;
 }
 
 /// Wakes up to `count` sleepers. The word may be gone already: the address is

@@ -1,0 +1,95 @@
+// Where a queue puts a thread that begins to wait: at its end, or at its head.
+#pragma once
+
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/env/native.hpp"
+#include "lockwright/env/native/fatal.hpp"
+
+namespace lockwright::preload {
+
+/// The share of the waiters that a queue appends; it prepends all others, and
+/// wakes from the head. All is first come, first served. None is last come,
+/// first served, where somebody may wait for ever. One in a thousand keeps few
+/// threads active, and still every one of them gets its turn: each time a thread
+/// is appended, those that wait longer are one place nearer to the head.
+///
+/// Citation: D. Dice, "Malthusian Locks", EuroSys 2017.
+///
+///   variable | meaning
+///   1        | all are appended
+///   1/N      | one in N, by chance
+///   0        | none
+class append_setting {
+ public:
+  constexpr explicit append_setting(const char* variable) : variable_(variable) {}
+
+  /// False unless the environment says something that can be read.
+  bool is_set() { return known() != unset_; }
+
+  /// Whether the caller, who begins to wait, is to be appended. Without a setting it is.
+  bool append() {
+    const std::uint64_t what = known();
+    return what == unset_ || what == all_ || native::chance(what - none_);
+  }
+
+ private:
+  //  known_ | meaning
+  //  0      | the environment has not been asked yet
+  //  1      | unset
+  //  2 + n  | one in n; one in 0 is none
+  static constexpr std::uint64_t unread_ = 0;
+  static constexpr std::uint64_t unset_ = 1;
+  static constexpr std::uint64_t none_ = 2;
+  static constexpr std::uint64_t all_ = none_ + 1;
+  // What chance() can take.
+  static constexpr std::uint64_t most_ = 0xffffffff;
+
+  // Relaxed: whoever reads the environment anew reads the same.
+  std::uint64_t known() {
+    const std::uint64_t seen = known_.load(std::memory_order_relaxed);
+    return seen != unread_ ? seen : read();
+  }
+
+  [[gnu::noinline]] std::uint64_t read() {
+    const char* text = getenv(variable_);
+    std::uint64_t what = unset_;
+    std::uint64_t one_in = 0;
+    if (text != nullptr && *text != '\0') {
+      if (parse(text, one_in)) {
+        what = none_ + one_in;
+      } else {
+        native_env::complain(variable_, "='", text, "' is not 0, 1 or 1/N; it is not used");
+      }
+    }
+    known_.store(what, std::memory_order_relaxed);
+    return what;
+  }
+
+  static bool parse(const char* text, std::uint64_t& one_in) {
+    if ((text[0] == '0' || text[0] == '1') && text[1] == '\0') {
+      one_in = text[0] == '1' ? 1 : 0;
+      return true;
+    }
+    if (text[0] != '1' || text[1] != '/') {
+      return false;
+    }
+    one_in = 0;
+    for (text += 2; *text >= '0' && *text <= '9' && one_in <= most_; ++text) {
+      one_in = one_in * 10 + static_cast<std::uint64_t>(*text - '0');
+    }
+    return *text == '\0' && one_in >= 1 && one_in <= most_;
+  }
+
+  const char* variable_;
+  std::atomic<std::uint64_t> known_{unread_};
+};
+
+inline constinit append_setting append_to_condvar{"LOCKWRIGHT_COND_APPEND"};
+/// Unset: semaphores stay with the C library.
+inline constinit append_setting append_to_semaphore{"LOCKWRIGHT_SEM_APPEND"};
+
+}  // namespace lockwright::preload

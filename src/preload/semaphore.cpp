@@ -1,0 +1,179 @@
+// sem_*: the entry points. Without LOCKWRIGHT_SEM_APPEND all go to the C library,
+// and with it those of shared and named semaphores still do.
+#include "semaphore.hpp"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include <cstring>
+#include <new>
+
+#include "deadline.hpp"
+#include "export.hpp"
+#include "real.hpp"
+
+namespace lockwright::preload {
+namespace {
+
+bool is_left_to_library(const sem_t* sem) {
+  return !append_to_semaphore.is_set() || semaphore::is_shared(sem);
+}
+
+int fail(int error) {
+  errno = error;
+  return -1;
+}
+
+struct wait_in_progress {
+  semaphore& sem;
+  waiter self{nullptr};
+};
+
+/// A cancelled waiter leaves, and passes on a unit that it had already been given.
+void on_cancel(void* argument) {
+  auto& wait = *static_cast<wait_in_progress*>(argument);
+  if (wait.self.give_up()) {
+    wait.sem.leave(wait.self);
+  } else {
+    wait.self.await_grant();
+    wait.sem.post();
+  }
+}
+
+/// Sleeps on the waiter's word; asynchronously cancellable meanwhile, because
+/// the kernel is entered without the C library. Returns minus the error number.
+long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) {
+  int before = PTHREAD_CANCEL_DEFERRED;
+  int ignored = 0;
+  lockwright::preload::count(event::futex_wait);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  const long result = native_env::futex_sleep(self.state, waiter::waiting, clock, deadline);
+  pthread_setcanceltype(before, &ignored);
+  return result;
+}
+
+/// Returns 0 with a unit, or the error number.
+[[gnu::noinline]] int sleep_until_granted(wait_in_progress& wait, clockid_t clock,
+                                          const timespec* deadline) {
+  // The kernel refuses times before 1970, which have all passed.
+  long why = deadline == nullptr || deadline->tv_sec >= 0 ? 0 : -ETIMEDOUT;
+  while (wait.self.state.load(std::memory_order_acquire) == waiter::waiting) {
+    if (why != -ETIMEDOUT && why != -EINTR) {
+      why = sleep_cancellably(wait.self, clock, deadline);
+    } else if (wait.self.give_up()) {
+      wait.sem.leave(wait.self);
+      return static_cast<int>(-why);
+    }
+  }
+  wait.self.await_grant();
+  return 0;
+}
+
+/// Apart from the loop, because the handler is entered by a long jump, which
+/// would spoil its variables.
+int await_grant(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
+  int error = 0;
+  pthread_cleanup_push(on_cancel, &wait);
+  error = sleep_until_granted(wait, clock, deadline);
+  pthread_cleanup_pop(0);
+  return error;
+}
+
+int wait_own(sem_t* sem, clockid_t clock, const timespec* deadline) {
+  pthread_testcancel();
+  if (deadline != nullptr && !is_valid(*deadline)) {
+    return fail(EINVAL);
+  }
+  semaphore& own = semaphore::of(sem);
+  if (own.try_take()) {
+    return 0;
+  }
+  wait_in_progress wait{own};
+  if (own.take_or_enqueue(wait.self)) {
+    return 0;
+  }
+  const int error = await_grant(wait, clock, deadline);
+  return error == 0 ? 0 : fail(error);
+}
+
+}  // namespace
+}  // namespace lockwright::preload
+
+using namespace lockwright::preload;
+
+extern "C" {
+
+int lockwright_sem_init(sem_t* sem, int shared, unsigned count) noexcept {
+  if (!append_to_semaphore.is_set() || shared != 0) {
+    return real.sem_init(sem, shared, count);
+  }
+  if (count > SEM_VALUE_MAX) {
+    return fail(EINVAL);
+  }
+  std::memset(sem, 0, sizeof *sem);
+  ::new (static_cast<void*>(sem)) semaphore(count);
+  return 0;
+}
+
+int lockwright_sem_destroy(sem_t* sem) noexcept {
+  return is_left_to_library(sem) ? real.sem_destroy(sem) : 0;
+}
+
+int lockwright_sem_trywait(sem_t* sem) noexcept {
+  if (is_left_to_library(sem)) {
+    return real.sem_trywait(sem);
+  }
+  return semaphore::of(sem).try_take() ? 0 : fail(EAGAIN);
+}
+
+int lockwright_sem_post(sem_t* sem) noexcept {
+  if (is_left_to_library(sem)) {
+    return real.sem_post(sem);
+  }
+  return semaphore::of(sem).post() ? 0 : fail(EOVERFLOW);
+}
+
+int lockwright_sem_getvalue(sem_t* sem, int* value) noexcept {
+  if (is_left_to_library(sem)) {
+    return real.sem_getvalue(sem, value);
+  }
+  *value = static_cast<int>(semaphore::of(sem).count());
+  return 0;
+}
+
+// Not noexcept, the three waits: a cancellation unwinds through them.
+
+int lockwright_sem_wait(sem_t* sem) {
+  return is_left_to_library(sem) ? real.sem_wait(sem) : wait_own(sem, CLOCK_REALTIME, nullptr);
+}
+
+int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
+  return is_left_to_library(sem) ? real.sem_timedwait(sem, deadline)
+                                 : wait_own(sem, CLOCK_REALTIME, deadline);
+}
+
+int lockwright_sem_clockwait(sem_t* sem, clockid_t clock, const timespec* deadline) {
+  if (is_left_to_library(sem)) {
+    return real.sem_clockwait(sem, clock, deadline);
+  }
+  return is_known(clock) ? wait_own(sem, clock, deadline) : fail(EINVAL);
+}
+
+}  // extern "C"
+
+#define SEMAPHORE_FUNCTION(name)                                        \
+  VERSIONED_DEFAULT(lockwright_sem_##name, "sem_" #name, "GLIBC_2.34"); \
+  VERSIONED_OLD(lockwright_sem_##name, old, "sem_" #name, BASE_VERSION)
+
+SEMAPHORE_FUNCTION(init);
+SEMAPHORE_FUNCTION(destroy);
+SEMAPHORE_FUNCTION(wait);
+SEMAPHORE_FUNCTION(trywait);
+SEMAPHORE_FUNCTION(timedwait);
+SEMAPHORE_FUNCTION(post);
+SEMAPHORE_FUNCTION(getvalue);
+VERSIONED_DEFAULT(lockwright_sem_clockwait, "sem_clockwait", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_sem_clockwait, old, "sem_clockwait", "GLIBC_2.30");

@@ -1,0 +1,376 @@
+// POSIX semaphores: no unit is lost and none is made up, whatever timeouts, signals, cancellation and
+// forks come in between.
+#include "../support/check.hpp"
+
+#include <fcntl.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <climits>
+#include <csignal>
+
+namespace {
+
+#define FAILS_WITH(error, call) (CHECK_EQ(-1, (call)), CHECK_EQ(error, errno))
+
+int value_of(sem_t* sem) {
+  int value = -1;
+  OK(sem_getvalue(sem, &value));
+  return value;
+}
+
+std::string counts() {
+  sem_t sem;
+  OK(sem_init(&sem, 0, 2));
+  CHECK_EQ(2, value_of(&sem));
+  OK(sem_wait(&sem));
+  OK(sem_trywait(&sem));
+  CHECK_EQ(0, value_of(&sem));
+  FAILS_WITH(EAGAIN, sem_trywait(&sem));
+  errno = 77;
+  OK(sem_post(&sem));
+  CHECK_EQ(77, errno);
+  CHECK_EQ(1, value_of(&sem));
+  OK(sem_destroy(&sem));
+  OK(sem_init(&sem, 0, SEM_VALUE_MAX));
+  FAILS_WITH(EOVERFLOW, sem_post(&sem));
+  OK(sem_wait(&sem));
+  OK(sem_post(&sem));
+  OK(sem_destroy(&sem));
+  FAILS_WITH(EINVAL, sem_init(&sem, 0, SEM_VALUE_MAX + 1U));
+  return "";
+}
+
+// Units that go round: who takes one, by whatever call, gives it back.
+std::string round_and_round(int threads, unsigned units) {
+  sem_t sem;
+  OK(sem_init(&sem, 0, units));
+  std::atomic<int> inside{0};
+  std::atomic<long> taken{0};
+  const check::Budget budget{200};
+  check::in_parallel(threads, [&](int i) {
+    check::Random random(static_cast<std::uint64_t>(i));
+    while (!budget.spent()) {
+      const std::uint32_t how = random.below(4);
+      int result = 0;
+      if (how == 0) {
+        result = sem_trywait(&sem);
+      } else if (how == 1) {
+        const timespec soon =
+            check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + random.below(200'000));
+        result = sem_timedwait(&sem, &soon);
+      } else {
+        OK(sem_wait(&sem));
+      }
+      if (result != 0) {
+        CHECK(errno == EAGAIN || errno == ETIMEDOUT);
+        continue;
+      }
+      CHECK(inside.fetch_add(1) < static_cast<int>(units));
+      if (random.below(8) == 0) sched_yield();
+      inside.fetch_sub(1);
+      taken.fetch_add(1);
+      OK(sem_post(&sem));
+    }
+  });
+  CHECK_EQ(units, value_of(&sem));
+  OK(sem_destroy(&sem));
+  return "taken " + std::to_string(taken.load());
+}
+
+// Two threads that wake each other: one lost wake-up hangs them.
+std::string ping_pong() {
+  sem_t ball[2];
+  OK(sem_init(&ball[0], 0, 1));
+  OK(sem_init(&ball[1], 0, 0));
+  const check::Budget budget{300};
+  long rounds = 0;
+  std::atomic<bool> over{false};
+  check::in_parallel(2, [&](int i) {
+    while (true) {
+      OK(sem_wait(&ball[i]));
+      if (i == 0 && (budget.spent() || ++rounds == 20'000)) over = true;
+      const bool last = over.load();
+      OK(sem_post(&ball[1 - i]));
+      if (last) return;
+    }
+  });
+  return "rounds " + std::to_string(rounds);
+}
+
+std::string deadlines() {
+  sem_t sem;
+  OK(sem_init(&sem, 0, 1));
+  const timespec past = check::to_timespec(1);
+  OK(sem_timedwait(&sem, &past));  // there is a unit, so there is nothing to wait for
+  FAILS_WITH(ETIMEDOUT, sem_timedwait(&sem, &past));
+  const timespec before_all = {-1, 0};
+  FAILS_WITH(ETIMEDOUT, sem_timedwait(&sem, &before_all));
+  const timespec invalid = {1, 1'000'000'000};
+  FAILS_WITH(EINVAL, sem_timedwait(&sem, &invalid));
+  for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+    const timespec soon = check::after_ms(clock, 5);
+    FAILS_WITH(ETIMEDOUT, sem_clockwait(&sem, clock, &soon));
+    CHECK(check::nanoseconds(clock) >= soon.tv_sec * std::int64_t{1'000'000'000} + soon.tv_nsec);
+    const timespec late = check::after_ms(clock, 600'000);
+    check::Worker waiter([&](check::Worker& self) {
+      self.about_to_block();
+      OK(sem_clockwait(&sem, clock, &late));
+    });
+    waiter.wait_until_blocked();
+    OK(sem_post(&sem));
+  }
+  FAILS_WITH(EINVAL, sem_clockwait(&sem, CLOCK_THREAD_CPUTIME_ID, &past));
+  CHECK_EQ(0, value_of(&sem));
+  OK(sem_destroy(&sem));
+  return "";
+}
+
+void nothing(int) {}
+
+// A handler ends the wait, unless it was set up to have it go on.
+std::string interrupted() {
+  sem_t sem;
+  OK(sem_init(&sem, 0, 0));
+  for (const bool goes_on : {false, true}) {
+    struct sigaction action = {};
+    action.sa_handler = nothing;
+    action.sa_flags = goes_on ? SA_RESTART : 0;
+    CHECK_EQ(0, sigaction(SIGUSR1, &action, nullptr));
+    std::atomic<int> error{-1};
+    check::Worker waiter([&](check::Worker& self) {
+      self.about_to_block();
+      error = sem_wait(&sem) == 0 ? 0 : errno;
+    });
+    waiter.wait_until_blocked();
+    OK(pthread_kill(waiter.handle(), SIGUSR1));
+    if (goes_on) {
+      check::sleep_ms(20);
+      CHECK_EQ(-1, error.load());
+      OK(sem_post(&sem));
+    }
+    waiter.join();
+    CHECK_EQ(goes_on ? 0 : EINTR, error.load());
+  }
+  CHECK_EQ(0, value_of(&sem));
+  OK(sem_destroy(&sem));
+  return "";
+}
+
+std::string cancelled() {
+  sem_t sem;
+  OK(sem_init(&sem, 0, 0));
+  check::Worker waiter([&](check::Worker& self) {
+    self.about_to_block();
+    sem_wait(&sem);
+    CHECK(false);
+  });
+  waiter.wait_until_blocked();
+  OK(pthread_cancel(waiter.handle()));
+  CHECK(waiter.join() == PTHREAD_CANCELED);
+  OK(sem_post(&sem));
+  CHECK_EQ(1, value_of(&sem));
+  // A wait is a cancellation point even where there is a unit.
+  check::Worker rich([&](check::Worker&) {
+    OK(pthread_cancel(pthread_self()));
+    sem_wait(&sem);
+    CHECK(false);
+  });
+  CHECK(rich.join() == PTHREAD_CANCELED);
+  CHECK_EQ(1, value_of(&sem));
+  OK(sem_destroy(&sem));
+  return "";
+}
+
+// The post and the cancellation meet: the unit goes to the thread or stays, and is never lost.
+std::string cancelled_while_posted() {
+  const check::Budget budget{300};
+  long rounds = 0;
+  long kept = 0;
+  sem_t sem;
+  for (; rounds < 2'000 && !budget.spent(); ++rounds) {
+    OK(sem_init(&sem, 0, 0));
+    bool got = false;
+    check::Worker waiter([&](check::Worker& self) {
+      self.about_to_block();
+      sem_wait(&sem);
+      got = true;
+    });
+    if (rounds % 2 == 0) waiter.wait_until_blocked();
+    check::Worker poster([&](check::Worker&) { OK(sem_post(&sem)); });
+    OK(pthread_cancel(waiter.handle()));
+    waiter.join();
+    poster.join();
+    CHECK_EQ(got ? 0 : 1, value_of(&sem));
+    kept += got ? 0 : 1;
+    OK(sem_destroy(&sem));
+  }
+  return "rounds " + std::to_string(rounds) + " kept " + std::to_string(kept);
+}
+
+sem_t from_handler;
+std::atomic<long> posted_by_handler{0};
+
+void post(int) {
+  if (sem_post(&from_handler) != 0) _exit(3);
+  posted_by_handler.fetch_add(1);
+}
+
+// A handler posts wherever it interrupts the threads that wait for and post the same semaphore.
+std::string posts_from_a_handler() {
+  OK(sem_init(&from_handler, 0, 0));
+  posted_by_handler = 0;
+  struct sigaction action = {};
+  action.sa_handler = post;
+  action.sa_flags = SA_RESTART;
+  CHECK_EQ(0, sigaction(SIGUSR2, &action, nullptr));
+  std::atomic<long> posted{0};
+  std::atomic<long> taken{0};
+  std::atomic<bool> over{false};
+  std::vector<std::unique_ptr<check::Worker>> workers;
+  for (int i = 0; i < 4; ++i)
+    workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker&) {
+      check::Random random(static_cast<std::uint64_t>(i));
+      while (!over.load()) {
+        if (random.below(3) == 0) {
+          OK(sem_post(&from_handler));
+          posted.fetch_add(1);
+          continue;
+        }
+        const timespec soon = check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + 300'000);
+        if (sem_timedwait(&from_handler, &soon) == 0) {
+          taken.fetch_add(1);
+        } else {
+          CHECK(errno == ETIMEDOUT || errno == EINTR);
+        }
+      }
+    }));
+  const check::Budget budget{400};
+  for (std::size_t next = 0; !budget.spent(); ++next) {
+    OK(pthread_kill(workers[next % workers.size()]->handle(), SIGUSR2));
+    if (next % 8 == 0) check::sleep_us(20);
+  }
+  over = true;
+  workers.clear();
+  CHECK_EQ(posted.load() + posted_by_handler.load() - taken.load(), value_of(&from_handler));
+  OK(sem_destroy(&from_handler));
+  return "by the handler " + std::to_string(posted_by_handler.load());
+}
+
+// Who gets the unit takes the memory away at once: the post must not look at it again.
+std::string gone_after_the_last_wait() {
+  const check::Budget budget{300};
+  long rounds = 0;
+  for (; rounds < 3'000 && !budget.spent(); ++rounds) {
+    void* page = mmap(nullptr, 4'096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED);
+    auto* sem = static_cast<sem_t*>(page);
+    OK(sem_init(sem, 0, 0));
+    check::in_parallel(2, [&](int i) {
+      if (i == 0) {
+        OK(sem_post(sem));
+      } else {
+        OK(sem_wait(sem));
+        OK(sem_destroy(sem));
+        CHECK_EQ(0, munmap(page, 4'096));
+      }
+    });
+  }
+  return "rounds " + std::to_string(rounds);
+}
+
+void play(sem_t* mine, sem_t* yours) {
+  for (int i = 0; i < 100; ++i) {
+    OK(sem_wait(mine));
+    OK(sem_post(yours));
+  }
+}
+
+void with_a_child(sem_t* mine, sem_t* childs) {
+  OK(sem_post(mine));
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    play(childs, mine);
+    _exit(0);
+  }
+  play(mine, childs);
+  int status = -1;
+  CHECK_EQ(child, waitpid(child, &status, 0));
+  CHECK_EQ(0, status);
+}
+
+std::string between_processes() {
+  void* page = mmap(nullptr, 4'096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(page != MAP_FAILED);
+  auto* both = static_cast<sem_t*>(page);
+  OK(sem_init(&both[0], 1, 0));
+  OK(sem_init(&both[1], 1, 0));
+  with_a_child(&both[0], &both[1]);
+  OK(sem_destroy(&both[0]));
+  OK(sem_destroy(&both[1]));
+  CHECK_EQ(0, munmap(page, 4'096));
+  sem_t* named[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string name = "/lockwright-" + std::to_string(getpid()) + "-" + std::to_string(i);
+    named[i] = sem_open(name.c_str(), O_CREAT | O_EXCL, 0600, 0);
+    CHECK(named[i] != SEM_FAILED);
+    CHECK_EQ(0, sem_unlink(name.c_str()));
+  }
+  with_a_child(named[0], named[1]);
+  for (sem_t* one : named) CHECK_EQ(0, sem_close(one));
+  return "";
+}
+
+// The child has the count, and nobody of those who waited.
+std::string forked_while_others_wait() {
+  sem_t waited_for;
+  sem_t counted;
+  OK(sem_init(&waited_for, 0, 0));
+  OK(sem_init(&counted, 0, 3));
+  check::Worker waiter([&](check::Worker& self) {
+    self.about_to_block();
+    OK(sem_wait(&waited_for));
+  });
+  waiter.wait_until_blocked();
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK_EQ(3, value_of(&counted));
+    OK(sem_wait(&counted));
+    OK(sem_post(&waited_for));
+    OK(sem_wait(&waited_for));
+    FAILS_WITH(EAGAIN, sem_trywait(&waited_for));
+    check::Worker other([&](check::Worker&) { OK(sem_wait(&waited_for)); });
+    OK(sem_post(&waited_for));
+    other.join();
+    _exit(0);
+  }
+  int status = -1;
+  CHECK_EQ(child, waitpid(child, &status, 0));
+  CHECK_EQ(0, status);
+  OK(sem_post(&waited_for));
+  waiter.join();
+  CHECK_EQ(3, value_of(&counted));
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {
+                        {"counts", counts},
+                        {"one unit", [] { return round_and_round(4, 1); }},
+                        {"three units", [] { return round_and_round(8, 3); }},
+                        {"ping-pong", ping_pong},
+                        {"deadlines", deadlines},
+                        {"interrupted", interrupted},
+                        {"cancelled", cancelled},
+                        {"cancelled while posted", cancelled_while_posted},
+                        {"posts from a handler", posts_from_a_handler},
+                        {"gone after the last wait", gone_after_the_last_wait},
+                        {"between processes", between_processes},
+                        {"forked while others wait", forked_while_others_wait},
+                    });
+}

@@ -1,0 +1,87 @@
+"""Queues that prepend most waiters: condition variables and semaphores lose no wake-up in them."""
+
+from __future__ import annotations
+
+import pytest
+from support import locate
+from support.harness import RunUnder
+
+KINDS = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
+VALUES = ["1", "0", "1/1000", "1/2"]
+#: One that parks, and the C library's own, which has its own way to wait for the mutex.
+LOCKS = ["mcs-stp", "pthread"]
+COND_PROGRAMS = ["cond_queue", "cond_wake", "cond_timed", "cond_types", "cond_cancel", "fork"]
+
+
+def numbers(run_under: RunUnder, kind: str, value: str, *words: str) -> list[int]:
+    """What the program saw."""
+    outcome = run_under(
+        "mcs-stp",
+        [locate.program("posix", "order_of_wakes"), kind, *words],
+        env={KINDS[kind]: value},
+    )
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == ""
+    return [int(word) for word in outcome.stdout.split()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_appended_is_first_come_first_served(run_under: RunUnder, kind: str) -> None:
+    assert numbers(run_under, kind, "1", "order", "12") == list(range(12))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_none_appended_is_last_come_first_served(run_under: RunUnder, kind: str) -> None:
+    assert numbers(run_under, kind, "0", "order", "12") == list(reversed(range(12)))
+
+
+def test_condition_variables_append_unless_told_otherwise(run_under: RunUnder) -> None:
+    assert numbers(run_under, "cond", "", "order", "12") == list(range(12))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_appended_leaves_nobody_waiting_for_ever(run_under: RunUnder, kind: str) -> None:
+    """One in five: 600 wakes append a hundred times, which brings each of six to the head."""
+    often = numbers(run_under, kind, "1/5", "turns", "6", "600")
+    assert sum(often) == 600
+    assert min(often) > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_appended_keeps_few_active(run_under: RunUnder, kind: str) -> None:
+    """Without any, one thread takes every turn; with all, the turns are shared evenly."""
+    assert sorted(numbers(run_under, kind, "0", "turns", "6", "60")) == [0, 0, 0, 0, 0, 60]
+    assert numbers(run_under, kind, "1", "turns", "6", "60") == [10] * 6
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("name", COND_PROGRAMS)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: str) -> None:
+    env = {"LOCKWRIGHT_COND_APPEND": value}
+    if value != "1":
+        env["LOCKWRIGHT_TEST_COND_FIFO"] = ""  # not promised
+    outcome = run_under(lock, [locate.program("posix", name)], timeout=90, env=env)
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == ""
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("counting", [False, True], ids=["plain", "counting"])
+def test_semaphores(run_under: RunUnder, value: str, counting: bool) -> None:
+    env = {"LOCKWRIGHT_SEM_APPEND": value}
+    program = locate.program("posix", "semaphores")
+    outcome = run_under("mcs-stp", [program], timeout=90, env=env, counting=counting)
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == ""
+
+
+@pytest.mark.parametrize("variable", KINDS.values())
+@pytest.mark.parametrize("value", ["2", "-1", "1/", "1/0", "1/x", "0.5", "1/99999999999", "often"])
+def test_nonsense_is_said_and_not_used(run_under: RunUnder, variable: str, value: str) -> None:
+    program = locate.program("posix", "order_of_wakes")
+    outcome = run_under("ttas", [program, "cond", "order", "3"], env={variable: value})
+    assert outcome.stdout.split() == ["0", "1", "2"]
+    lines = outcome.stderr.splitlines()
+    assert len(lines) == 1, outcome.describe()
+    assert lines[0].startswith(f"lockwright: {variable}='{value}' is not ")
