@@ -48,7 +48,7 @@ void on_cancel(void* argument) {
 long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) {
   int before = PTHREAD_CANCEL_DEFERRED;
   int ignored = 0;
-  lockwright::preload::count(event::futex_wait);
+  count(event::futex_wait);
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
   const long result = native_env::futex_sleep(self.state, waiter::waiting, clock, deadline);
   pthread_setcanceltype(before, &ignored);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <climits>
 #include <csignal>
@@ -232,12 +233,14 @@ std::string posts_from_a_handler() {
     workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker&) {
       check::Random random(static_cast<std::uint64_t>(i));
       while (!over.load()) {
-        if (random.below(3) == 0) {
+        if (random.below(16) == 0) {
           OK(sem_post(&from_handler));
           posted.fetch_add(1);
           continue;
         }
-        const timespec soon = check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + 300'000);
+        // Half of them hardly sleep: they are to be interrupted on their way in and out.
+        const timespec soon =
+            check::to_timespec(i % 2 == 0 ? 1 : check::nanoseconds(CLOCK_REALTIME) + 300'000);
         if (sem_timedwait(&from_handler, &soon) == 0) {
           taken.fetch_add(1);
         } else {
@@ -248,13 +251,87 @@ std::string posts_from_a_handler() {
   const check::Budget budget{400};
   for (std::size_t next = 0; !budget.spent(); ++next) {
     OK(pthread_kill(workers[next % workers.size()]->handle(), SIGUSR2));
-    if (next % 8 == 0) check::sleep_us(20);
   }
   over = true;
   workers.clear();
   CHECK_EQ(posted.load() + posted_by_handler.load() - taken.load(), value_of(&from_handler));
   OK(sem_destroy(&from_handler));
   return "by the handler " + std::to_string(posted_by_handler.load());
+}
+
+// A thread that gives up a wait and posts, while another one waits; the handler posts too. Stops
+// before it begins, and when it has ended.
+[[noreturn]] void be_stepped() {
+  static std::atomic<long> taken{0};
+  static std::atomic<long> posted{0};
+  const timespec past = check::to_timespec(1);
+  check::Worker helper([&](check::Worker&) {
+    for (;;) {
+      OK(sem_wait(&from_handler));
+      taken.fetch_add(1);
+    }
+  });
+  for (;;) {
+    raise(SIGSTOP);
+    const bool got = sem_timedwait(&from_handler, &past) == 0;
+    OK(sem_post(&from_handler));
+    raise(SIGUSR1);
+    posted.fetch_add(got ? 0 : 1);
+    // Nothing is lost, or this is where it hangs.
+    check::wait_until([] { return taken.load() == posted.load() + posted_by_handler.load(); });
+  }
+}
+
+int next_stop(pid_t child) {
+  int status = 0;
+  CHECK_EQ(child, waitpid(child, &status, 0));
+  CHECK(WIFSTOPPED(status));
+  return WSTOPSIG(status);
+}
+
+// The child makes `steps` instructions and is then interrupted by the handler; returns how many
+// it made, which are fewer if that was all.
+int interrupt_after(pid_t child, int steps) {
+  while (next_stop(child) != SIGSTOP) CHECK_EQ(0, ptrace(PTRACE_CONT, child, 0, 0));
+  for (int i = 0; i < steps; ++i) {
+    CHECK_EQ(0, ptrace(PTRACE_SINGLESTEP, child, 0, 0));
+    if (next_stop(child) == SIGUSR1) {
+      CHECK_EQ(0, ptrace(PTRACE_CONT, child, 0, 0));
+      return i;
+    }
+  }
+  CHECK_EQ(0, ptrace(PTRACE_CONT, child, 0, SIGUSR2));
+  return steps;
+}
+
+// The same with nothing left to chance but which instructions there is time for.
+std::string posts_from_a_handler_between_two_instructions() {
+  OK(sem_init(&from_handler, 0, 0));
+  posted_by_handler = 0;
+  struct sigaction action = {};
+  action.sa_handler = post;
+  CHECK_EQ(0, sigaction(SIGUSR2, &action, nullptr));
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0) _exit(0);
+    be_stepped();
+  }
+  int status = 0;
+  CHECK_EQ(child, waitpid(child, &status, 0));
+  if (WIFEXITED(status)) return "not possible: no process may trace another one here";
+  CHECK_EQ(0, ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_EXITKILL));
+  CHECK_EQ(0, ptrace(PTRACE_CONT, child, 0, 0));
+  const int all = interrupt_after(child, 100'000);
+  const check::Budget budget{600};
+  int rounds = 0;
+  // Prime, so that all numbers below `all` come up, those far apart first.
+  for (int at = 0; rounds < all && !budget.spent(); ++rounds, at = (at + 211) % all)
+    interrupt_after(child, at);
+  CHECK_EQ(0, kill(child, SIGKILL));
+  CHECK_EQ(child, waitpid(child, &status, 0));
+  OK(sem_destroy(&from_handler));
+  return "after " + std::to_string(rounds) + " of " + std::to_string(all);
 }
 
 // Who gets the unit takes the memory away at once: the post must not look at it again.
@@ -369,6 +446,8 @@ int main(int argc, char** argv) {
                         {"cancelled", cancelled},
                         {"cancelled while posted", cancelled_while_posted},
                         {"posts from a handler", posts_from_a_handler},
+                        {"posts from a handler between two instructions",
+                         posts_from_a_handler_between_two_instructions},
                         {"gone after the last wait", gone_after_the_last_wait},
                         {"between processes", between_processes},
                         {"forked while others wait", forked_while_others_wait},
