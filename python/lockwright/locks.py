@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +12,15 @@ from lockwright.errors import LockwrightError
 
 BASELINE = "pthread"
 """Every ratio is to this lock: the C library's own mutex through the same layer."""
+
+
+APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
+"""The variables that say which share of its waiters a condition variable or a semaphore appends."""
+
+RESTRICTING = "1/1000"
+"""The share with which only as many threads stay active as are needed, and all get their turn."""
+
+_SHARE = re.compile(r"0|1|1/[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
@@ -113,6 +123,14 @@ class Registry:
     def check_environment(self, name: str, environment: Mapping[str, str]) -> None:
         """Raises LockwrightError if a variable there sets a number of that lock to nonsense."""
         lock = self.find(name)
+        for variable in APPEND.values():
+            value = environment.get(variable, "")
+            if value and not _SHARE.fullmatch(value):
+                raise LockwrightError(
+                    f"{variable}='{value}' is not 0, 1 or 1/N",
+                    "it is the share of the waiters that queue at the end; "
+                    "1 is first come, first served",
+                )
         for each in lock.tunables:
             for variable in (each.variable, each.shared):
                 each.check(variable, environment.get(variable, ""))

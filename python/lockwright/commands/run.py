@@ -17,22 +17,43 @@ if TYPE_CHECKING:
 @click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option("--lock", required=True, metavar="LOCK", help="The lock to put in place.")
 @click.option("--stats", is_flag=True, help="Afterwards, show on stderr what it was used for.")
+@click.option(
+    "--cond",
+    type=click.Choice(["fifo", "cr"]),
+    help="Which waiter a condition variable wakes: the one that waits longest, or mostly the one "
+    "that came last, which keeps few threads of a pool active (concurrency restriction).  "
+    "[default: fifo]",
+)
+@click.option(
+    "--sem",
+    type=click.Choice(["libc", "cr"]),
+    help="Whose the semaphores are: the C library's, or ours, which wake as with --cond cr.  "
+    "[default: libc]",
+)
 @click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
-def command(lock: str, stats: bool, arguments: tuple[str, ...]) -> int:
+def command(
+    lock: str, stats: bool, cond: str | None, sem: str | None, arguments: tuple[str, ...]
+) -> int:
     """Run a program with a lock in the place of its mutexes.
 
     Exit status, signals, input and output are the program's own.
     """
     from lockwright import binary, calibration
-    from lockwright.locks import preload, registry
+    from lockwright.locks import APPEND, RESTRICTING, preload, registry
 
     locks = registry()
     library = locks.library(lock, counting=stats)
-    locks.check_environment(lock, os.environ)
+    chosen = dict(os.environ)
+    for option, kind in (("cond", cond), ("sem", sem)):
+        if kind == "cr":
+            chosen[APPEND[option]] = RESTRICTING
+        elif kind is not None:
+            chosen.pop(APPEND[option], None)
+    locks.check_environment(lock, chosen)
     program = binary.find(arguments[0])
     binary.check(program, library, list(arguments[1:]))
-    calibrated = calibration.all_in_force(locks, [lock], os.environ)
-    environment = os.environ | calibrated[lock]
+    calibrated = calibration.all_in_force(locks, [lock], chosen)
+    environment = chosen | calibrated[lock]
     if stats:
         return _run_counted(locks, lock, program, list(arguments), environment)
     from lockwright.foreground import PYTHON_IGNORES

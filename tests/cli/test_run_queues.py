@@ -1,0 +1,52 @@
+"""`run --cond` and `run --sem` choose whom condition variables and semaphores wake."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Cli
+
+COND, SEM = "LOCKWRIGHT_COND_APPEND", "LOCKWRIGHT_SEM_APPEND"
+
+
+def settings(text: str) -> dict[str, str]:
+    """What the program found of the two variables."""
+    pairs = (line.split("=", 1) for line in text.splitlines())
+    return {pair[0]: pair[1] for pair in pairs if pair[0] in (COND, SEM)}
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "found"),
+    [
+        ([], {}, {}),
+        (["--cond", "cr"], {}, {COND: "1/1000"}),
+        (["--sem", "cr"], {}, {SEM: "1/1000"}),
+        (["--cond", "cr", "--sem", "cr", "--stats"], {}, {COND: "1/1000", SEM: "1/1000"}),
+        ([], {COND: "1/7", SEM: "0"}, {COND: "1/7", SEM: "0"}),
+        (["--cond", "fifo", "--sem", "libc"], {COND: "1/7", SEM: "0"}, {}),
+    ],
+)
+def test_the_program_finds_what_was_chosen(
+    cli: Cli, options: list[str], environment: dict[str, str], found: dict[str, str]
+) -> None:
+    """An option comes before the environment."""
+    done = cli("run", "--lock", "mcs-stp", *options, "--", "python3", "-c", PRINT, env=environment)
+    assert done.status == 0, done.err
+    assert settings(done.out) == found
+
+
+PRINT = "import os, threading; [print(k + '=' + v) for k, v in os.environ.items()]"
+
+
+@pytest.mark.parametrize("variable", [COND, SEM])
+@pytest.mark.parametrize("value", ["2", "1/0", "1/", "often"])
+def test_nonsense_is_refused(cli: Cli, variable: str, value: str) -> None:
+    """Before the program runs, in one line."""
+    nonsense = {variable: value}
+    cli("run", "--lock", "mcs-stp", "true", env=nonsense).refuses(variable, f"'{value}'")
+    cli("info", "mcs-stp", env=nonsense).refuses(variable, f"'{value}'")
+
+
+def test_other_kinds_are_refused(cli: Cli) -> None:
+    """With those that there are."""
+    cli("run", "--lock", "mcs-stp", "--sem", "lifo", "true").refuses("lifo", "libc")
