@@ -1,5 +1,6 @@
 """What a mutex costs in memory beyond the object that the program allocated."""
 
+import sys
 from collections.abc import Mapping
 
 from rich.table import Table
@@ -10,6 +11,10 @@ from lockwright.bench.run import Subject, number, run
 
 NO_PAIR = 0.1
 """Bytes per pair of a mutex and a thread: less than one bit for each."""
+
+MOST_OUTSIDE = 4 << 30
+"""Bytes that a lock may take for all mutexes of a run as it states it: a lock whose state is large
+is measured with fewer of them, or the machine would run out of memory."""
 
 MEASURED = (
     "bytes_per_mutex",
@@ -38,7 +43,8 @@ COLUMNS = [
     Column(
         "stated outside",
         "bytes per mutex that the lock says it takes from the library's pool: 0 where its state "
-        "fits in place.",
+        "fits in place. Of a state that is larger than a page, what has not been used yet is not "
+        "resident.",
     ),
     Column(
         "bytes per thread",
@@ -71,6 +77,22 @@ COLUMNS = [
 ]
 
 
+def how_many(subject: Subject) -> int:
+    """How many mutexes a run can have."""
+    each = subject.lock.bytes_per_mutex_outside if subject.lock else 0
+    return MOST_OUTSIDE // each if each else sys.maxsize
+
+
+def remarks(report: Report) -> list[str]:
+    """What a reader must know of a measured report."""
+    most = max((int(str(row["mutexes"])) for row in report.rows), default=0)
+    return [
+        f"{row['lock']}: {row['mutexes']:,} mutexes only, for the memory that they take."
+        for row in report.rows
+        if row["mutexes"] != most
+    ]
+
+
 def measure(
     report: Report,
     chosen: list[Subject],
@@ -79,12 +101,16 @@ def measure(
     timeout: float,
 ) -> list[Table]:
     """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
+    wanted = int(str(arguments["mutexes"]))
+    least = int(str(arguments["warm"])) + 1
+    mutexes = {s.name: max(least, min(wanted, how_many(s))) for s in chosen}
     seen = {(s.name, what): list[float]() for s in chosen for what in MEASURED}
     with watching_others(report), progress("footprint", rounds * len(chosen)) as steps:
         for turn in range(rounds):
             for subject in in_turn(chosen, turn):
                 steps.step(subject.name)
-                outcome = run(subject, "footprint", arguments, timeout=timeout)
+                given = {**arguments, "mutexes": mutexes[subject.name]}
+                outcome = run(subject, "footprint", given, timeout=timeout)
                 report.record(subject, turn, outcome)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
@@ -103,6 +129,7 @@ def measure(
         report.rows.append(
             {
                 "lock": subject.name,
+                "mutexes": mutexes[subject.name],
                 **figures,
                 "bytes_in_place": lock and lock.bytes_in_place,
                 "bytes_per_mutex_outside": lock and lock.bytes_per_mutex_outside,

@@ -233,7 +233,7 @@ def footprint(
     settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
     report = _report("footprint", footprints.COLUMNS, settings)
     tables = footprints.measure(report, chosen, rounds, given, timeout)
-    show(report, tables, [], json_file)
+    show(report, tables, footprints.remarks(report), json_file)
     _finish(report)
 
 
