@@ -13,7 +13,7 @@ KEEPS = 0.7
 """Share of its throughput with one thread a processor that a lock which restricts concurrency has
 to keep with more. The C library's mutex keeps about 0.9."""
 
-RESTRICTING = ("malth-stp", "loiter", "lifo-cr", "shfllock", "shfllock-stp")
+RESTRICTING = ("malth-stp", "loiter", "lifo-cr", "shfllock-stp")
 """The locks that have to, beside those named `gcr-...`."""
 
 ENOUGH = 0.75

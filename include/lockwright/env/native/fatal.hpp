@@ -7,22 +7,14 @@
 
 namespace lockwright::native_env {
 
-inline std::size_t length_of(const char* text) {
-  std::size_t n = 0;
-  while (text[n] != '\0') {
-    ++n;
-  }
-  return n;
-}
-
 /// Writes the pieces to standard error as one line, in one write.
 template <class... Text>
 void complain(const Text*... pieces) {
   char line[512];
   std::size_t used = 0;
   auto append = [&](const char* text) {
-    for (std::size_t i = 0, n = length_of(text); i < n && used < sizeof line - 1; ++i) {
-      line[used++] = text[i];
+    for (; *text != '\0' && used < sizeof line - 1; ++text) {
+      line[used++] = *text;
     }
   };
   append("lockwright: ");
