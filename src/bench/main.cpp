@@ -42,7 +42,7 @@ constexpr workload workloads[] = {
      "    --trips 20000 --cpu-a 0 --cpu-b 1"},
     {"sleep", bench::sleep,
      "how long it takes to fall asleep, to wake another thread, and until that one runs\n"
-     "    --naps 500 --delay-ns 0 --cpu-a -1 --cpu-b -1"},
+     "    --naps 500 --seconds 1 --delay-ns 0 --cpu-a -1 --cpu-b -1"},
     {"calibrate", bench::calibrate, "loops of busy work per microsecond, for --loops-per-us"},
 };
 
