@@ -154,9 +154,11 @@ int transfer(int argc, char** argv) {
 }
 
 int sleep(int argc, char** argv) {
-  const options given(argc, argv, {{"naps", 500}, {"delay-ns", 0}, {"cpu-a", -1}, {"cpu-b", -1}});
+  const options given(
+      argc, argv, {{"naps", 500}, {"seconds", 1}, {"delay-ns", 0}, {"cpu-a", -1}, {"cpu-b", -1}});
   static bed b;
-  b.naps = static_cast<std::uint32_t>(given.count("naps", 1));
+  const std::uint64_t naps = given.count("naps", 1);
+  const auto longest = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
   const std::uint64_t delay = given.count("delay-ns");
   b.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
   pthread_t sleeper;
