@@ -369,7 +369,7 @@ def herd(
 
 
 @bench.command()
-@_options(5, None)
+@_options(3, None)
 @click.option(
     "--threads-per-core",
     default="1,2,4,16",
@@ -380,7 +380,7 @@ def herd(
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0.001),
-    default=2.5,
+    default=2.2,
     show_default=True,
     help="How long one run measures. Under one second, nobody can say whether every thread made "
     "progress in each.",
