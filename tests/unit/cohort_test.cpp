@@ -15,20 +15,26 @@ std::atomic<int> taken{0};
 std::atomic<int> let_go{0};
 
 /// A global lock that counts.
-struct counted : lockwright::ticket<observed> {
+class counted {
+ public:
+  static constexpr auto traits = lockwright::ticket<observed>::traits;
+
   lockwright::arrival lock() {
     ++taken;
-    return ticket::lock();
+    return lock_.lock();
   }
   bool try_lock() {
-    const bool got = ticket::try_lock();
+    const bool got = lock_.try_lock();
     taken += got ? 1 : 0;
     return got;
   }
   void unlock() {
     ++let_go;
-    ticket::unlock();
+    lock_.unlock();
   }
+
+ private:
+  lockwright::ticket<observed> lock_;
 };
 
 constexpr lockwright::tunable three{.name = "three",
