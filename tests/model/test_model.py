@@ -35,6 +35,11 @@ EXPLAINED = {
         "the counts of passes in a leaf bound unfairness; exclusion does not depend on them"
     ),
     ("pthreadadapt.hpp", "store dropped"): "how often others had to try is advice",
+    ("biased.hpp", "wake dropped"): "the revoking thread looks again after a while anyhow",
+    ("biased.hpp", "read-modify-write in two steps"): "as a wake that does not come",
+    ("biased.hpp", "load acquire -> relaxed"): (
+        "matters where another thread unlocks for the owner, which no scenario does"
+    ),
     ("mutexee.hpp", "store dropped"): "the tally chooses how long to poll and to wait, no more",
 }
 

@@ -243,13 +243,15 @@ class atomic : lifetime {
   bool failed_weakly_ = false;
 };
 
-/// A sequentially consistent fence.
+/// A sequentially consistent fence. Besides the caller's own clocks it changes
+/// the order of the fences, which no other kind of step looks at.
 inline void fence(const location& at) {
   reached.note(operation::fence, at, std::memory_order_relaxed, std::memory_order_relaxed);
   if (drops(at)) {
     return;
   }
-  const step now({next_step::anything, nullptr});
+  static constexpr char order_of_fences = 0;
+  const step now({next_step::change, &order_of_fences});
   rl::atomic_thread_fence(rl::mo_seq_cst, relacy_info(at));
 }
 

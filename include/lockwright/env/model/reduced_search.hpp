@@ -52,7 +52,10 @@ class reduced_search
       this->yield_priority(yield);
     }
     if (this->running_threads_count == 0 && this->timed_thread_count_ != 0) {
-      return wake_by_time(reason);
+      this->purge_blocked_threads();  // Who yielded to sleepers need not wait for them.
+      if (this->running_threads_count == 0) {
+        return wake_by_time(reason);
+      }
     }
     return choose_thread();
   }

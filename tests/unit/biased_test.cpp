@@ -1,0 +1,141 @@
+// The bias of a biased lock: who has it, and what ends it.
+#include <gtest/gtest.h>
+
+#include "lockwright/row/biased_futex.hpp"
+#include "lockwright/row/biased_mcs_stp.hpp"
+#include "measures.hpp"
+
+namespace {
+
+using namespace testing_locks;
+
+std::atomic<int> revocations{0};
+
+/// Everything in view, the heavy barriers too: each is one revocation.
+struct watched : counted {
+  static void heavy_barrier() {
+    ++revocations;
+    native::heavy_barrier();
+  }
+};
+
+template <class L>
+class Biased : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    revocations = 0;
+    counted::updates = 0;
+    bound = 100'000;
+  }
+};
+using locks = ::testing::Types<lockwright::biased_futex_lock<watched>,
+                               lockwright::biased_mcs_stp_lock<watched>>;
+TYPED_TEST_SUITE(Biased, locks);
+
+template <class L>
+void section(L& lock) {
+  lock.lock();
+  lock.unlock();
+}
+
+TYPED_TEST(Biased, the_first_thread_makes_no_atomic_update) {
+  TypeParam lock;
+  section(lock);
+  EXPECT_EQ(counted::updates, 1u) << "to become the owner";
+  for (int i = 0; i < 1'000; ++i) {
+    section(lock);
+    ASSERT_TRUE(lock.try_lock());
+    ASSERT_FALSE(lock.try_lock());
+    lock.unlock();
+  }
+  EXPECT_EQ(counted::updates, 1u);
+  EXPECT_EQ(revocations.load(), 0);
+}
+
+TYPED_TEST(Biased, the_second_thread_ends_it_for_good) {
+  TypeParam lock;
+  section(lock);
+  actor{[&] { section(lock); }}.join();
+  EXPECT_EQ(revocations.load(), 1);
+  counted::updates = 0;
+  for (int i = 0; i < 100; ++i) {
+    section(lock);
+  }
+  EXPECT_GE(counted::updates, 200u) << "an ordinary lock now";
+  for (int i = 0; i < 10; ++i) {
+    actor{[&] { section(lock); }}.join();
+  }
+  EXPECT_EQ(revocations.load(), 1);
+}
+
+TYPED_TEST(Biased, a_refused_trylock_leaves_it) {
+  TypeParam lock;
+  lock.lock();
+  actor{[&] { EXPECT_FALSE(lock.try_lock()); }}.join();
+  lock.unlock();
+  EXPECT_EQ(revocations.load(), 0);
+  actor{[&] {
+    ASSERT_TRUE(lock.try_lock());
+    lock.unlock();
+  }}.join();
+  EXPECT_EQ(revocations.load(), 1);
+}
+
+// Another thread unlocks for the owner, which may then come in as before.
+TYPED_TEST(Biased, is_kept_where_another_thread_unlocks) {
+  TypeParam lock;
+  int counter = 0;
+  for (int i = 0; i < 100; ++i) {
+    lock.lock();
+    ++counter;
+    actor{[&] {
+      ++counter;
+      lock.unlock();
+    }}.join();
+  }
+  EXPECT_EQ(counter, 200);
+  EXPECT_EQ(revocations.load(), 0);
+}
+
+// The owner itself comes again before another thread has unlocked for it: it has to wait.
+TYPED_TEST(Biased, keeps_its_owner_out_while_held) {
+  TypeParam lock;
+  std::atomic<bool> unlocked{false};
+  actor owner{[&] {
+    lock.lock();
+    lock.lock();
+    EXPECT_TRUE(unlocked.load());
+    lock.unlock();
+  }};
+  owner.wait_until_polling();
+  unlocked = true;
+  lock.unlock();
+  owner.join();
+}
+
+// Revocations race with the owner's coming and going.
+TYPED_TEST(Biased, revocation_races_with_the_owner) {
+  const budget time{std::chrono::milliseconds{300}};
+  for (int round = 0; round < 1'000 && !time.spent(); ++round) {
+    TypeParam lock;
+    long counter = 0;
+    std::atomic<bool> owned{false};
+    in_parallel(3, [&](int i) {
+      if (i != 0) {
+        while (!owned.load()) {
+          std::this_thread::yield();
+        }
+      }
+      for (int n = 0; n < 50; ++n) {
+        lock.lock();
+        ++counter;
+        lock.unlock();
+        owned = true;
+      }
+    });
+    ASSERT_EQ(counter, 150);
+    ASSERT_LE(revocations.exchange(0), 1);
+  }
+}
+
+}  // namespace
