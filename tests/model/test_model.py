@@ -29,6 +29,11 @@ BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.7")
 LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin"]
 MUTATED = LIGHT if float(BUDGET) < 2 else LOCKS
 
+GATE = (
+    "the counts of active threads and the gate say who waits and until when, not who is inside; "
+    "who waits at the gate leaves it in the end by its deadline"
+)
+
 #: Mutants that no scenario can find, by file and change, and why.
 EXPLAINED = {
     ("hmcs.hpp", "store dropped"): (
@@ -41,6 +46,10 @@ EXPLAINED = {
         "matters where another thread unlocks for the owner, which no scenario does"
     ),
     ("mutexee.hpp", "store dropped"): "the tally chooses how long to poll and to wait, no more",
+    ("gcr.hpp", "store dropped"): GATE,
+    ("gcr.hpp", "read-modify-write in two steps"): GATE,
+    ("gcr.hpp", "compare-and-swap in two steps"): GATE,
+    ("gcr.hpp", "wake dropped"): GATE,
 }
 
 #: The same for what one lock alone does not need of a part that others need it of.

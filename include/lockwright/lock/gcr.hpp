@@ -18,9 +18,9 @@
 //
 //   gate    | meaning                                       | changed by
 //   shut    | the first passive thread polls, if there is one | that thread -> napping
-//   napping | it sleeps, for a bounded time                 | that thread -> shut
-//   open    | it may become active                          | the holder, from any; that
-//           |                                               | thread -> shut
+//   napping | it sleeps, for a bounded time each            | the holder -> open
+//   open    | it may become active                          | that thread -> shut, from
+//           |                                               | any, when it goes
 //
 // Published is a count of one word with atomic additions, and the split into
 // two counts, of which the holder changes one without an atomic operation, as
@@ -188,13 +188,15 @@ class gcr {
 
   static void wait_at_gate(state& parts) {
     const std::int32_t few = (most_active() - 1) / 2;
-    const std::uint64_t since = Env::now();
-    const std::uint64_t leave = since + Env::template value<patience>();
-    std::uint64_t sleep = Env::template value<spin_bound>();
-    const std::uint64_t nap_from = since + sleep;
-    // A poll of the counts takes their cache line from the active threads, so
-    // each wait is twice as long as the one before.
-    for (std::uint64_t wait = 1; parts.gate.load(std::memory_order_relaxed) != open_; wait *= 2) {
+    const std::uint64_t longest = Env::template value<nap>();
+    const std::uint64_t begin = Env::now();
+    const std::uint64_t sleep_from = begin + Env::template value<spin_bound>();
+    const std::uint64_t leave = begin + Env::template value<patience>();
+    std::uint64_t polls = 1;
+    std::uint64_t sleep = longest / 16;
+    // A look at the counts takes their cache line from the active threads, so
+    // the time from one to the next doubles.
+    while (parts.gate.load(std::memory_order_relaxed) != open_) {
       if (parts.active() <= few) {
         break;
       }
@@ -202,29 +204,31 @@ class gcr {
       if (now >= leave) {
         break;
       }
-      if (now < nap_from) {
-        for (std::uint64_t i = 0; i < wait; ++i) {
-          Env::relax();
-        }
-        continue;
+      if (now < sleep_from) {
+        poll(parts.gate, polls);
+        polls *= 2;
+      } else {
+        sleep_until(parts.gate, now + sleep < leave ? now + sleep : leave);
+        sleep = 2 * sleep < longest ? 2 * sleep : longest;
       }
-      sleep = 2 * sleep < Env::template value<nap>() ? 2 * sleep : Env::template value<nap>();
-      sleep_at_gate(parts.gate, now + sleep < leave ? now + sleep : leave);
     }
-    if (parts.gate.load(std::memory_order_relaxed) != shut_) {
-      parts.gate.store(shut_, std::memory_order_relaxed);
+    parts.gate.store(shut_, std::memory_order_relaxed);
+  }
+
+  static void poll(word& gate, std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times && gate.load(std::memory_order_relaxed) != open_; ++i) {
+      Env::relax();
     }
   }
 
-  static void sleep_at_gate(word& gate, std::uint64_t until) {
+  static void sleep_until(word& gate, std::uint64_t deadline) {
     std::uint32_t seen = shut_;
-    if (!gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
-                                      std::memory_order_relaxed)) {
-      return;
+    // It may be napping already, from the last time.
+    if (gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
+                                     std::memory_order_relaxed) ||
+        seen == napping_) {
+      Env::wait_until(gate, napping_, deadline);
     }
-    Env::wait_until(gate, napping_, until);
-    seen = napping_;
-    gate.compare_exchange_strong(seen, shut_, std::memory_order_relaxed, std::memory_order_relaxed);
   }
 
   lazy_part<Env, state> parts_;

@@ -166,7 +166,7 @@ class hclh {
   /// Waits behind a thread of the same NUMA node: for the lock, or to be the master.
   [[gnu::noinline]] static holder_on_entry wait_near(node& before) {
     std::uint32_t seen = waiting_;
-    // Acquire pairs with the release stores in unlock() and splice().
+    // Acquire pairs with the release store in unlock().
     while ((seen = before.near.load(std::memory_order_acquire)) == waiting_) {
       Env::relax();
     }
@@ -188,13 +188,12 @@ class hclh {
     // First the tail: as long as a thread that has come behind does not know of
     // the splice, the node stays what it is.
     node* alone = last;
-    if (local.compare_exchange_strong(alone, nullptr, std::memory_order_relaxed,
-                                      std::memory_order_relaxed)) {
-      last->near.store(spliced_, std::memory_order_relaxed);
+    const bool nobody_behind = local.compare_exchange_strong(
+        alone, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
+    // Relaxed: it tells who comes behind to let the node go, and nothing else.
+    last->near.store(spliced_, std::memory_order_relaxed);
+    if (nobody_behind) {
       let_go(*last);
-    } else {
-      // Release pairs with the acquire in wait_near().
-      last->near.store(spliced_, std::memory_order_release);
     }
     if (before == nullptr) {
       return arrival::uncontended;

@@ -161,14 +161,9 @@ class parking_lot {
   [[gnu::noinline]] void unlock_and_wake() {
     // Once the byte is stored and not handed over, the lock may be gone.
     table::shared().unpark_one(this, Env::template value<fair>(), [this](const auto& found) {
-      if (found.fair) {
-        if (!found.others) {
-          byte_.store(held_, std::memory_order_relaxed);
-        }
-        return true;
-      }
-      byte_.store(found.others ? parked_ : 0, std::memory_order_release);
-      return false;
+      const std::uint8_t others = found.others ? parked_ : 0;
+      byte_.store(found.fair ? others | held_ : others, std::memory_order_release);
+      return found.fair;
     });
   }
 
