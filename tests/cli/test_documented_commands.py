@@ -19,6 +19,7 @@ PAGES = [locate.ROOT / "README.md", *sorted((locate.ROOT / "docs").glob("*.md"))
 NOT_RUN = {
     "./dev demo": "takes minutes",
     "./dev test": "is what runs this test",
+    "LOCKWRIGHT_ONLY=": "builds what others are testing",
     "./dev build": "came before this test, and would build what others are testing",
     "./dev sanitize": "takes minutes",
     "./dev bench uncontended --locks my-lock": "the lock is the reader's own",

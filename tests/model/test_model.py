@@ -81,7 +81,12 @@ def checker() -> Path:
     with (build / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in (
-            ["cmake", "--preset", "model"],
+            [
+                "cmake",
+                "--preset",
+                "model",
+                f"-DLOCKWRIGHT_ONLY={os.environ.get('LOCKWRIGHT_ONLY', '')}",
+            ],
             ["cmake", "--build", "--preset", "model", "--target", "model_check", "-j2"],
         ):
             done = subprocess.run(

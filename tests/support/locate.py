@@ -23,8 +23,10 @@ class Missing(Exception):
 
 
 def registry_rows() -> list[tuple[str, str]]:
-    """The (name, identifier) of every algorithm, in the order of the registry."""
-    return _ROW.findall((ROOT / "include/lockwright/registry.def").read_text())
+    """The (name, identifier) of every algorithm that is built, in the order of the registry."""
+    rows = _ROW.findall((ROOT / "include/lockwright/registry.def").read_text())
+    only = os.environ.get("LOCKWRIGHT_ONLY", "").split(";")
+    return [row for row in rows if only == [""] or row[0] in only]
 
 
 def lock_names() -> list[str]:
@@ -75,9 +77,11 @@ def is_fifo(lock: str) -> bool:
     return bool(traits(lock)["fifo"])
 
 
-def is_numa_aware(lock: str) -> bool:
-    """True if the algorithm looks at the caller's NUMA node; false if it is not in this build."""
-    return bool(_traits().get(lock, {}).get("numa_aware"))
+@cache
+def reads_topology(lock: str) -> bool:
+    """True if NUMA nodes make a difference to the algorithm: its library has code to read them."""
+    path = library_dir() / f"liblockwright-{lock}.so"
+    return path.exists() and b"LOCKWRIGHT_TOPOLOGY" in path.read_bytes()
 
 
 def library(lock: str, *, counting: bool = False) -> Path:

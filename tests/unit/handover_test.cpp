@@ -38,7 +38,7 @@ class Handover : public ::testing::Test {
 
   void SetUp() override {
     futex_waits = futex_wakes = 0;
-    declared_nodes = 1;
+    declared_nodes = 1;  // the first waiter of another node may poll
   }
 
   actors queue(lock_type& l, int count, waits how) {

@@ -21,7 +21,7 @@ class Lifetime : public ::testing::Test {
   void SetUp() override {
     nodes_out = 0;
     bound = 100'000;
-    declared_nodes = 1;
+    declared_nodes = nodes_of_this_run();
   }
   void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 };

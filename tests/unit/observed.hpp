@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,18 @@ inline thread_local std::uint32_t my_node = 0;
 inline std::atomic<std::uint32_t> declared_nodes{1};
 inline thread_local std::uint32_t my_cache = 0;  ///< of those in my node
 inline std::atomic<std::uint32_t> declared_caches{1};
+
+/// The NUMA nodes of tests that are run on several, one number after the other.
+inline std::uint32_t nodes_of_this_run() {
+  const char* text = std::getenv("LOCKWRIGHT_TEST_NODES");
+  return text == nullptr ? 1 : static_cast<std::uint32_t>(std::atoi(text));
+}
+
+/// The nodes in turn, for threads that a test does not put on one.
+inline std::uint32_t next_node() {
+  static std::atomic<std::uint32_t> last{0};
+  return last.fetch_add(1) % declared_nodes;
+}
 
 /// Every address that was ever a queue node.
 inline std::mutex addresses_guard;
@@ -197,7 +210,9 @@ struct perturbed : observed {
 class actor {
  public:
   template <class Body>
-  explicit actor(Body body, std::uint32_t node = 0)
+  explicit actor(Body body) : actor{std::move(body), next_node()} {}
+  template <class Body>
+  actor(Body body, std::uint32_t node)
       : thread_{[this, node, body = std::move(body)] {
           mine = &doings_;
           my_node = node;

@@ -8,7 +8,7 @@ import re
 import pytest
 from support import harness, locate
 
-ROWS = [identifier for _, identifier in locate.registry_rows()]
+ROWS = locate.registry_rows()
 
 #: Program, and whether its tests are compiled for, and named after, each row of the registry.
 PROGRAMS = {
@@ -16,16 +16,33 @@ PROGRAMS = {
     for path in sorted((locate.TESTS / "unit").glob("*_test.cpp"))
 }
 
-SHARDS = [
-    (name, shard) for name, by_row in PROGRAMS.items() for shard in (ROWS if by_row else ["all"])
-]
+#: Those whose threads are on as many NUMA nodes as the run declares.
+ON_NODES = {
+    name
+    for name in PROGRAMS
+    if "nodes_of_this_run" in (locate.TESTS / f"unit/{name}.cpp").read_text()
+}
 
 
-@pytest.mark.parametrize(("name", "shard"), SHARDS)
-def test_unit_program(name: str, shard: str) -> None:
+def shards() -> list[tuple[str, str, str]]:
+    """Program, which of its tests, and the declared nodes, for locks to which they matter."""
+    found = []
+    for name, by_row in PROGRAMS.items():
+        if not by_row:
+            found.append((name, "all", "0"))
+        for lock, identifier in ROWS if by_row else []:
+            several = name in ON_NODES and locate.reads_topology(lock)
+            found += [(name, identifier, nodes) for nodes in (harness.NODES if several else ["0"])]
+    return found
+
+
+@pytest.mark.parametrize(("name", "shard", "nodes"), shards())
+def test_unit_program(name: str, shard: str, nodes: str) -> None:
     program = locate.program("unit", name)
     only = "*" if shard == "all" else f"*/{shard}.*"
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
+    env["LOCKWRIGHT_TOPOLOGY"] = nodes
+    env["LOCKWRIGHT_TEST_NODES"] = str(harness.NODES[nodes])
     outcome = harness.run([program, f"--gtest_filter={only}", "--gtest_brief=1"], env, 60)
     assert outcome.status == 0, outcome.describe()
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)

@@ -24,7 +24,7 @@ class Timed : public ::testing::Test {
     nodes_out = 0;
     futex_waits = futex_wakes = 0;
     bound = 100'000;
-    declared_nodes = 1;
+    declared_nodes = nodes_of_this_run();
   }
   void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 };

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "lockwright/env/native.hpp"
 
@@ -83,32 +85,41 @@ TEST(Topology, as_many_nodes_as_there_may_be) {
   EXPECT_FALSE(map.declare((text + ";100").c_str()));
 }
 
+TEST(Topology, threads_in_the_place_of_cpus) {
+  auto map = declared("threads:0;1,2|3");
+  EXPECT_EQ(map->nodes(), 2u);
+  EXPECT_EQ(map->threads(), 4u);
+  EXPECT_EQ(map->node_of(2), 1u);
+  EXPECT_EQ(map->group_of(3), 2u);
+  EXPECT_TRUE(map->declare("0;1"));
+  EXPECT_EQ(map->threads(), 0u);
+}
+
+TEST(Topology, threads_take_nodes_in_turn) {
+  ASSERT_TRUE(lockwright::native_env::machine.declare("threads:0;1;2"));
+  std::set<std::uint32_t> seen;
+  for (int i = 0; i < 3; ++i) {
+    std::thread{[&] {
+      const std::uint32_t node = lockwright::native::node();
+      EXPECT_LT(node, 3u);
+      EXPECT_EQ(lockwright::native::node(), node);
+      seen.insert(node);
+    }}.join();
+  }
+  EXPECT_EQ(seen.size(), 3u);
+}
+
 TEST(Topology, malformed_text_changes_nothing) {
-  for (const char* text : {"",
-                           ";",
-                           "0;",
-                           ";0",
-                           "0;;1",
-                           "a",
-                           "0,",
-                           ",0",
-                           "0,,1",
-                           "0-",
-                           "-1",
-                           "3-1",
-                           "0 ;1",
-                           "0; 1",
-                           "0-1-2",
-                           "8192",
-                           "|",
-                           "0|",
-                           "/0",
-                           "0//1",
-                           "0|;1",
-                           "0/ 1",
-                           "99999999999999999999",
-                           "0;1x",
-                           "0\n"}) {
+  for (const char* text : {"",           ";",        "0;",
+                           ";0",         "0;;1",     "a",
+                           "0,",         ",0",       "0,,1",
+                           "0-",         "-1",       "3-1",
+                           "0 ;1",       "0; 1",     "0-1-2",
+                           "8192",       "threads:", "threads",
+                           "threads:0;", "thread:0", "|",
+                           "0|",         "/0",       "0//1",
+                           "0|;1",       "0/ 1",     "99999999999999999999",
+                           "0;1x",       "0\n"}) {
     auto map = declared("0;1");
     EXPECT_FALSE(map->declare(text)) << '"' << text << '"';
     EXPECT_EQ(map->nodes(), 2u);

@@ -118,8 +118,14 @@ struct native {
     return known != 0 ? known : native_env::ask_cpus();
   }
 
+  /// What a topology knows the place of: the CPU, or the thread if it is of threads.
+  static std::uint32_t where() {
+    const std::uint32_t threads = native_env::machine.threads();
+    return threads == 0 ? cpu() : self() % threads;
+  }
+
   /// The NUMA node the caller runs on now, below nodes().
-  static std::uint32_t node() { return nodes() == 1 ? 0 : native_env::machine.node_of(cpu()); }
+  static std::uint32_t node() { return nodes() == 1 ? 0 : native_env::machine.node_of(where()); }
 
   /// How many NUMA nodes there are; the same at every call.
   static std::uint32_t nodes() { return native_env::machine.nodes(); }
@@ -132,7 +138,7 @@ struct native {
   static std::uint32_t groups(std::uint32_t level) { return native_env::machine.groups(level); }
 
   /// The group at level 0 that the caller runs in now.
-  static std::uint32_t group() { return native_env::machine.group_of(cpu()); }
+  static std::uint32_t group() { return native_env::machine.group_of(where()); }
 
   /// The group at the next level in which a group of level 0 or 1 is.
   static std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {

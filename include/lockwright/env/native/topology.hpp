@@ -24,6 +24,9 @@ namespace lockwright::native_env {
 /// "0-7,16-23;8-15,24-31". CPUs that it does not name belong to the first node.
 /// A node can be divided by '|' into groups that share a cache, and '/' in the
 /// place of ';' begins another package: "0,1|2,3;4,5|6,7/8,9|10,11;12,13|14,15".
+/// After "threads:" the numbers are not of CPUs but of threads, which stay where
+/// they are, to try more nodes than there are CPUs: with "threads:0;1;2;3" each
+/// thread is on one of four nodes, in turn.
 ///
 ///   level | its groups, each within one of the next level
 ///   0     | the CPUs that share a last-level cache
@@ -46,6 +49,13 @@ class topology {
     return cpu < most_cpus ? node_of_[cpu] : 0;
   }
 
+  /// How many threads a declaration places, after which their numbers begin
+  /// again; 0 if it places CPUs.
+  std::uint32_t threads() {
+    read_once();
+    return threads_;
+  }
+
   /// How many groups there are at a level.
   std::uint32_t groups(std::uint32_t level) {
     read_groups_once();
@@ -66,10 +76,17 @@ class topology {
 
   /// Replaces the map by a declared one; false, and no change, if it is malformed.
   bool declare(const char* text) {
+    const char* numbers = after(text, "threads:");
+    const bool of_threads = numbers != nullptr;
+    text = of_threads ? numbers : text;
     place end{};
-    if (!each_place(text, end, [](std::uint32_t, const place&) {})) {
+    std::uint32_t count = 0;
+    if (!each_place(text, end, [&count](std::uint32_t number, const place&) {
+          count = number < count ? count : number + 1;
+        })) {
       return false;
     }
+    threads_ = of_threads ? count : 0;
     for (std::uint32_t cpu = 0; cpu < most_cpus; ++cpu) {
       node_of_[cpu] = 0;
       cache_of_[cpu] = 0;
@@ -90,6 +107,16 @@ class topology {
 
  private:
   enum : std::uint32_t { unread, reading, ready };
+
+  /// What comes after `start` in `text`; null if it starts otherwise.
+  static const char* after(const char* text, const char* start) {
+    for (; *start != '\0'; ++text, ++start) {
+      if (*text != *start) {
+        return nullptr;
+      }
+    }
+    return text;
+  }
 
   struct place {
     std::uint32_t cache;
@@ -324,6 +351,7 @@ class topology {
   std::uint32_t caches_ = 1;
   std::uint32_t nodes_ = 1;
   std::uint32_t packages_ = 1;
+  std::uint32_t threads_ = 0;
   std::uint8_t node_of_[most_cpus] = {};
   std::uint16_t cache_of_[most_cpus] = {};
   std::uint8_t node_of_cache_[most_caches] = {};
