@@ -1,0 +1,105 @@
+"""What docs/adding-a-lock.md says, done: its lock, row and commands, in a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import harness, locate
+
+PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
+HEADER, ROW = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def part(title: str) -> list[str]:
+    """The commands below a heading."""
+    _, _, below = PAGE.partition(f"## {title}\n")
+    block = re.search(r"^```console\n(.*?)^```$", below, re.MULTILINE | re.DOTALL)
+    assert block is not None, title
+    return [line.removeprefix("$ ") for line in block[1].splitlines()]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is built from, with the lock of the page."""
+    folder = tmp_path_factory.mktemp("tree")
+    for name in ("include", "src", "cmake", "CMakeLists.txt", "CMakePresets.json", "README.md"):
+        source = locate.ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/lockwright").symlink_to(locate.lockwright())
+    (folder / "include/lockwright/lock/my_lock.hpp").write_text(HEADER)
+    with (folder / "include/lockwright/registry.def").open("a") as registry:
+        registry.write(ROW)
+    return folder
+
+
+def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """One command of the page."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKWRIGHT_")}
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=tree,
+        env={**env, "XDG_CONFIG_HOME": str(tree), "XDG_STATE_HOME": str(tree), **variables},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_a_lock_takes_less_than_sixty_lines() -> None:
+    """The header and the row."""
+    assert len((HEADER + ROW).splitlines()) < 60
+
+
+def test_the_lock_of_the_page(tree: Path) -> None:
+    """Built, listed, explained, and under a program, by the commands of the page."""
+    if shutil.which("ninja") is None or shutil.which("xz") is None:
+        pytest.skip("ninja or xz is not installed")
+    *build, export, lists, informs, runs = part("3. Look at it")
+    for command in build:
+        done = run(tree, command, CXXFLAGS="-Werror")
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert export == "export LOCKWRIGHT_LIBDIR=build/release/lib"
+    libraries = tree / "build/release/lib"
+    assert [path.name for path in libraries.glob("*.so")] == ["liblockwright-my-lock.so"]
+
+    done = run(tree, lists, LOCKWRIGHT_LIBDIR=str(libraries))
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["my-lock"]
+    done = run(tree, informs, LOCKWRIGHT_LIBDIR=str(libraries))
+    assert "LOCKWRIGHT_MY_LOCK_LOOKS" in done.stdout, done.stdout + done.stderr
+    done = run(tree, runs, LOCKWRIGHT_LIBDIR=str(libraries))
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    done = run(tree, "xz -dc README.md.xz")
+    assert done.stdout == (locate.ROOT / "README.md").read_text()
+
+    preload = {"LD_PRELOAD": str(libraries / "liblockwright-my-lock.so")}
+    outcome = harness.run([locate.program("posix", "exclusion")], {**os.environ, **preload}, 60)
+    assert outcome.status == 0, outcome.describe()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('LOCKWRIGHT_LOCK("x", y, "lockwright/lock/ttas.hpp", ttas<Env>)', "has to be x, not y"),
+        ('LOCKWRIGHT_LOCK("x", x, "lockwright/lock/none.hpp", ttas<Env>)', "there is no include"),
+        ('LOCKWRIGHT_LOCK("X", x, "lockwright/lock/ttas.hpp", ttas<Env>)', "this is not"),
+        ('LOCKWRIGHT_LOCK("x", x, "lockwright/lock/ttas.hpp",', "this is not"),
+        ('LOCKWRIGHT_LOCK("ttas", ttas, "lockwright/lock/ttas.hpp", ttas<Env>)', "twice"),
+    ],
+)
+def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, said: str) -> None:
+    """By the first step of the build, in words."""
+    shutil.copytree(tree / "cmake", tmp_path / "cmake")
+    shutil.copytree(tree / "include", tmp_path / "include")
+    with (tmp_path / "include/lockwright/registry.def").open("a") as registry:
+        registry.write(row + "\n")
+    done = run(tmp_path, "cmake -DLOCKWRIGHT_ROWS=rows -P cmake/Registry.cmake")
+    assert done.returncode != 0
+    assert said in " ".join(done.stderr.split()), done.stderr
