@@ -25,7 +25,19 @@ struct finding {
   std::string extent;  ///< how much was searched
 };
 
-/// Everything if that fits the budget, else up to as many forced switches as fit.
+/// Executions at random, as many as fit the budget.
+outcome at_random(const test_case& c, double budget, bool trace) {
+  constexpr std::uint64_t more_than_fit = 1'000'000'000;
+  outcome found =
+      run(c.make_program, c.threads, {search::random, more_than_fit, budget}, c.world, trace);
+  if (found.result == outcome::out_of_time) {
+    found.result = outcome::passed;
+  }
+  return found;
+}
+
+/// Everything if that fits the budget, else up to as many forced switches as
+/// fit; if not even one does, at random.
 finding search_within(const test_case& c, double budget, bool trace) {
   model_env::world world = c.world;
   world.reduced = true;
@@ -34,7 +46,6 @@ finding search_within(const test_case& c, double budget, bool trace) {
   if (best.what.result != outcome::out_of_time) {
     return best;
   }
-  best.extent = "none";
   for (std::uint64_t bound = 0; bound < 8; ++bound) {
     outcome found = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
     if (found.result == outcome::out_of_time) {
@@ -44,6 +55,9 @@ finding search_within(const test_case& c, double budget, bool trace) {
     if (best.what.result == outcome::failed) {
       break;
     }
+  }
+  if (best.what.result == outcome::out_of_time) {
+    best = {at_random(c, budget, trace), "random"};
   }
   return best;
 }
@@ -80,7 +94,8 @@ int check_locks(const options& o) {
   return failures == 0 ? 0 : 1;
 }
 
-/// The first case that finds the fault, and what it finds.
+/// The first case that finds the fault, and what it finds. What is too long to
+/// be searched in order is also searched at random.
 std::string caught_by(const subject& s, const options& o) {
   for (const test_case& c : s.cases) {
     if (!wanted(o, c)) {
@@ -88,8 +103,10 @@ std::string caught_by(const subject& s, const options& o) {
     }
     model_env::world world = c.world;
     world.reduced = true;
-    const outcome found =
-        run(c.make_program, c.threads, {search::full, 0, o.budget}, world, o.trace);
+    outcome found = run(c.make_program, c.threads, {search::full, 0, o.budget}, world, o.trace);
+    if (found.result == outcome::out_of_time) {
+      found = at_random(c, o.budget, o.trace);
+    }
     if (found.result == outcome::failed) {
       return std::string(c.name) + "/" + std::to_string(c.threads) + ": " + found.problem +
              (o.trace ? "\n" + found.trace : "");

@@ -1,6 +1,7 @@
 // A variable that only the lock's holder may touch.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <type_traits>
 
@@ -34,6 +35,8 @@ class plain {
     if (races_ != nullptr) {
       touch(races_->store(thread()), "end");
       rl::ctx().var_dtor(races_);
+      // Volatile: the compiler knows that nobody may look at a dead object.
+      *const_cast<rl::var_data* volatile*>(&races_) = dead();
     }
   }
 
@@ -59,8 +62,16 @@ class plain {
  private:
   static rl::thread_info_base& thread() { return *rl::ctx().threadx_; }
 
+  /// What races_ holds in an object that has been destroyed, or whose memory was given back.
+  static rl::var_data* dead() {
+    return reinterpret_cast<rl::var_data*>(std::uintptr_t{0xdddd'dddd'dddd'dddd});
+  }
+
   void open() const {
     check_place(this, RL_INFO);
+    if (races_ == dead()) {
+      fail("used after its end", rl::test_result_access_to_freed_memory, RL_INFO);
+    }
     if (races_ == nullptr) {
       races_ = rl::ctx().var_ctor();
       races_->init(thread());
