@@ -61,6 +61,9 @@ class spin_wait {
   /// Release: hands the critical section's writes to the waiter's acquire in wait().
   void grant() { word_.store(granted_, std::memory_order_release); }
 
+  /// Whether a grant would have to wake the waiter.
+  static constexpr bool asleep() { return false; }
+
   /// One step of waiting for another thread that is between two of its own
   /// instructions (a late linker); `step` counts the calls of this wait.
   static void linger(std::uint32_t& step) {
@@ -136,6 +139,10 @@ class spin_then_park {
       Env::wake(word_, 1);
     }
   }
+
+  /// Whether a grant would have to wake the waiter: it has parked or is about
+  /// to, and stays so until it is granted. A waiter that is not may be any moment.
+  bool asleep() const { return word_.load(std::memory_order_relaxed) == parked_; }
 
   /// As for spin_wait, but a late linker that was preempted is given the
   /// processor: the caller would otherwise burn its time slice under the lock.

@@ -1,0 +1,22 @@
+// The wait for a thread that is between its place in a queue and its link.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockwright {
+
+/// Returns what `next` points at, once it does; Wait is how the lock's waiters
+/// wait. Acquire pairs with the release store by which a thread links itself.
+template <class Wait, class Link>
+[[gnu::noinline]] auto await_link(const Link& next) {
+  std::uint32_t step = 0;
+  auto behind = next.load(std::memory_order_acquire);
+  while (behind == nullptr) {
+    Wait::linger(step);
+    behind = next.load(std::memory_order_acquire);
+  }
+  return behind;
+}
+
+}  // namespace lockwright

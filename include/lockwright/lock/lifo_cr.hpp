@@ -1,0 +1,228 @@
+// lifo-cr: a stack of waiting threads. An unlock hands the lock to the waiter
+// that came last, and by chance to the one that came first, so that few threads
+// circulate.
+//
+// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (LIFO-CR).
+//
+//   word | meaning
+//   top  | the waiter that came last, and two tags:
+//        | held_      somebody is inside
+//        | recalled_  a waiter that was recalled has not come back
+//        | 0: free, and nobody waits; a free lock with a stack is recalled_
+//
+//   node  | meaning
+//   below | the waiter that came before
+//   cell  | granted: the lock, or a recall
+//   grant | which of them
+//   favoured | recalled by chance, because it came first
+//
+// Arrivals push, the holder pops, both as published, where popping is retried
+// when somebody has come meanwhile. A free lock with sleepers on its stack is
+// an addition: handing the lock to a sleeper keeps everybody out for as long as
+// a wake takes, and those who arrive meanwhile fall asleep in turn, so that the
+// next hand-over is to a sleeper again. So where the top sleeps, an unlock
+// recalls it, which is the publication's anticipatory warm-up: it is woken and
+// comes once more, while the lock is free for whoever is awake. One that was
+// favoured by chance is handed the lock even if it sleeps again by then.
+//
+// Invariants
+//   EXCLUSION  only the thread that set held_, or was granted it, is inside.
+//   ONE-POPPER only the holder takes nodes off, so a top that has not changed
+//              is the same stack.
+//   HEIR       when the lock becomes free with a stack, a recalled thread is on
+//              its way to it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/restriction.hpp"
+#include "lockwright/tunable.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class lifo_cr {
+  enum : std::uint8_t { lock_, recall_, favour_ };  // grant
+
+  struct alignas(64) node {
+    typename Env::template plain<node*> below{};
+    typename Env::template plain<std::uint8_t> grant{};
+    typename Env::template plain<bool> favoured{};
+    spin_then_park<Env> cell;
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin_then_park,
+      .light = true,
+      .node_bytes = sizeof(node),
+      .reference = "Dice, EuroSys 2017",
+      .summary =
+          "Waiters form a stack, and an unlock takes the one that came last, once in a while the "
+          "one that came first. Few threads circulate and those that run keep the lock, so it "
+          "bears more threads than cores."};
+
+  static constexpr auto tunables = join(tunable_list<1>{&fairness}, spin_then_park<Env>::tunables);
+
+  arrival lock() {
+    node* seen = nullptr;
+    // Acquire, here and wherever held_ is set, pairs with the release that freed the lock.
+    if (top_.compare_exchange_strong(seen, tagged(nullptr, held_), std::memory_order_acquire,
+                                     std::memory_order_relaxed)) [[likely]] {
+      return arrival::uncontended;
+    }
+    return push_and_wait(seen);
+  }
+
+  bool try_lock() {
+    node* seen = top_.load(std::memory_order_relaxed);
+    return !has(seen, held_) &&
+           top_.compare_exchange_strong(seen, tagged(seen, held_), std::memory_order_acquire,
+                                        std::memory_order_relaxed);
+  }
+
+  void unlock() {
+    node* seen = tagged(nullptr, held_);
+    // Acquire, here and below, pairs with the release in push_and_wait(): nodes are seen.
+    if (!top_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
+                                      std::memory_order_acquire)) {
+      pass_on(seen);
+    }
+  }
+
+ private:
+  static constexpr std::uintptr_t held_ = 1;
+  static constexpr std::uintptr_t recalled_ = 2;
+
+  static std::uintptr_t bits_of(node* word) { return reinterpret_cast<std::uintptr_t>(word); }
+  static bool has(node* word, std::uintptr_t tag) { return (bits_of(word) & tag) != 0; }
+  static std::uintptr_t tags_of(node* word) { return bits_of(word) & (held_ | recalled_); }
+  static node* top_of(node* word) { return reinterpret_cast<node*>(bits_of(word) - tags_of(word)); }
+  static node* tagged(node* word, std::uintptr_t tags) {
+    return reinterpret_cast<node*>(bits_of(word) | tags);
+  }
+
+  [[gnu::noinline]] arrival push_and_wait(node* seen) {
+    node* me = nullptr;
+    std::uintptr_t mine = 0;  // the tag that goes when a recalled thread comes back
+    for (;;) {
+      const std::uintptr_t kept = tags_of(seen) & ~mine;
+      if (!has(seen, held_)) {
+        if (top_.compare_exchange_strong(seen, tagged(top_of(seen), kept | held_),
+                                         std::memory_order_acquire, std::memory_order_relaxed)) {
+          break;
+        }
+        continue;
+      }
+      if (me == nullptr) {
+        me = Env::template take_node<node>();
+        me->favoured = false;
+      }
+      me->below = top_of(seen);
+      me->cell.arm();
+      // Release publishes the node to the holder.
+      if (!top_.compare_exchange_strong(seen, tagged(me, kept), std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+        continue;
+      }
+      mine = 0;
+      me->cell.wait();
+      if (me->grant == lock_) {
+        break;
+      }
+      mine = recalled_;
+      me->favoured = me->grant == favour_;
+      seen = top_.load(std::memory_order_relaxed);
+    }
+    if (me == nullptr) {
+      return arrival::uncontended;
+    }
+    Env::give_node(me);
+    return arrival::contended;
+  }
+
+  /// The unlock of a holder that others wait for.
+  [[gnu::noinline]] void pass_on(node* seen) {
+    node* heir = nullptr;  // to be recalled, once the lock is out of our hands
+    if (Env::chance(Env::template value<fairness>())) {
+      if (node* oldest = take_oldest(top_of(seen))) {
+        if (!oldest->cell.asleep()) {
+          grant(oldest, lock_);
+          return;
+        }
+        oldest->grant = favour_;
+        heir = oldest;
+      }
+    }
+    // From here on the lock may be gone, if nobody is next and nobody recalled.
+    if (node* next = take_next(seen, heir)) {
+      grant(next, lock_);
+    }
+    if (heir != nullptr) {
+      heir->cell.grant();
+    }
+  }
+
+  /// Pops whom the lock is handed to; null when it has become free. Then `heir`
+  /// is to be recalled, if it is somebody.
+  node* take_next(node* seen, node*& heir) {
+    for (;;) {
+      node* top = top_of(seen);
+      if (top == nullptr) {
+        // Whoever was recalled comes without being missed.
+        if (top_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
+                                         std::memory_order_acquire)) {
+          return nullptr;
+        }
+        continue;
+      }
+      if (!top->cell.asleep() || top->favoured) {
+        // Relaxed: the grant hands the section's writes over.
+        if (top_.compare_exchange_strong(seen, tagged(top->below, tags_of(seen)),
+                                         std::memory_order_relaxed, std::memory_order_acquire)) {
+          return top;
+        }
+        continue;
+      }
+      const bool recalls = heir == nullptr && !has(seen, recalled_);
+      node* left = recalls ? static_cast<node*>(top->below) : top;
+      if (top_.compare_exchange_strong(seen, left == nullptr ? nullptr : tagged(left, recalled_),
+                                       std::memory_order_release, std::memory_order_acquire)) {
+        if (recalls) {
+          top->grant = recall_;
+          heir = top;
+        }
+        return nullptr;
+      }
+    }
+  }
+
+  /// The bottom of a stack of two or more, which arrivals do not touch; null if
+  /// there is no such stack. As many steps as there are waiters, once in a while.
+  static node* take_oldest(node* top) {
+    node* above = nullptr;
+    node* oldest = top;
+    while (oldest != nullptr && oldest->below != nullptr) {
+      above = oldest;
+      oldest = oldest->below;
+    }
+    if (above == nullptr) {
+      return nullptr;
+    }
+    above->below = nullptr;
+    return oldest;
+  }
+
+  static void grant(node* to, std::uint8_t what) {
+    to->grant = what;
+    to->cell.grant();
+  }
+
+  typename Env::template atomic<node*> top_{};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,68 @@
+// The waiters that a concurrency-restricting lock keeps out of circulation.
+#pragma once
+
+namespace lockwright {
+
+/// What a queue node has to be in a passive_set: a base of the node.
+template <class Env, class Node>
+struct passive_member {
+  typename Env::template plain<Node*> older{};
+  typename Env::template plain<Node*> younger{};
+};
+
+/// Queue nodes by the time they were put in. A value of one pointer: whoever has
+/// the lock has the set and passes it on.
+///
+/// Invariant RING: the members form a ring; the youngest one's `younger` is the
+/// oldest one.
+/// Invariant HOLDER-ONLY: only the lock's holder follows or changes the links.
+template <class Node>
+class passive_set {
+ public:
+  constexpr passive_set() = default;
+  constexpr explicit passive_set(Node* youngest) : youngest_(youngest) {}
+
+  [[nodiscard]] bool empty() const { return youngest_ == nullptr; }
+  [[nodiscard]] Node* youngest() const { return youngest_; }
+  [[nodiscard]] Node* oldest() const { return youngest_->younger; }
+
+  /// In front of all others.
+  void put(Node* one) {
+    put_oldest(one);
+    youngest_ = one;
+  }
+
+  /// Behind all others.
+  void put_oldest(Node* one) {
+    if (empty()) {
+      one->older = one;
+      one->younger = one;
+      youngest_ = one;
+      return;
+    }
+    Node* before = oldest();
+    one->older = youngest_;
+    one->younger = before;
+    before->older = one;
+    youngest_->younger = one;
+  }
+
+  void take(Node* member) {
+    Node* older = member->older;
+    if (older == member) {
+      youngest_ = nullptr;
+      return;
+    }
+    Node* younger = member->younger;
+    older->younger = younger;
+    younger->older = older;
+    if (youngest_ == member) {
+      youngest_ = older;
+    }
+  }
+
+ private:
+  Node* youngest_ = nullptr;
+};
+
+}  // namespace lockwright
