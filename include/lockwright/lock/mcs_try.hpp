@@ -1,0 +1,255 @@
+// mcs-try: an MCS queue that a waiter can leave, at any time and without waiting
+// for its neighbours. Who comes after takes the nodes away that were left behind.
+//
+// Citation: M. L. Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin
+// Locks", PODC 2002 (MCS-NB-try).
+//
+//   word   | meaning                                              | written by
+//   tail   | last node of the queue; null when there is none      | arriving threads; the last
+//          |                                                      | one that leaves or unlocks
+//   holder | the holder's node                                    | the holder, while inside
+//
+//   next of a node | meaning                                           | set by
+//   null           | nobody has come behind, or it has left again      | its owner; the one behind
+//   a node         | the one behind waits for a word in its status     | that one
+//   available      | the owner has unlocked                            | the owner, once
+//   leaving        | the owner has left; `before` is the one before    | the owner, once
+//   transient      | the same, but the one before still knows the node | the owner, once
+//
+//   status of a node | meaning: what the one before says          | set by
+//   waiting          | nothing yet                                | the owner
+//   available, leaving, transient | what its next says            | the one before, once
+//   recycled         | the owner has left, and the one behind has | the one behind
+//                    | been here: the one before is to end the node |
+//
+// The queue may end in nodes that were left behind, of which the last is
+// available: then the lock is free. Whoever comes next takes them away, and so
+// does the destructor.
+//
+// Invariants
+//   ORDER      the queue is in the order of the exchanges on tail, less those
+//              who left.
+//   ONE-SWAP   an owner's last word about its node is an exchange on next, and
+//              so is the introduction of the one behind: either the owner finds
+//              the one behind, and tells it, or that one finds the word.
+//   TAKEN-AWAY a node that its owner has marked is ended by whoever finds the
+//              mark and is next in line, or, where the one before has yet to
+//              write into it, by the second of those two.
+//   NO-ABA     the owner compares tail with its node only before it marks it:
+//              nobody else may have ended and reused the node then. In the
+//              published lock the comparison comes after, which needs nodes
+//              that no other thread ever reuses.
+//
+// The published lock leaves at its deadline even in the midst of nodes that
+// others left; here those are taken away first, each of which is one step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "lockwright/lock.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class mcs_try {
+  struct alignas(64) node;
+  using link = typename Env::template atomic<node*>;
+
+  struct alignas(64) node {
+    link next{};
+    typename Env::template atomic<std::uint32_t> status{};
+    typename Env::template plain<node*> before{};
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = waiting::spin,
+      .fifo = true,
+      .node_bytes = sizeof(node),
+      .reference = "Scott, PODC 2002",
+      .summary =
+          "A queue in which every thread polls a flag of its own, and which a thread can leave at "
+          "its deadline without waiting for others. First come, first served; collapses when "
+          "threads outnumber cores."};
+
+  constexpr mcs_try() = default;
+  mcs_try(const mcs_try&) = delete;
+  mcs_try& operator=(const mcs_try&) = delete;
+
+  // constexpr, so that locks are initialised statically; see lazy_part.
+  constexpr ~mcs_try() {
+    if (!std::is_constant_evaluated()) {
+      take_away_rest();
+    }
+  }
+
+  arrival lock() {
+    node* before = nullptr;
+    node* me = enqueue(before);
+    arrival found = arrival::uncontended;
+    if (before != nullptr) {
+      wait(me, before, [&found] {
+        found = arrival::contended;
+        Env::relax();
+        return true;
+      });
+    }
+    holder_ = me;
+    return found;
+  }
+
+  /// Comes and leaves at once if somebody is before it: as the queue may end in
+  /// nodes that were left behind, only who has come knows whether the lock is free.
+  bool try_lock() {
+    return take_if([] { return false; });
+  }
+
+  bool try_lock_until(std::uint64_t deadline) {
+    return take_if([deadline] {
+      Env::relax();
+      return Env::now() < deadline;
+    });
+  }
+
+  void unlock() {
+    node* me = holder_;
+    if (!leave_as_last(me, nullptr)) {
+      tell(me, mark(available_), available_);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t waiting_ = 0;
+  static constexpr std::uint32_t available_ = 1;
+  static constexpr std::uint32_t leaving_ = 2;
+  static constexpr std::uint32_t transient_ = 3;
+  static constexpr std::uint32_t recycled_ = 4;
+
+  /// What stands in `next` for a word about the node itself: never an address.
+  static node* mark(std::uint32_t what) {
+    return reinterpret_cast<node*>(static_cast<std::uintptr_t>(what));
+  }
+
+  node* enqueue(node*& before) {
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    me->status.store(waiting_, std::memory_order_relaxed);
+    // Release publishes the node; acquire pairs with the release in
+    // leave_as_last(), and with others' exchanges here.
+    before = tail_.exchange(me, std::memory_order_acq_rel);
+    return me;
+  }
+
+  template <class Patience>
+  bool take_if(Patience goes_on) {
+    node* before = nullptr;
+    node* me = enqueue(before);
+    if (before != nullptr && !wait(me, before, goes_on)) {
+      return false;
+    }
+    holder_ = me;
+    return true;
+  }
+
+  /// True once the lock is the caller's; false if `goes_on()` was not willing to,
+  /// and then `me` is out of the queue, or is taken away by others.
+  template <class Patience>
+  [[gnu::noinline]] bool wait(node* me, node* before, Patience goes_on) {
+    for (;;) {
+      // Release publishes what the caller has done to its own node. Acquire, as
+      // that of status below, pairs with the release of the owner's exchange in
+      // tell(), and so with the section that it ends.
+      const auto word =
+          reinterpret_cast<std::uintptr_t>(before->next.exchange(me, std::memory_order_acq_rel));
+      std::uint32_t said = static_cast<std::uint32_t>(word);
+      if (word == 0) {
+        while ((said = me->status.load(std::memory_order_acquire)) == waiting_) {
+          if (!goes_on()) {
+            leave(me, before);
+            return false;
+          }
+        }
+        me->status.store(waiting_, std::memory_order_relaxed);
+      }
+      if (said == available_) {
+        Env::give_node(before);
+        return true;
+      }
+      node* further = before->before;
+      take_away(before, said);
+      before = further;
+    }
+  }
+
+  /// A node that its owner has left. If the one before it has yet to write into
+  /// it, that one finds `recycled` and ends it.
+  static void take_away(node* left, std::uint32_t said) {
+    // Release: the caller is through with it. Acquire: so is the one before.
+    if (said == leaving_ ||
+        left->status.exchange(recycled_, std::memory_order_acq_rel) != waiting_) {
+      Env::give_node(left);
+    }
+  }
+
+  void leave(node* me, node* before) {
+    me->before = before;
+    node* mine = me;
+    // Relaxed: whoever ends that node comes to it by what this thread releases next.
+    if (!before->next.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed,
+                                              std::memory_order_relaxed)) {
+      // The one before has marked its node. It has found this one, and is to write into it.
+      tell(me, mark(transient_), transient_);
+    } else if (!leave_as_last(me, before)) {
+      tell(me, mark(leaving_), leaving_);
+    }
+  }
+
+  /// Makes `before` the last of the queue, if `me` is. Release pairs with the
+  /// exchange in enqueue(), and with the acquire here: who has left from behind
+  /// this node is through with it.
+  bool leave_as_last(node* me, node* before) {
+    node* last = me;
+    if (me->next.load(std::memory_order_relaxed) != nullptr ||
+        !tail_.compare_exchange_strong(last, before, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
+      return false;
+    }
+    Env::give_node(me);
+    return true;
+  }
+
+  /// The owner's last word. From here on the node is the next one's, and the
+  /// lock may be gone.
+  static void tell(node* me, node* word, std::uint32_t said) {
+    node* behind = me->next.exchange(word, std::memory_order_acq_rel);
+    if (behind != nullptr &&
+        behind->status.exchange(said, std::memory_order_acq_rel) == recycled_) {
+      // It has left, and the one behind it has found the word above.
+      Env::give_node(behind);
+    }
+  }
+
+  /// By who destroys the lock: nobody else uses it.
+  void take_away_rest() {
+    node* left = tail_.load(std::memory_order_relaxed);
+    while (left != nullptr) {
+      const auto said = static_cast<std::uint32_t>(
+          reinterpret_cast<std::uintptr_t>(left->next.load(std::memory_order_acquire)));
+      if (said == available_) {
+        Env::give_node(left);
+        return;
+      }
+      node* further = left->before;
+      take_away(left, said);
+      left = further;
+    }
+  }
+
+  link tail_{};
+  typename Env::template plain<node*> holder_{};
+};
+
+}  // namespace lockwright
