@@ -74,12 +74,17 @@ std::string many_in_one_queue() {
   }
   CHECK_EQ(0, first);
   OK(pthread_mutex_unlock(&mutex));
+  int oldest = 0;
+  int newest = threads - 1;
+  bool newest_first = false;
   for (int i = 0; i < threads; ++i) {
-    gates[static_cast<std::size_t>(i)].open();
+    const long before = first;
+    gates[static_cast<std::size_t>(newest_first ? newest-- : oldest++)].open();
     // In the order of arrival each one gets in now. A lock with another order may have given the
-    // mutex to one that is still halted: then the next gates have to open too.
+    // mutex to one that is still halted: then the next gate to open is at the other end.
     const check::Budget patience{in_order ? 60'000 : 20};
-    while (first <= i && !patience.spent()) check::sleep_us(20);
+    while (first == before && !patience.spent()) check::sleep_us(20);
+    newest_first = newest_first != (first == before);
   }
   for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, first);
