@@ -63,6 +63,9 @@ std::vector<test_case> cases_over() {
   }
   cases.push_back({"exclusion", 3, make<exclusion<L, 3, 1>>, world});
   cases.push_back({"last-user-destroys", 3, make<last_user_destroys<L, 3>>, world});
+  if (L::traits.numa_aware) {
+    cases.push_back({"comes-again", 3, make<comes_again<L>>, world});
+  }
   if (L::traits.parks() || L::traits.category == category::load_control) {
     cases.push_back({"exclusion-twice", 3, make<exclusion<L, 3, 2>>, world});
   }

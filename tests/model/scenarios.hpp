@@ -59,6 +59,18 @@ struct exclusion final : one_lock<L> {
   }
 };
 
+/// The first thread comes a second time, and finds the queue as a hand-over
+/// that was not in the order of arrival has left it.
+template <class L>
+struct comes_again final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    this->section();
+    if (index == 0) {
+      this->section();
+    }
+  }
+};
+
 /// The first thread locks; the others try, and take the long way if refused.
 template <class L>
 struct trylock final : one_lock<L> {

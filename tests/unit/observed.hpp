@@ -235,6 +235,8 @@ class actor {
   /// Returns when it has decided to sleep: the lock knows that it has to be woken.
   void wait_until_asleep() const { await(doings_.sleeps); }
 
+  [[nodiscard]] std::uint64_t polls() const { return doings_.polls.load(); }
+
   [[nodiscard]] bool has_slept() const { return doings_.sleeps.load() != 0; }
 
  private:

@@ -206,6 +206,9 @@ class atomic : lifetime {
   static void publish(T value) {
     if constexpr (std::is_pointer_v<T>) {
       execution_now.publish(value);
+    } else if constexpr (sizeof(T) == sizeof(void*)) {
+      // Perhaps an address, with marks in its low bits.
+      execution_now.publish(reinterpret_cast<const void*>(value));
     }
   }
 

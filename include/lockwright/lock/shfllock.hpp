@@ -1,0 +1,505 @@
+// shfllock: a test-and-set lock with an MCS-like queue, whose waiters use their
+// waiting to shuffle the queue behind them: one of them brings the waiters of
+// its own NUMA node forward. Only the first in the queue competes for the lock.
+//
+// Citation: S. Kashyap, I. Calciu, X. Cheng, C. Min, T. Kim, "Scalable and
+// Practical Locking with Shuffling", SOSP 2019. How a thread waits is the
+// parameter: shfllock polls, shfllock-stp polls and parks.
+//
+//   word  | meaning                                           | written by
+//   words | is the lock held, and may it be stolen from those | whoever takes the lock; the
+//         | that queue: see the waiting                       | holder; the first in the queue
+//   tail  | last node of the queue, null when empty           | arriving threads; the first
+//
+//   node     | meaning                                         | written by
+//   next     | the node behind                                 | the thread behind; the shuffler
+//   seat     | is the owner the first in the queue             | the first before, see the waiting
+//   shuffler | not 0: the owner is to shuffle                  | the shuffler before; the owner
+//   numa     | the owner's NUMA node                           | the owner, before it links itself
+//   batch    | its place in a group of one NUMA node, 0 when   | the shuffler
+//            | it is in none                                   |
+//
+// A node is in the queue only while its owner waits, so nothing is kept from
+// lock to unlock.
+//
+// The published parking lock lets a waiter sleep when its time slice is over,
+// wakes a whole group when it is formed, and never lets the first one sleep.
+// Here a waiter sleeps after the spin bound, as in the other parking locks,
+// also as the first; and only the waiter behind the first is woken ahead, when
+// the first sees the lock free: the others would sleep again before their turn.
+//
+// Invariants
+//   FIRST-COMPETES  of the queued threads only the first tries to take the
+//              lock, and it leaves the queue while it holds the lock.
+//   ONE-SHUFFLER  a thread shuffles only with the shuffler mark, or as the first
+//              with batch 0, which tells that no group, and so no mark, is left
+//              in the queue. The mark goes to the last of the group.
+//   BEHIND-ONLY  the shuffler changes only links from its own node on, and no
+//              link that is null: that one belongs to an arriving thread.
+//   BATCH      a group has at most `batch` members; the one after it is the
+//              one that waits longest.
+//   NO-STARVATION  without parking nobody steals while somebody queues; with
+//              it, not once the first has been waiting for `patience-ns`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/await_link.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+/// A waiting of shfllock: polling without bound.
+///
+///   held_ | meaning    no_stealing_ | meaning              seat    | meaning
+///   0     | free       0            | no queue             waiting | not the first in the queue
+///   1     | held       1            | arriving threads     first   | the first in the queue
+///         |            |            | have to queue                |
+///
+/// The published lock compares both words in one step. Here a thread that has
+/// just seen that stealing is allowed may steal once although it is not any more.
+template <class Env>
+struct shfl_spin {
+  static constexpr lockwright::waiting policy = waiting::spin;
+  static constexpr tunable_list<0> tunables{};
+  using link_wait = spin_wait<Env>;
+
+  class words {
+   public:
+    // Relaxed, here and wherever it is set: no_stealing_ orders nothing.
+    bool steal() {
+      return is_free() && no_stealing_.load(std::memory_order_relaxed) == 0 && take();
+    }
+
+    // Relaxed: take() acquires.
+    [[nodiscard]] bool is_free() const { return held_.load(std::memory_order_relaxed) == 0; }
+
+    void release() { held_.store(0, std::memory_order_release); }
+
+   private:
+    friend struct shfl_spin;
+
+    bool take() {
+      std::uint32_t free = 0;
+      // Acquire pairs with the release store in release().
+      return held_.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                           std::memory_order_relaxed);
+    }
+
+    typename Env::template atomic<std::uint32_t> held_{};
+    typename Env::template atomic<std::uint32_t> no_stealing_{};
+  };
+
+  /// What the first in the queue does.
+  class first {
+   public:
+    first(words& lock, bool begins_queue) : lock_(lock) {
+      if (begins_queue) {
+        lock_.no_stealing_.store(1, std::memory_order_relaxed);
+      }
+    }
+
+    void await_free() {
+      while (!lock_.is_free()) {
+        Env::relax();
+      }
+    }
+
+    bool take() { return lock_.take(); }
+
+    /// With the lock. The word may have been set anew by the next queue's first
+    /// already: then somebody may steal from that queue.
+    void leave(bool ends_queue) {
+      if (ends_queue) {
+        lock_.no_stealing_.store(0, std::memory_order_relaxed);
+      }
+    }
+
+   private:
+    words& lock_;
+  };
+
+  class seat {
+   public:
+    void arm() { word_.store(waiting_, std::memory_order_relaxed); }
+
+    // Acquire pairs with the release in call().
+    [[nodiscard]] bool is_called() const { return word_.load(std::memory_order_acquire) == first_; }
+
+    template <class Between>
+    void await_call(Between between) {
+      while (!is_called()) {
+        between();
+        Env::relax();
+      }
+    }
+
+    /// Release: hands links and groups on to the acquire in is_called().
+    void call() { word_.store(first_, std::memory_order_release); }
+
+    void wake_ahead() {}
+
+   private:
+    static constexpr std::uint32_t waiting_ = 0;
+    static constexpr std::uint32_t first_ = 1;
+
+    typename Env::template atomic<std::uint32_t> word_{};
+  };
+};
+
+/// A waiting of shfllock: polling up to `spin_bound` nanoseconds, then asleep.
+///
+///   bits of word_ | meaning                          | set by      | cleared by
+///   held          | the lock is held                 | its taker   | the holder
+///   first_sleeps  | the first sleeps or is about to  | the first   | the holder, which then wakes it
+///   no_stealing   | arriving threads have to queue   | the first   | the first, when it takes the lock
+///
+///   seat    | meaning                                | changed by
+///   waiting | not the first; the waiter polls        | the waiter -> parked; the first -> first
+///   parked  | not the first; sleeps, or is about to  | the first -> waiting or first, and a wake
+///   first   | the first in the queue                 | -
+///
+/// Invariant NO-LOST-WAKE: whoever sleeps has announced it by a compare-and-swap
+/// of the word that it sleeps on, and whoever changes that word, by one step,
+/// sees the announcement.
+template <class Env>
+struct shfl_park {
+  static constexpr lockwright::waiting policy = waiting::spin_then_park;
+  using link_wait = spin_then_park<Env>;
+
+  static constexpr tunable patience{
+      .name = "patience-ns",
+      .initially = 1'000'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = std::uint64_t{1} << 50,
+      .checked = 2'500,
+      .meaning = "how long the first in the queue lets others steal the lock",
+      .source =
+          "a fraction of a time slice, so that stealing bridges the absence of a waiter and "
+          "starves nobody"};
+  static constexpr tunable_list<2> tunables{&spin_bound, &patience};
+
+  class words {
+   public:
+    bool steal() {
+      std::uint32_t free = 0;
+      // Acquire pairs with the release in release().
+      return word_.load(std::memory_order_relaxed) == free &&
+             word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
+                                           std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] bool is_free() const {
+      return (word_.load(std::memory_order_relaxed) & held_) == 0;
+    }
+
+    void release() {
+      if ((word_.fetch_and(no_stealing_, std::memory_order_release) & first_sleeps_) != 0)
+          [[unlikely]] {
+        Env::wake(word_, 1);
+      }
+    }
+
+   private:
+    friend struct shfl_park;
+
+    typename Env::template atomic<std::uint32_t> word_{};
+  };
+
+  class first {
+   public:
+    first(words& lock, bool) : lock_(lock) {}
+
+    void await_free() {
+      for (;;) {
+        for (std::uint32_t i = 0; i < polls_per_clock_; ++i) {
+          if (lock_.is_free()) {
+            return;
+          }
+          Env::relax();
+        }
+        const std::uint64_t now = Env::now();
+        if (sleep_at_ == 0) {
+          sleep_at_ = now + Env::template value<spin_bound>();
+          insist_at_ = insist_at_ == 0 ? now + Env::template value<patience>() : insist_at_;
+        }
+        if (now >= insist_at_ && insists_ == 0) {
+          insists_ = no_stealing_;
+          lock_.word_.fetch_or(no_stealing_, std::memory_order_relaxed);
+        }
+        if (now >= sleep_at_) {
+          sleep();
+          sleep_at_ = 0;
+        }
+      }
+    }
+
+    /// Allows stealing again.
+    bool take() {
+      std::uint32_t free = insists_;
+      // As in words::steal().
+      return lock_.word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
+                                                 std::memory_order_relaxed);
+    }
+
+    void leave(bool) {}
+
+   private:
+    /// Sleeps until the lock is released, if it is held. Relaxed: take() acquires.
+    void sleep() {
+      std::uint32_t seen = held_ | insists_;
+      const std::uint32_t announced = seen | first_sleeps_;
+      if (lock_.word_.compare_exchange_strong(seen, announced, std::memory_order_relaxed,
+                                              std::memory_order_relaxed) ||
+          seen == announced) {
+        Env::wait(lock_.word_, announced);
+      }
+    }
+
+    words& lock_;
+    std::uint64_t sleep_at_ = 0;
+    std::uint64_t insist_at_ = 0;
+    std::uint32_t insists_ = 0;  // no_stealing_ once the first has set it
+  };
+
+  class seat {
+   public:
+    void arm() { word_.store(waiting_, std::memory_order_relaxed); }
+
+    [[nodiscard]] bool is_called() const { return word_.load(std::memory_order_acquire) == first_; }
+
+    template <class Between>
+    void await_call(Between between) {
+      std::uint64_t deadline = 0;
+      for (;;) {
+        for (std::uint32_t i = 0; i < polls_per_clock_; ++i) {
+          if (is_called()) {
+            return;
+          }
+          Env::relax();
+        }
+        between();
+        const std::uint64_t now = Env::now();
+        if (deadline == 0) {
+          deadline = now + Env::template value<spin_bound>();
+        }
+        if (now >= deadline) {
+          sleep();
+          deadline = 0;
+        }
+      }
+    }
+
+    /// Release, as the store of shfl_spin.
+    void call() {
+      if (word_.exchange(first_, std::memory_order_release) == parked_) {
+        Env::wake(word_, 1);
+      }
+    }
+
+    /// The owner will be called soon. Relaxed: it tells nothing else. Nobody but
+    /// the caller, the first, takes the word from `parked`.
+    void wake_ahead() {
+      if (word_.load(std::memory_order_relaxed) == parked_) {
+        word_.store(waiting_, std::memory_order_relaxed);
+        Env::wake(word_, 1);
+      }
+    }
+
+   private:
+    static constexpr std::uint32_t waiting_ = 0;
+    static constexpr std::uint32_t first_ = 1;
+    static constexpr std::uint32_t parked_ = 2;
+
+    /// Relaxed: parking tells the others to wake and nothing else.
+    void sleep() {
+      std::uint32_t seen = waiting_;
+      if (word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+        do {
+          Env::wait(word_, parked_);
+        } while (word_.load(std::memory_order_relaxed) == parked_);
+      }
+    }
+
+    typename Env::template atomic<std::uint32_t> word_{};
+  };
+
+ private:
+  // The clock costs about as much as a pause or two.
+  static constexpr std::uint32_t polls_per_clock_ = 2;
+
+  static constexpr std::uint32_t held_ = 1;
+  static constexpr std::uint32_t first_sleeps_ = 2;
+  static constexpr std::uint32_t no_stealing_ = 4;
+};
+
+template <class Env, template <class> class Waiting>
+class shfllock {
+  using how = Waiting<Env>;
+
+  struct alignas(64) node {
+    typename Env::template atomic<node*> next{};
+    typename how::seat seat;
+    typename Env::template atomic<std::uint32_t> shuffler{};
+    typename Env::template plain<std::uint32_t> numa{};
+    typename Env::template plain<std::uint64_t> batch{};
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = how::policy,
+      .light = true,
+      .numa_aware = true,
+      .node_bytes = sizeof(node),
+      .reference = "Kashyap, Calciu, Cheng, Min and Kim, SOSP 2019",
+      .summary =
+          how::policy == waiting::spin
+              ? "Test-and-set with a queue whose waiters bring those of their own NUMA node "
+                "forward while they wait. Light when uncontended, and NUMA-aware with one small "
+                "lock word."
+              : "Test-and-set with a queue whose waiters bring those of their own NUMA node "
+                "forward while they wait, and then sleep. Light, and at ease with more threads "
+                "than cores, because arriving threads may take the lock while the first in the "
+                "queue sleeps."};
+
+  static constexpr tunable batch{
+      .name = "batch",
+      .initially = 1024,
+      .in = unit::count,
+      .least = 1,
+      .most = std::uint64_t{1} << 32,
+      .checked = 2,
+      .meaning = "how many waiters of one NUMA node are brought together, at most",
+      .source = "its authors' MAX_SHUFFLES (SOSP 2019)"};
+  static constexpr auto tunables = join(how::tunables, tunable_list<1>{&batch});
+
+  arrival lock() {
+    if (try_lock()) [[likely]] {
+      return arrival::uncontended;
+    }
+    queue_and_take();
+    return arrival::contended;
+  }
+
+  bool try_lock() { return words_.steal(); }
+
+  void unlock() { words_.release(); }
+
+ private:
+  [[gnu::noinline]] void queue_and_take() {
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    me->seat.arm();
+    me->shuffler.store(0, std::memory_order_relaxed);
+    me->numa = Env::node();
+    me->batch = 0;
+    // Release publishes the node (pairs with the acquire of next and tail by
+    // others); acquire pairs with the predecessor's exchange: its node is seen made.
+    node* before = tail_.exchange(me, std::memory_order_acq_rel);
+    if (before != nullptr) {
+      // Release pairs with the acquire loads of next by the shuffler and the first.
+      before->next.store(me, std::memory_order_release);
+      me->seat.await_call([this, me] {
+        if (is_marked(*me)) {
+          shuffle(*me, [me] { return me->seat.is_called(); });
+        }
+      });
+    }
+    typename how::first first(words_, before == nullptr);
+    take_as_first(*me, first);
+    first.leave(leave_queue(*me));
+    Env::give_node(me);
+  }
+
+  void take_as_first(node& me, typename how::first& first) {
+    bool behind_is_awake = false;
+    do {
+      if (me.batch == 0 || is_marked(me)) {
+        shuffle(me, [this] { return words_.is_free(); });
+      }
+      first.await_free();
+      if (!behind_is_awake) {
+        if (node* behind = me.next.load(std::memory_order_acquire)) {
+          behind->seat.wake_ahead();
+        }
+        behind_is_awake = true;
+      }
+    } while (!first.take());
+  }
+
+  /// With the lock: makes the one behind the first. True if there is none.
+  bool leave_queue(node& me) {
+    // Acquire, here and below, pairs with the release store in queue_and_take().
+    node* behind = me.next.load(std::memory_order_acquire);
+    if (behind == nullptr) {
+      node* last = &me;
+      // Relaxed: whoever finds the queue empty learns nothing from it.
+      if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+        return true;
+      }
+      behind = await_link<typename how::link_wait>(me.next);
+    }
+    behind->seat.call();
+    return false;
+  }
+
+  // Acquire pairs with the release at the end of shuffle(): the groups and links are seen.
+  static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
+
+  /// Brings waiters of the caller's NUMA node right behind it, until `enough()`,
+  /// or until one comes that is not linked yet. Links between waiters are
+  /// stored relaxed: others follow them after the mark or a call from here.
+  template <class Enough>
+  void shuffle(node& me, Enough enough) {
+    const std::uint64_t most = Env::template value<batch>();
+    const std::uint32_t here = me.numa;
+    std::uint64_t members = me.batch;
+    if (members == 0) {
+      me.batch = members = 1;
+    }
+    me.shuffler.store(0, std::memory_order_relaxed);
+    node* last_member = &me;
+    node* before = &me;
+    while (members < most) {
+      node* one = before->next.load(std::memory_order_acquire);
+      if (one == nullptr || one == tail_.load(std::memory_order_relaxed)) {
+        break;
+      }
+      if (one->numa != here) {
+        before = one;
+      } else if (before == last_member) {
+        one->batch = ++members;
+        before = last_member = one;
+      } else {
+        node* after = one->next.load(std::memory_order_acquire);
+        if (after == nullptr) {
+          break;
+        }
+        one->batch = ++members;
+        before->next.store(after, std::memory_order_relaxed);
+        one->next.store(last_member->next.load(std::memory_order_relaxed),
+                        std::memory_order_relaxed);
+        last_member->next.store(one, std::memory_order_relaxed);
+        last_member = one;
+      }
+      if (enough()) {
+        break;
+      }
+    }
+    if (members < most) {
+      last_member->shuffler.store(1, std::memory_order_release);
+    }
+  }
+
+  typename how::words words_;
+  typename Env::template atomic<node*> tail_{};
+};
+
+}  // namespace lockwright

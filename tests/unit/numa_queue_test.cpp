@@ -1,0 +1,209 @@
+// The algorithms that keep one queue for all NUMA nodes and change its order.
+#include <string_view>
+
+#include "lockwright/lock/cna.hpp"
+#include "lockwright/lock/shfllock.hpp"
+#include "observed.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+
+std::atomic<std::uint64_t> tosses{0};
+
+/// As observed, with bounds that a test gets to, and chance that comes in turn.
+struct bounded : observed {
+  static constexpr std::uint64_t turn = 10;
+  static constexpr std::uint64_t batch = 3;
+
+  template <const lockwright::tunable& What>
+  static std::uint64_t value() {
+    if constexpr (std::string_view{What.name} == "turn-one-in") {
+      return turn;
+    } else if constexpr (std::string_view{What.name} == "batch") {
+      return batch;
+    } else {
+      return observed::value<What>();
+    }
+  }
+  static bool chance(std::uint64_t one_in) { return ++tosses % one_in == 0; }
+};
+
+/// As observed, without any bound that a test could get to.
+struct unbounded : observed {
+  static bool chance(std::uint64_t) { return false; }
+};
+
+struct admission {
+  std::uint32_t node;
+  int arrival;
+  friend bool operator==(const admission&, const admission&) = default;
+};
+
+/// Whether the threads of each node were admitted in the order in which they came.
+bool in_order_on_each_node(const std::vector<admission>& all) {
+  std::vector<int> last(all.size(), -1);
+  for (const admission& one : all) {
+    if (one.arrival < last[one.node]) {
+      return false;
+    }
+    last[one.node] = one.arrival;
+  }
+  return true;
+}
+
+std::vector<std::uint32_t> nodes_of(const std::vector<admission>& all) {
+  std::vector<std::uint32_t> nodes;
+  for (const admission& one : all) {
+    nodes.push_back(one.node);
+  }
+  return nodes;
+}
+
+/// The holder, on node 0, unlocks when a thread of each of `nodes` waits, one come after the other.
+template <class L>
+std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
+  L lock;
+  std::vector<admission> admitted;
+  actors waiters;
+  my_node = 0;
+  lock.lock();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    waiters.push_back(std::make_unique<actor>(
+        [&, i] {
+          lock.lock();
+          // Until all that wait have polled again, and so done whatever waiters do.
+          std::vector<std::uint64_t> before(nodes.size());
+          for (std::size_t n = 0; n < nodes.size(); ++n) {
+            before[n] = waiters[n]->polls();
+          }
+          admitted.push_back({nodes[i], static_cast<int>(i)});
+          std::vector<bool> inside(nodes.size(), false);
+          for (const admission& one : admitted) {
+            inside[static_cast<std::size_t>(one.arrival)] = true;
+          }
+          for (std::size_t n = 0; n < nodes.size(); ++n) {
+            while (!inside[n] && waiters[n]->polls() < before[n] + 4) {
+              std::this_thread::sleep_for(20us);
+            }
+          }
+          lock.unlock();
+        },
+        nodes[i]));
+    waiters.back()->wait_until_polling();
+  }
+  lock.unlock();
+  for (const auto& one : waiters) {  // they look at each other
+    one->join();
+  }
+  EXPECT_EQ(admitted.size(), nodes.size());
+  return admitted;
+}
+
+class NumaQueue : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    declared_nodes = 3;
+    bound = 1'000'000'000'000;
+    nodes_out = 0;
+    tosses = 0;
+  }
+  void TearDown() override {
+    declared_nodes = 1;
+    EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
+  }
+};
+
+// The waiters of the holder's node first, then those set aside, who come in the order of arrival.
+TEST_F(NumaQueue, cna_sets_other_nodes_aside) {
+  const auto admitted = admit<lockwright::cna<unbounded>>({1, 2, 0, 1, 0, 2, 0});
+  EXPECT_EQ(admitted,
+            (std::vector<admission>{{0, 2}, {0, 4}, {0, 6}, {1, 0}, {1, 3}, {2, 1}, {2, 5}}));
+}
+
+// Chance ends the turn of a node that always has waiters.
+TEST_F(NumaQueue, cna_leaves_a_node_after_a_while) {
+  std::vector<std::uint32_t> arrivals(30, 0);
+  arrivals[0] = 1;
+  const auto admitted = admit<lockwright::cna<bounded>>(arrivals);
+  EXPECT_TRUE(in_order_on_each_node(admitted));
+  const auto nodes = nodes_of(admitted);
+  EXPECT_EQ(std::find(nodes.begin(), nodes.end(), 1u) - nodes.begin(),
+            static_cast<std::ptrdiff_t>(bounded::turn) - 1);
+}
+
+// With nobody left on the holder's node nor in the main queue, the secondary queue becomes the main
+// one, and threads that come then queue behind it.
+TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
+  using L = lockwright::cna<unbounded>;
+  L lock;
+  std::vector<int> admitted;
+  actors all;
+  my_node = 0;
+  const auto come = [&](int id, std::uint32_t node) {
+    all.push_back(std::make_unique<actor>(
+        [&, id] {
+          lock.lock();
+          admitted.push_back(id);
+          if (id == 0) {
+            // Now 1 and 2 are set aside, and the last but this one comes to a queue of one.
+            std::this_thread::sleep_for(2ms);
+          }
+          lock.unlock();
+        },
+        node));
+    all.back()->wait_until_polling();
+  };
+  lock.lock();
+  come(1, 1);
+  come(2, 2);
+  come(0, 0);
+  lock.unlock();
+  come(3, 1);
+  all.clear();
+  EXPECT_EQ(admitted.front(), 0);
+  EXPECT_EQ(admitted.size(), 4u);
+  EXPECT_LT(std::find(admitted.begin(), admitted.end(), 1),
+            std::find(admitted.begin(), admitted.end(), 3));
+}
+
+template <class L>
+class Shuffled : public NumaQueue {};
+using shuffled_locks = ::testing::Types<lockwright::shfllock<bounded, lockwright::shfl_spin>,
+                                        lockwright::shfllock<bounded, lockwright::shfl_park>>;
+TYPED_TEST_SUITE(Shuffled, shuffled_locks);
+
+// The first waiter finds nobody to shuffle. The second, once it is the first, brings its own node
+// forward, but no more than a batch, and never the last one in the queue.
+TYPED_TEST(Shuffled, groups_a_batch_of_one_node) {
+  const auto admitted = admit<TypeParam>({1, 0, 1, 0, 1, 0, 1, 0, 1, 2});
+  EXPECT_EQ(nodes_of(admitted), (std::vector<std::uint32_t>{1, 0, 0, 0, 1, 1, 1, 0, 1, 2}));
+  EXPECT_TRUE(in_order_on_each_node(admitted));
+}
+
+TYPED_TEST(Shuffled, leaves_one_node_in_order) {
+  const auto admitted = admit<TypeParam>(std::vector<std::uint32_t>(12, 1));
+  EXPECT_TRUE(in_order_on_each_node(admitted));
+}
+
+// That stealing was not allowed while somebody queued is over then.
+TYPED_TEST(Shuffled, can_be_tried_again_after_a_queue) {
+  TypeParam lock;
+  for (int round = 0; round < 20; ++round) {
+    lock.lock();
+    actors waiters;
+    for (int i = 0; i < 3; ++i) {
+      waiters.push_back(std::make_unique<actor>([&] { const std::lock_guard guard{lock}; }));
+      waiters.back()->wait_until_polling();
+    }
+    lock.unlock();
+    waiters.clear();
+    ASSERT_TRUE(lock.try_lock());
+    lock.unlock();
+  }
+}
+
+}  // namespace
