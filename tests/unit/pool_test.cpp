@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -70,6 +72,24 @@ TEST(FreeList, no_piece_is_with_two_threads) {
     ++left;
   }
   EXPECT_EQ(left, pieces.size());
+}
+
+std::size_t mappings() {
+  std::ifstream maps{"/proc/self/maps"};
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>{maps}, std::istreambuf_iterator<char>{}, '\n'));
+}
+
+// A process can have so many mappings and no more: regions that lie side by side are one.
+TEST(Cutter, regions_lie_side_by_side) {
+  cutter cut;
+  constexpr std::size_t size = cutter::region / 2;
+  constexpr std::size_t regions = 200;
+  const std::size_t before = mappings();
+  for (std::size_t i = 0; i < 2 * regions; ++i) {
+    cut.cut(size);
+  }
+  EXPECT_LT(mappings() - before, regions / 4);
 }
 
 TEST(Cutter, cuts_are_zeroed_aligned_and_apart) {

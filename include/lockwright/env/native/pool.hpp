@@ -114,9 +114,12 @@ class cutter {
   }
 
  private:
+  /// The higher one of two that may fit: the kernel places mappings downwards, so
+  /// the next one comes right below and needs no mapping of its own, of which a
+  /// process can have 65,530 (vm.max_map_count).
   static std::uintptr_t map_region() {
     auto start = reinterpret_cast<std::uintptr_t>(map_pages(2 * region));
-    std::uintptr_t aligned = (start + region - 1) / region * region;
+    std::uintptr_t aligned = (start + region) / region * region;
     unmap_pages(reinterpret_cast<void*>(start), aligned - start);
     unmap_pages(reinterpret_cast<void*>(aligned + region), start + region - aligned);
     return aligned;
