@@ -1,0 +1,127 @@
+// The queue of waiting threads and the semaphore over it, used directly: ThreadSanitizer sees the
+// orders of memory, which no program under the library shows it.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "../../src/preload/semaphore.hpp"
+
+namespace {
+
+using lockwright::preload::append_setting;
+using lockwright::preload::environment;
+using lockwright::preload::semaphore;
+using lockwright::preload::waiter;
+using lockwright::preload::waiter_queue;
+
+/// What `append_setting` finds under its own variable.
+append_setting set_to(const char* variable, const char* value) {
+  setenv(variable, value, 1);
+  return append_setting{variable};
+}
+
+std::vector<int> order_of_wakes(append_setting& where, int gives_up) {
+  std::array<waiter, 4> waiters{waiter{nullptr}, waiter{nullptr}, waiter{nullptr}, waiter{nullptr}};
+  waiter_queue queue;
+  for (waiter& one : waiters) {
+    queue.put(one, where);
+  }
+  if (gives_up >= 0) {
+    EXPECT_TRUE(waiters.at(static_cast<std::size_t>(gives_up)).give_up());
+  }
+  std::vector<int> order;
+  while (const waiter* woken = queue.take()) {
+    order.push_back(static_cast<int>(woken - waiters.data()));
+  }
+  if (gives_up >= 0) {
+    queue.unlink(waiters.at(static_cast<std::size_t>(gives_up)));
+  }
+  EXPECT_TRUE(queue.empty());
+  return order;
+}
+
+TEST(WaiterQueue, wakes_from_the_head) {
+  append_setting all = set_to("LOCKWRIGHT_TEST_ALL", "1");
+  append_setting none = set_to("LOCKWRIGHT_TEST_NONE", "0");
+  append_setting unset = set_to("LOCKWRIGHT_TEST_UNSET", "");
+  EXPECT_EQ(order_of_wakes(all, -1), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(order_of_wakes(none, -1), (std::vector<int>{3, 2, 1, 0}));
+  EXPECT_EQ(order_of_wakes(unset, -1), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_TRUE(none.is_set());
+  EXPECT_FALSE(unset.is_set());
+}
+
+TEST(WaiterQueue, passes_by_who_has_given_up) {
+  append_setting all = set_to("LOCKWRIGHT_TEST_ALL", "1");
+  append_setting none = set_to("LOCKWRIGHT_TEST_NONE", "0");
+  for (int gone = 0; gone < 4; ++gone) {
+    std::vector<int> rest{0, 1, 2, 3};
+    rest.erase(rest.begin() + gone);
+    EXPECT_EQ(order_of_wakes(all, gone), rest);
+    EXPECT_EQ(order_of_wakes(none, gone), (std::vector<int>{rest.rbegin(), rest.rend()}));
+  }
+}
+
+TEST(WaiterQueue, appends_one_in_so_many) {
+  append_setting some = set_to("LOCKWRIGHT_TEST_SOME", "1/4");
+  int appended = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    appended += some.append() ? 1 : 0;
+  }
+  // 2500, give or take six standard deviations.
+  EXPECT_NEAR(appended, 2'500, 260);
+}
+
+/// Waits as sem_wait does; impatient: gives up instead, if it is not too late. True with a unit.
+bool take(semaphore& sem, bool impatient) {
+  if (sem.try_take()) {
+    return true;
+  }
+  waiter self{nullptr};
+  if (sem.take_or_enqueue(self)) {
+    return true;
+  }
+  if (impatient && self.give_up()) {
+    sem.leave(self);
+    return false;
+  }
+  while (self.state.load(std::memory_order_acquire) == waiter::waiting) {
+    environment::wait(self.state, waiter::waiting);
+  }
+  self.await_grant();
+  return true;
+}
+
+// A semaphore of one unit is a mutex: what one holder wrote, the next one sees.
+TEST(Semaphore, hands_on_what_was_written) {
+  setenv("LOCKWRIGHT_SEM_APPEND", "1/3", 1);
+  semaphore sem{1};
+  long guarded = 0;
+  std::atomic<long> entered{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 5; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 5'000; ++k) {
+        if (take(sem, i % 2 == 0 && k % 2 == 0)) {
+          ++guarded;
+          ++entered;
+          if (k % 4 == 0) {
+            std::this_thread::yield();
+          }
+          EXPECT_TRUE(sem.post());
+        }
+      }
+    });
+  }
+  for (std::thread& one : threads) {
+    one.join();
+  }
+  EXPECT_EQ(guarded, entered.load());
+  EXPECT_GT(guarded, 0);
+  EXPECT_EQ(sem.count(), 1u);
+}
+
+}  // namespace
