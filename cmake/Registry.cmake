@@ -2,7 +2,8 @@
 #   <rows>/lockwright/row/<identifier>.hpp  one row, with the headers that it needs
 #   <rows>/lockwright/rows.hpp              all of them
 #   <rows>/lockwright/built.def             the rows of this build: those of LOCKWRIGHT_ONLY, or all
-# Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" of this build, in registry order.
+# Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" of this build, in registry order, and
+# LOCKWRIGHT_BENCH_LOCKS, the same for the rows that are for measurements only: LOCKWRIGHT_BENCH_LOCK.
 # Without a build: cmake -DLOCKWRIGHT_ROWS=<directory> -P cmake/Registry.cmake
 cmake_minimum_required(VERSION 3.22)
 
@@ -29,21 +30,23 @@ function(lockwright_write file text)
 endfunction()
 
 set(LOCKWRIGHT_LOCKS "")
+set(LOCKWRIGHT_BENCH_LOCKS "")
 set(names "")
 set(all_rows "// Every row of registry.def.\n#pragma once\n\n")
-set(built_rows "")
+set(built_rows "#ifndef LOCKWRIGHT_BENCH_LOCK\n#define LOCKWRIGHT_BENCH_LOCK(...)\n#endif\n")
 
-file(STRINGS ${registry} rows REGEX "^[^/]*LOCKWRIGHT_LOCK")
+file(STRINGS ${registry} rows REGEX "^[^/]*LOCKWRIGHT_(BENCH_)?LOCK")
 foreach(row IN LISTS rows)
-  set(form "^LOCKWRIGHT_LOCK\\(\"([a-z0-9-]+)\", ([a-z0-9_]+), \"([a-z0-9_/.]+)\", ([^\"]+)\\)$")
+  set(form "^(LOCKWRIGHT_LOCK|LOCKWRIGHT_BENCH_LOCK)\\(\"([a-z0-9-]+)\", ([a-z0-9_]+), \"([a-z0-9_/.]+)\", ([^\"]+)\\)$")
   if(NOT row MATCHES "${form}")
     message(FATAL_ERROR "${registry}: this is not LOCKWRIGHT_LOCK(\"name\", identifier, \"header\", type) "
                         "on one line: ${row}")
   endif()
-  set(name ${CMAKE_MATCH_1})
-  set(identifier ${CMAKE_MATCH_2})
-  set(header ${CMAKE_MATCH_3})
-  set(type ${CMAKE_MATCH_4})
+  set(list ${CMAKE_MATCH_1}S)
+  set(name ${CMAKE_MATCH_2})
+  set(identifier ${CMAKE_MATCH_3})
+  set(header ${CMAKE_MATCH_4})
+  set(type ${CMAKE_MATCH_5})
 
   string(REPLACE "-" "_" expected ${name})
   if(NOT identifier STREQUAL expected)
@@ -72,7 +75,7 @@ foreach(row IN LISTS rows)
 namespace lockwright {\nLOCKWRIGHT_ROW(\"${name}\", ${identifier}, \"${header}\", ${type})\n}  // namespace lockwright\n")
   string(APPEND all_rows "#include \"lockwright/row/${identifier}.hpp\"\n")
   if(NOT LOCKWRIGHT_ONLY OR name IN_LIST LOCKWRIGHT_ONLY)
-    list(APPEND LOCKWRIGHT_LOCKS "${name}=${identifier}")
+    list(APPEND ${list} "${name}=${identifier}")
     string(APPEND built_rows "${row}\n")
   endif()
 endforeach()
@@ -84,6 +87,7 @@ foreach(name IN LISTS LOCKWRIGHT_ONLY)
 endforeach()
 
 lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/rows.hpp "${all_rows}")
+string(APPEND built_rows "#undef LOCKWRIGHT_BENCH_LOCK\n")
 lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/built.def "${built_rows}")
 
 # lockwright_source_per_lock(<variable> <text with @name@ and @identifier@> <file name with @identifier@>)

@@ -192,9 +192,12 @@ def directory() -> Path:
     return places[0].absolute()
 
 
-def registry() -> Registry:
-    """Reads locks.json. Raises LockwrightError if it is missing or not what the build wrote."""
-    place = directory()
+def registry(place: Path | None = None) -> Registry:
+    """Reads locks.json. Raises LockwrightError if it is missing or not what the build wrote.
+
+    place: the directory of the libraries, if not the usual one.
+    """
+    place = place or directory()
     source = place / "locks.json"
     try:
         rows = json.loads(source.read_text(encoding="utf-8"))

@@ -106,12 +106,20 @@ void emit(const char* name, const char* header, bool first) {
 
 }  // namespace
 
-int main() {
+// With an argument: the algorithms that are for measurements only.
+int main(int count, char**) {
+  const bool bench = count > 1;
   bool first = true;
   std::printf("[");
-#define LOCKWRIGHT_LOCK(name, identifier, header, ...)              \
-  emit<lockwright::identifier##_lock<native>>(name, header, first); \
-  first = false;
+#define LOCKWRIGHT_ANY_LOCK(wanted, name, identifier, header)         \
+  if (wanted) {                                                       \
+    emit<lockwright::identifier##_lock<native>>(name, header, first); \
+    first = false;                                                    \
+  }
+#define LOCKWRIGHT_LOCK(name, identifier, header, ...) \
+  LOCKWRIGHT_ANY_LOCK(!bench, name, identifier, header)
+#define LOCKWRIGHT_BENCH_LOCK(name, identifier, header, ...) \
+  LOCKWRIGHT_ANY_LOCK(bench, name, identifier, header)
 #include "lockwright/built.def"
 #undef LOCKWRIGHT_LOCK
   std::printf("\n]\n");

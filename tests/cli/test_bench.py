@@ -74,6 +74,17 @@ def test_uncontended_pairs_each_lock_with_libc_and_measures_that_lock(measure: A
     assert firsts == {(0, False), (1, True), (2, False)}
 
 
+def test_the_null_lock_is_for_measurements_only(measure: Any, cli: Any) -> None:
+    """It keeps nobody out: bench knows it by name, and nothing else offers or takes it."""
+    document = measure("uncontended", "--locks", "null", "--rounds", "1", "--batch", "1000")
+    assert [row["lock"] for row in document["rows"]] == ["libc", "null"]
+    served = {Path(line["mutex"]).name for _, line in lines(document, "result")}
+    assert served == {"libc.so.6", "liblockwright-null.so"}
+    assert "null" not in [row["name"] for row in json.loads(cli("list", "--json").out)]
+    cli("run", "--lock", "null", "--", "true").refuses("'null'")
+    cli("compare", "--locks", "null", "--", "true").refuses("'null'")
+
+
 def test_footprint_is_zero_in_place_and_shows_what_is_not(
     measure: Any, all_locks: list[dict[str, Any]]
 ) -> None:

@@ -63,10 +63,26 @@ def subjects(names: str | None, default: Sequence[str] | None) -> list[Subject]:
     for name in dict.fromkeys(wanted):
         if name == LIBC:
             continue
+        source = _source(name, known)
         chosen.append(
-            Subject(name, known.library(name), known.library(name, counting=True), known.find(name))
+            Subject(
+                name,
+                source.library(name),
+                source.library(name, counting=True),
+                source.find(name),
+            )
         )
     return chosen
+
+
+def _source(name: str, known: locks.Registry) -> locks.Registry:
+    """The registry with that lock: `known`, or that of the locks which only measurements use."""
+    place = known.directory / "bench"
+    if name not in known.names and (place / "locks.json").is_file():
+        bench_only = locks.registry(place)
+        if name in bench_only.names:
+            return bench_only
+    return known
 
 
 @dataclass(frozen=True)

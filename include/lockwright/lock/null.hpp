@@ -1,0 +1,34 @@
+// null: a lock that keeps nobody out. What is left of a measurement when the
+// lock costs nothing: a reference for microbenchmarks, and no lock for programs.
+//
+// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (where it is the reference
+// of some figures).
+//
+//   There is no state.
+//
+// Invariants
+//   None: any number of threads are inside.
+#pragma once
+
+#include "lockwright/lock.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class null {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::competitive_succession,
+      .waiting = waiting::spin,
+      .light = true,
+      .reference = "Dice, EuroSys 2017",
+      .summary =
+          "Keeps nobody out. What a measurement costs without any lock; nothing that shares data "
+          "works with it."};
+
+  arrival lock() { return arrival::uncontended; }
+  bool try_lock() { return true; }
+  void unlock() {}
+};
+
+}  // namespace lockwright
