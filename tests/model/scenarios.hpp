@@ -113,8 +113,8 @@ struct timed final : one_lock<L> {
       this->section();
       return;
     }
-    // Later than the first look at the clock, and earlier than the second.
-    if (this->lock.try_lock_until(model::now() + 1'500)) {
+    // It passes before the first look at the clock, or between the first and the second.
+    if (this->lock.try_lock_until(model::now() + 500 + 1'000 * model_env::choose(2))) {
       this->data.change();
       this->lock.unlock();
     }
