@@ -56,8 +56,11 @@ std::vector<test_case> cases_over() {
     model_env::world caches = world;
     caches.caches = 2;
     caches.nodes = 1;
+    caches.migrates = true;
+    cases.push_back({"migrating-caches", 2, make<refusal<L>>, caches});
     cases.push_back({"exclusion-caches", 2, make<exclusion<L, 2, 2>>, caches});
     caches.nodes = 2;
+    caches.migrates = false;
     cases.push_back({"exclusion-levels", 3, make<exclusion<L, 3, 1>>, caches});
     cases.push_back({"last-user-levels", 3, make<last_user_destroys<L, 3>>, caches});
   }

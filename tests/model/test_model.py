@@ -77,6 +77,24 @@ EXPLAINED = {
 
 #: The same for what one lock alone does not need of a part that others need it of.
 EXPLAINED_FOR = {
+    "clof": {
+        ("mcs.hpp", "compare-and-swap acq_rel -> release"): (
+            "the trylock at the lowest level: what it protects was also let go with the locks "
+            "above, which the trylock has to take too"
+        ),
+    },
+    "parking-lot": {
+        ("wordlock.hpp", "store release -> relaxed"): (
+            "sleepers at the door of a bucket: it takes more threads than the search gets through; "
+            "wordlock has the same line for itself, and needs it"
+        ),
+    },
+    "go-mutex": {
+        ("go_mutex.hpp", "read-modify-write in two steps"): (
+            "a thread that comes while a starving mutex is handed over would be lost: three "
+            "threads, one of which has starved, further than the search gets"
+        ),
+    },
     "c-ptl-tkt": {
         ("ticket.hpp", "read-modify-write acquire -> relaxed"): (
             "the trylock at the local lock: what it protects was also let go with the global lock, "

@@ -98,7 +98,7 @@ class gcr {
       .meaning =
           "a thread that comes becomes active while fewer than that many are; the first "
           "passive one, while at most half of one less are",
-      .source = "the published algorithm"};
+      .source = "the published algorithm; 1 and 4 keep less of the throughput on 2 processors"};
   static constexpr tunable promotion{
       .name = "promotion",
       .initially = 0x4000,

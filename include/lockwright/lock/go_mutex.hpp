@@ -61,9 +61,9 @@ class go_mutex {
   static constexpr tunable pauses{.name = "pauses",
                                   .initially = 30,
                                   .in = unit::count,
-                                  .least = 1,
+                                  .least = 0,
                                   .most = 1u << 20,
-                                  .checked = 1,
+                                  .checked = 0,
                                   .meaning = "polite pauses between two looks",
                                   .source = "the Go runtime (active_spin_cnt)"};
   static constexpr tunable starvation{

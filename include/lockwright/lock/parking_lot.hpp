@@ -57,7 +57,7 @@ class parking_lot {
       .in = unit::count,
       .least = 0,
       .most = 1u << 20,
-      .checked = 1,
+      .checked = 0,
       .meaning =
           "how often a thread looks again before it sleeps, while nobody else sleeps; from "
           "the fourth time on it lets others run",

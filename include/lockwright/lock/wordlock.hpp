@@ -58,7 +58,7 @@ class wordlock {
       .in = unit::count,
       .least = 0,
       .most = 1u << 20,
-      .checked = 1,
+      .checked = 0,
       .meaning = "how often a thread lets others run before it sleeps, while nobody else sleeps",
       .source = "WebKit, from experiments with JikesRVM"};
   static constexpr tunable_list<1> tunables{&yields};
