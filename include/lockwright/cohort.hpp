@@ -132,7 +132,9 @@ class cohort {
     return found;
   }
 
-  /// Both locks by trylock; a local lock that was taken in vain is let go.
+  /// Both locks by trylock; a local lock that was taken in vain is let go. Never
+  /// waits for the lock, but, where the local one is a queue and a thread has come
+  /// into it meanwhile, for the two steps of that thread between its place and its link.
   bool try_lock() {
     parts& all = parts_.get();
     leaf& local = all.of_node(Env::node());
