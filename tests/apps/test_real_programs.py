@@ -10,7 +10,8 @@ import pytest
 from support import harness
 from support.harness import RunUnder
 
-SETTINGS = harness.all_settings()
+#: Programs of minutes in all; four nodes are for those that are made to test locks.
+SETTINGS = harness.all_settings(most_nodes=2)
 
 
 def each_setting() -> pytest.MarkDecorator:
