@@ -16,6 +16,7 @@ void in_child() {
   generation += one_generation;
   tid_before_fork = native_env::self_record.tid;
   tid_after_fork = native_env::ask_tid();
+  native_env::abandon_own_pieces();
   ::new (&adopting) futex<environment>();
   ::new (&adopting_semaphore) futex<environment>();
 }

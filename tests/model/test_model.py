@@ -52,6 +52,14 @@ EXPLAINED = {
     ("k42_mcs.hpp", "compare-and-swap release -> relaxed"): (
         "replace(): the same, of the lock's own link"
     ),
+    ("hemlock.hpp", "compare-and-swap in two steps"): (
+        "the claim of a word by two threads that unlock what a third one has locked, which no "
+        "scenario does; hemlock_test does"
+    ),
+    ("fissile.hpp", "store dropped"): (
+        "impatience that stays keeps arriving threads from overtaking; exclusion does not depend "
+        "on it"
+    ),
     **{
         ("shfllock.hpp", what): (
             "three threads form no queue in which anybody is moved: the holder, the first, and the "
@@ -94,6 +102,13 @@ EXPLAINED_FOR = {
             "a thread that comes while a starving mutex is handed over would be lost: three "
             "threads, one of which has starved, further than the search gets"
         ),
+    },
+    "fissile": {
+        ("cna.hpp", what): (
+            "one of three threads holds the outer lock and one the inner, so the queue is too "
+            "short for anybody to be set aside; numa_queue_test has longer ones"
+        )
+        for what in ("store dropped", "load acquire -> relaxed")
     },
     "c-ptl-tkt": {
         ("ticket.hpp", "read-modify-write acquire -> relaxed"): (

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "lockwright/lock/cna.hpp"
+#include "lockwright/lock/fissile.hpp"
 #include "lockwright/lock/shfllock.hpp"
 #include "observed.hpp"
 
@@ -18,6 +19,7 @@ std::atomic<std::uint64_t> tosses{0};
 struct bounded : observed {
   static constexpr std::uint64_t turn = 10;
   static constexpr std::uint64_t batch = 3;
+  static constexpr std::uint64_t patience = 5;
 
   template <const lockwright::tunable& What>
   static std::uint64_t value() {
@@ -25,6 +27,8 @@ struct bounded : observed {
       return turn;
     } else if constexpr (std::string_view{What.name} == "batch") {
       return batch;
+    } else if constexpr (std::string_view{What.name} == "patience") {
+      return patience;
     } else {
       return observed::value<What>();
     }
@@ -168,6 +172,38 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
   EXPECT_EQ(admitted.size(), 4u);
   EXPECT_LT(std::find(admitted.begin(), admitted.end(), 1),
             std::find(admitted.begin(), admitted.end(), 3));
+}
+
+// The first waiter finds nobody to choose from. The others choose while they wait for the lock.
+TEST_F(NumaQueue, fissile_sets_other_nodes_aside) {
+  const auto admitted = admit<lockwright::fissile<unbounded>>({1, 0, 1, 0, 1, 0, 1, 0, 1, 2});
+  EXPECT_EQ(nodes_of(admitted), (std::vector<std::uint32_t>{1, 0, 0, 0, 0, 1, 1, 1, 1, 2}));
+  EXPECT_TRUE(in_order_on_each_node(admitted));
+}
+
+TEST_F(NumaQueue, fissile_is_handed_to_an_impatient_waiter) {
+  for (int round = 0; round < 50; ++round) {
+    lockwright::fissile<bounded> lock;
+    std::atomic<bool> tried{false};
+    lock.lock();
+    actor waiter{[&] {
+      lock.lock();
+      while (!tried.load()) {
+        std::this_thread::yield();
+      }
+      lock.unlock();
+    }};
+    while (waiter.polls() < bounded::patience + 2) {
+      std::this_thread::yield();
+    }
+    lock.unlock();
+    const bool stolen = lock.try_lock();
+    tried = true;
+    if (stolen) {
+      lock.unlock();
+    }
+    ASSERT_FALSE(stolen) << "in round " << round;
+  }
 }
 
 template <class L>

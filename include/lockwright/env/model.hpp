@@ -170,6 +170,17 @@ struct model {
     me.remembered = what;
   }
 
+  /// One for each thread and execution.
+  template <class T>
+  static T* own() {
+    model_env::thread_state& me = model_env::here();
+    if (me.own == nullptr) {
+      me.own = ::new (model_env::execution_now.own_room(rl::thread_index())) T;
+      me.bury_own = [](void* mine) { static_cast<T*>(mine)->~T(); };
+    }
+    return static_cast<T*>(me.own);
+  }
+
   /// Made anew in memory that was a node before, if there is such memory. Its
   /// atomics hold junk, whatever their initialisers say.
   template <class Node>

@@ -155,6 +155,15 @@ struct native {
   static bool recall(const void* about) { return native_env::recall(about); }
   static void remember(const void* about, bool what) { native_env::remember(about, what); }
 
+  /// The caller's own T, null when the caller is about to end. It begins with a
+  /// pointer that T does not use, and is otherwise zeroed, or as the thread left
+  /// it whose own it was before.
+  template <class T>
+  static T* own() {
+    static_assert(sizeof(T) <= native_env::node_size && alignof(T) <= 64);
+    return static_cast<T*>(native_env::own_piece());
+  }
+
   /// A queue node for one acquisition, with arbitrary content.
   template <class Node>
   static Node* take_node() {

@@ -67,6 +67,8 @@ struct thread_state {
   bool remembers = false;           ///< has a hint about locks
   bool remembered = false;          ///< which one
   std::uint64_t clock = 0;
+  void* own = nullptr;  ///< what is the thread's own, and how it ends
+  void (*bury_own)(void*) = nullptr;
   std::uint32_t free_count = 0;
   std::byte* free_nodes[most_nodes];
 };
@@ -108,6 +110,7 @@ class execution {
       t.remembers = t.remembered = false;
       t.clock = 0;
       t.free_count = 0;
+      t.own = nullptr;
     }
     nodes_taken = 0;
     blocks_reserved = 0;
@@ -210,6 +213,16 @@ class execution {
     std::memset(b->begin, 0xdd, b->bytes);
   }
 
+  [[nodiscard]] void* own_room(std::uint32_t thread) { return own_memory_ + node_room * thread; }
+
+  void bury_own() {
+    for (thread_state& t : threads) {
+      if (t.own != nullptr) {
+        t.bury_own(t.own);
+      }
+    }
+  }
+
   [[nodiscard]] block* block_of(const void* p) {
     for (std::uint32_t i = 0; i < block_count_; ++i) {
       if (blocks_[i].holds(p)) {
@@ -235,6 +248,7 @@ class execution {
   void* common_ = nullptr;
   block blocks_[most_blocks];
   alignas(64) std::byte node_memory_[node_room * most_nodes];
+  alignas(64) std::byte own_memory_[node_room * most_threads];
   alignas(64) std::byte block_memory_[std::size_t{1} << 16];
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/syscall.hpp"
@@ -28,6 +29,7 @@ inline constexpr std::uint32_t nodes_per_batch = kept_nodes / 2;
 /// The same zero for both keeps the fast paths at one comparison each.
 struct thread_record {
   piece* free;           ///< free nodes of this thread
+  piece* own;            ///< its one piece for as long as it lives, null until asked for
   std::uint32_t room;    ///< how many more it may keep
   std::uint32_t tid;     ///< the kernel's number of the thread, 0 until asked for
   std::uint32_t serial;  ///< never used twice in a process nor changed by fork; 0 until asked for
@@ -36,6 +38,7 @@ struct thread_record {
 
 inline constinit thread_local thread_record self_record{};
 inline constinit free_list shared_nodes;
+inline constinit free_list left_pieces;  ///< what was the own piece of a thread that has ended
 inline constinit cutter fresh_nodes;
 inline constinit std::atomic<std::uint32_t> last_serial{0};
 // What is above is left for those who keep a serial and something else in one word.
@@ -70,6 +73,10 @@ inline void on_thread_exit(void*) {
   piece* first = self.free;
   self.free = nullptr;
   self.room = 0;
+  if (self.own != nullptr) {
+    left_pieces.put(self.own, self.own);
+    self.own = nullptr;
+  }
   if (first != nullptr) {
     piece* last = first;
     while (last->next != nullptr) {
@@ -113,6 +120,35 @@ inline void see_caller() {
   if (!self_record.seen) {
     see_thread(self_record);
   }
+}
+
+[[gnu::noinline]] inline void* take_own_piece() {
+  thread_record& self = self_record;
+  see_caller();
+  if (self.free == nullptr && self.room == 0) {
+    return nullptr;
+  }
+  piece* mine = left_pieces.take(1);
+  if (mine == nullptr) {
+    mine = static_cast<piece*>(fresh_nodes.cut(node_size));
+  }
+  self.own = mine;
+  return mine;
+}
+
+/// A piece as large as a node that is the caller's until it ends, and is never
+/// anything else but such a piece; null for a thread that is on its way out.
+/// Zeroed, or as the thread before has left it, but for its first pointer,
+/// which is the list's between two threads.
+inline void* own_piece() {
+  piece* known = self_record.own;
+  return known != nullptr ? known : take_own_piece();
+}
+
+/// For the child of a fork: what the pieces say is about threads that it does not have.
+inline void abandon_own_pieces() {
+  self_record.own = nullptr;
+  ::new (&left_pieces) free_list;
 }
 
 [[gnu::noinline]] inline piece* take_node_slowly() {

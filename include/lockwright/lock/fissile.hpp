@@ -1,0 +1,125 @@
+// fissile: a test-and-set lock whose contenders queue in a CNA lock first. Only
+// the one that holds the inner lock competes with arriving threads for the
+// outer one; when that takes too long, the outer lock is handed to it.
+//
+// Citation: D. Dice, A. Kogan, "Fissile Locks", NETYS 2020.
+//
+//   word      | value | meaning                                | changed by
+//   outer     | 0     | free                                   | the holder, in unlock()
+//             | 1     | held                                   | whoever takes it
+//             | 2     | handed over to the inner lock's holder | the holder, in unlock()
+//   impatient | 0     | arriving threads may overtake          | the inner lock's holder
+//             | 2     | what unlock is to leave in outer       | the inner lock's holder
+//   inner     | the queues of a CNA lock                       | see cna
+//
+// The inner lock is given up before lock() ends, so nothing is kept from lock
+// to unlock. While its holder waits for the outer lock it does what CNA does
+// when it hands over: it chooses its heir.
+//
+// Invariants
+//   ONE-COMPETES  of the queued threads only the holder of the inner lock tries
+//              to take the outer one.
+//   FROM-2     arriving threads take the outer lock only from 0; from 2 it is
+//              taken by the inner lock's holder alone.
+//   PATIENCE   the inner lock's holder lets others overtake it for at most
+//              `patience` polls, and then the holders of that moment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/cna.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class fissile {
+  using queue = cna_queue<Env>;
+  using node = typename queue::node;
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::hierarchical,
+      .waiting = waiting::spin,
+      .light = true,
+      .numa_aware = true,
+      .node_bytes = sizeof(node),
+      .reference = "Dice and Kogan, NETYS 2020",
+      .summary =
+          "Test-and-set for arriving threads, with a CNA queue for those that do not get it at "
+          "once; who waits too long at its head is handed the lock. Light when uncontended, and "
+          "NUMA-aware under contention."};
+
+  static constexpr tunable patience{
+      .name = "patience",
+      .initially = 1000,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 30,
+      .checked = 1,
+      .meaning = "how often the first of the queue sees the lock held before it is handed the lock",
+      .source = "several lengths of a short section; its authors leave it open"};
+  static constexpr auto tunables = join(queue::tunables, tunable_list<1>{&patience});
+
+  arrival lock() {
+    if (try_lock()) [[likely]] {
+      return arrival::uncontended;
+    }
+    queue_and_take();
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    std::uint32_t free = free_;
+    // Acquire pairs with the release in unlock().
+    return outer_.load(std::memory_order_relaxed) == free &&
+           outer_.compare_exchange_strong(free, held_, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  void unlock() {
+    // Relaxed: it matters only that an impatient thread is seen some time.
+    outer_.store(impatient_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
+
+ private:
+  [[gnu::noinline]] void queue_and_take() {
+    node* me = Env::template take_node<node>();
+    inner_.enter(*me);
+    inner_.choose_ahead(*me);
+    take_outer();
+    inner_.leave_to_chosen(*me);
+    Env::give_node(me);
+  }
+
+  void take_outer() {
+    for (std::uint64_t polls = Env::template value<patience>(); polls != 0; --polls) {
+      if (try_lock()) {
+        return;
+      }
+      Env::relax();
+    }
+    impatient_.store(handed_over_, std::memory_order_relaxed);
+    // Acquire pairs with the release in unlock(), as in try_lock(). The
+    // exchange is tried only when it succeeds: nobody else takes a 2, but an
+    // unlock that did not see the impatience yet leaves 0 for anybody.
+    while (outer_.load(std::memory_order_relaxed) == held_ ||
+           outer_.exchange(held_, std::memory_order_acquire) == held_) {
+      Env::relax();
+    }
+    impatient_.store(patient_, std::memory_order_relaxed);
+  }
+
+  static constexpr std::uint32_t free_ = 0;
+  static constexpr std::uint32_t held_ = 1;
+  static constexpr std::uint32_t handed_over_ = 2;
+  static constexpr std::uint32_t patient_ = free_;
+
+  typename Env::template atomic<std::uint32_t> outer_{};
+  typename Env::template atomic<std::uint32_t> impatient_{};
+  queue inner_;
+};
+
+}  // namespace lockwright

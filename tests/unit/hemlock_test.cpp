@@ -1,0 +1,119 @@
+// One word a thread for all its locks, also where threads unlock for each other.
+#include "lockwright/lock/hemlock.hpp"
+#include "observed.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace testing_locks;
+using namespace std::chrono_literals;
+
+using watched = lockwright::hemlock<observed>;
+using hesitant = lockwright::hemlock<perturbed>;
+
+class Hemlock : public ::testing::Test {
+ protected:
+  void SetUp() override { nodes_out = 0; }
+  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
+};
+
+// A thread waits for a lock that it holds itself, as with a semaphore, with others before it.
+TEST_F(Hemlock, waits_for_its_own_lock) {
+  for (const int others : {0, 1, 3}) {
+    watched lock;
+    std::atomic<int> admitted{0};
+    std::atomic<bool> locked{false};
+    actor twice{[&] {
+      lock.lock();
+      locked = true;
+      while (admitted.load() != -others) {
+        std::this_thread::yield();
+      }
+      lock.lock();
+      ++admitted;
+    }};
+    while (!locked.load()) {
+      std::this_thread::yield();
+    }
+    actors waiters;
+    for (int i = 0; i < others; ++i) {
+      waiters.push_back(std::make_unique<actor>([&] {
+        lock.lock();
+        lock.unlock();
+      }));
+      waiters.back()->wait_until_polling();
+      --admitted;
+    }
+    twice.wait_until_polling();
+    EXPECT_EQ(admitted.load(), -others);
+    EXPECT_FALSE(lock.try_lock());
+    lock.unlock();
+    twice.join();
+    EXPECT_EQ(admitted.load(), 1 - others);
+    EXPECT_FALSE(lock.try_lock());
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
+  }
+}
+
+// A thread ends and leaves its locks held. Its word goes on with the next thread, which waits for
+// one of those locks and takes the other ones.
+TEST_F(Hemlock, outlives_its_threads) {
+  for (int round = 0; round < 20; ++round) {
+    watched left;
+    watched common;
+    actor{[&] { left.lock(); }}.join();
+    std::atomic<int> admitted{0};
+    actors next;
+    for (int i = 0; i < 4; ++i) {
+      next.push_back(std::make_unique<actor>([&] {
+        for (int n = 0; n < 5; ++n) {
+          const std::lock_guard guard{common};
+        }
+        left.lock();
+        ++admitted;
+        left.unlock();
+      }));
+    }
+    next.front()->wait_until_polling();
+    EXPECT_EQ(admitted.load(), 0);
+    left.unlock();
+    next.clear();
+    EXPECT_EQ(admitted.load(), 4);
+  }
+}
+
+// Several threads hand over what one has locked, by its one word, while it does so itself.
+TEST_F(Hemlock, hands_over_several_locks_at_once) {
+  constexpr std::size_t count = 3;
+  const budget time{300ms};
+  do {
+    std::vector<std::unique_ptr<hesitant>> locks;
+    std::vector<int> entered(count, 0);
+    actors waiters;
+    for (std::size_t i = 0; i < count; ++i) {
+      locks.push_back(std::make_unique<hesitant>());
+      locks.back()->lock();
+    }
+    for (std::size_t i = 0; i < 2 * count; ++i) {
+      waiters.push_back(std::make_unique<actor>([&, i] {
+        const std::lock_guard guard{*locks[i % count]};
+        ++entered[i % count];
+      }));
+      waiters.back()->wait_until_polling();
+    }
+    {
+      actors strangers;
+      for (std::size_t i = 1; i < count; ++i) {
+        strangers.push_back(std::make_unique<actor>([&, i] { locks[i]->unlock(); }));
+      }
+      locks[0]->unlock();
+    }
+    waiters.clear();
+    EXPECT_EQ(entered, std::vector<int>(count, 2));
+  } while (!time.spent());
+}
+
+}  // namespace
