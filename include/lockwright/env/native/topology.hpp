@@ -390,7 +390,7 @@ inline std::uint32_t current_cpu() {
 inline constinit std::atomic<std::uint32_t> known_cpus{0};
 
 [[gnu::noinline]] inline std::uint32_t ask_cpus() {
-  unsigned long set[topology::most_cpus / (8 * sizeof(unsigned long))];
+  unsigned long set[topology::most_cpus / (8 * sizeof(unsigned long))] = {};
   const long bytes =
       system_call(SYS_sched_getaffinity, 0, static_cast<long>(sizeof set), argument(set));
   std::uint32_t count = 0;
