@@ -30,9 +30,10 @@ COLUMNS = [
         "bytes per mutex",
         "growth of the process's resident memory (Rss of /proc/self/smaps_rollup, exact to the "
         "page) while one thread locks and unlocks each mutex of an array once, divided by their "
-        "number. The array itself is written to before, and the first mutexes (option --warm) "
-        "are locked before, so neither the program's own memory nor the library's fixed cost is "
-        "in it. Median over the rounds.",
+        "number, and then, for what is made when a second thread comes, while another one does. "
+        "The array itself is written to before, and the first mutexes (option --warm) are locked "
+        "before, so neither the program's own memory nor the library's fixed cost is in it. "
+        "Median over the rounds.",
     ),
     Column(
         "fixed KiB",
@@ -55,7 +56,7 @@ COLUMNS = [
     ),
     Column(
         "bytes per pair",
-        "further growth while some of these threads (option --sharers) each lock and unlock each "
+        "further growth while more of these threads (option --sharers) each lock and unlock each "
         "mutex of the array, divided by mutexes x threads. Median over the rounds.",
     ),
     Column(

@@ -198,7 +198,7 @@ def uncontended(
 )
 @click.option(
     "--sharers",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=2),
     default=16,
     show_default=True,
     help="How many of these threads each lock every mutex of the array.",
