@@ -77,7 +77,7 @@ EXPLAINED = {
     ("gcr.hpp", "read-modify-write in two steps"): GATE,
     ("gcr.hpp", "compare-and-swap in two steps"): GATE,
     ("gcr.hpp", "wake dropped"): GATE,
-    ("malth.hpp", "compare-and-swap release -> relaxed"): (
+    ("mcscr.hpp", "compare-and-swap release -> relaxed"): (
         "when a passive node is grafted onto the end, a newcomer's link has to come after the null "
         "in the node's next; in the model a store always comes last"
     ),

@@ -10,6 +10,7 @@
 #include "lockwright/row/malth_spin.hpp"
 #include "lockwright/row/malth_stp.hpp"
 #include "lockwright/row/mcs_stp.hpp"
+#include "lockwright/row/mcscrn.hpp"
 #include "observed.hpp"
 
 namespace {
@@ -106,8 +107,9 @@ class Restriction : public ::testing::Test {
 };
 
 /// To be extended by every algorithm that restricts.
-using restricting = ::testing::Types<lockwright::malth_spin_row, lockwright::malth_stp_row,
-                                     lockwright::lifo_cr_row, lockwright::loiter_row>;
+using restricting =
+    ::testing::Types<lockwright::malth_spin_row, lockwright::malth_stp_row, lockwright::mcscrn_row,
+                     lockwright::lifo_cr_row, lockwright::loiter_row>;
 
 struct row_name {
   template <class Row>

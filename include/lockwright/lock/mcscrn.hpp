@@ -1,0 +1,164 @@
+// mcscrn: malth for machines with several NUMA nodes. The threads that
+// circulate are of one node, the home; those of other nodes wait in a list of
+// their own, and once in a while another node becomes the home.
+//
+// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCRN).
+//
+//   word, node | as in malth, and beside the passive set:
+//   remote  | in the holder's node: the waiters of other nodes that were culled
+//   home    | in the holder's node: the NUMA node whose threads circulate
+//   numa    | the NUMA node of this node's owner
+//   When the lock is free, tail names a member of one of the sets, and that
+//   one's node has what the holder's would have.
+//
+// As malth, with these differences in unlock:
+//   fairness  where remote threads wait, the NUMA node of the oldest of them
+//             becomes the home, and that thread comes next
+//   cull      a remote waiter goes to the remote list if a home one can come
+//             next instead, however many there are
+//   deficit   with nobody in the queue or the passive set, the NUMA node of the
+//             oldest remote waiter becomes the home
+// The publication drains the new home's threads into the queue, from where they
+// would be culled one by one; here they go to the passive set at once, and the
+// old home's to the remote list. It gives no period for the change of the home;
+// it is that of the fairness. Waiters poll and then park.
+//
+// Invariants
+//   as in malth, and
+//   AT-HOME    the passive set holds threads of the home only, and the remote
+//              list none of them.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/mcscr.hpp"
+#include "lockwright/passive_set.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+/// Of mcscrn: a passive set of threads of the home, and those of other nodes.
+template <class Env, class Node>
+class by_numa_node {
+ public:
+  struct fields {
+    typename Env::template plain<Node*> passive{};
+    typename Env::template plain<Node*> remote{};
+    typename Env::template plain<std::uint32_t> home{};
+    typename Env::template plain<std::uint32_t> numa{};
+    typename Env::template plain<bool> recalled{};
+  };
+
+  bool recalled;
+
+  explicit by_numa_node(const Node& holder)
+      : recalled(holder.recalled),
+        passive_(static_cast<Node*>(holder.passive)),
+        remote_(static_cast<Node*>(holder.remote)),
+        home_(holder.home) {}
+
+  static bool none(const Node& holder) {
+    return holder.passive == nullptr && holder.remote == nullptr;
+  }
+  static bool is_free(Node* tail) { return tail == nullptr || (bits(tail) & free_) != 0; }
+  static void arrives(Node& me) { me.numa = Env::node(); }
+
+  static void taken_over(Node& me, Node* tail) {
+    if (tail == nullptr) {
+      me.passive = nullptr;
+      me.remote = nullptr;
+      me.home = me.numa;
+      me.recalled = false;
+    } else {
+      by_numa_node(*pointer(bits(tail) & ~free_)).leave_to(me);
+    }
+  }
+
+  void leave_to(Node& next) const {
+    next.passive = passive_.youngest();
+    next.remote = remote_.youngest();
+    next.home = home_;
+    next.recalled = recalled;
+  }
+
+  [[nodiscard]] Node* left_free() const {
+    if (empty()) {
+      return nullptr;
+    }
+    Node* keeper = passive_.empty() ? remote_.youngest() : passive_.youngest();
+    leave_to(*keeper);
+    return pointer(bits(keeper) | free_);
+  }
+
+  [[nodiscard]] bool empty() const { return passive_.empty() && remote_.empty(); }
+
+  Node* by_chance() {
+    if (!remote_.empty()) {
+      move_to_node_of(remote_.oldest());
+    }
+    return passive_.oldest();
+  }
+
+  Node* next() {
+    if (passive_.empty()) {
+      move_to_node_of(remote_.oldest());
+    }
+    return passive_.youngest();
+  }
+
+  /// One that by_chance() or next() gave.
+  void take(Node* one) { passive_.take(one); }
+
+  void put(Node* one) { (is_remote(one) ? remote_ : passive_).put(one); }
+
+  /// Whether `one` is to make room for a waiter of the home, who comes behind it
+  /// or waits in the passive set.
+  bool displaces(Node* one, bool last, bool (*sleeps)(Node*)) const {
+    return is_remote(one) && (!last || (!passive_.empty() && !sleeps(passive_.youngest())));
+  }
+
+ private:
+  static constexpr std::uintptr_t free_ = 1;
+
+  static std::uintptr_t bits(Node* word) { return reinterpret_cast<std::uintptr_t>(word); }
+  static Node* pointer(std::uintptr_t bits) { return reinterpret_cast<Node*>(bits); }
+
+  [[nodiscard]] bool is_remote(Node* one) const { return one->numa != home_; }
+
+  /// By age, as they are. As many steps as there are bystanders, once in a while.
+  void move_to_node_of(Node* one) {
+    home_ = one->numa;
+    passive_set<Node> home;
+    passive_set<Node> others;
+    for (passive_set<Node>* from : {&remote_, &passive_}) {
+      while (!from->empty()) {
+        Node* oldest = from->oldest();
+        from->take(oldest);
+        (is_remote(oldest) ? others : home).put(oldest);
+      }
+    }
+    passive_ = home;
+    remote_ = others;
+  }
+
+  passive_set<Node> passive_;
+  passive_set<Node> remote_;
+  std::uint32_t home_;
+};
+
+template <class Env>
+class mcscrn : public mcscr<Env, spin_then_park, by_numa_node> {
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin_then_park,
+      .numa_aware = true,
+      .node_bytes = mcscrn::mcscr::node_bytes,
+      .reference = "Dice, EuroSys 2017",
+      .summary =
+          "malth-stp whose few circulating threads are of one NUMA node, which changes once in a "
+          "while. For machines with several nodes and more threads than cores."};
+};
+
+}  // namespace lockwright
