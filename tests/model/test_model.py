@@ -77,6 +77,9 @@ EXPLAINED = {
     ("gcr.hpp", "read-modify-write in two steps"): GATE,
     ("gcr.hpp", "compare-and-swap in two steps"): GATE,
     ("gcr.hpp", "wake dropped"): GATE,
+    ("mcs_timepub.hpp", "store dropped"): (
+        "the times decide who is passed over; whoever is has to queue again, and gets in"
+    ),
     ("mcscr.hpp", "compare-and-swap release -> relaxed"): (
         "when a passive node is grafted onto the end, a newcomer's link has to come after the null "
         "in the node's next; in the model a store always comes last"

@@ -1,0 +1,313 @@
+// mcs-timepub: an MCS queue whose waiters publish the time. A releaser passes
+// over those whose time is old, for they are not running, and a waiter that is
+// passed over queues again.
+//
+// Citation: B. He, W. N. Scherer III, M. L. Scott, "Preemption Adaptivity in
+// Time-Published Queue-Based Spin Locks", HiPC 2005 (MCS-TP).
+//
+//   word    | meaning                                   | written by
+//   tail    | last node of the queue, null when free    | arriving threads; the last holder
+//   inside  | of the holder, made at the first use:     | see lazy_part
+//     node  | its node                                  | the holder, while inside
+//     since | the time at which it came                 | the holder, when it comes
+//
+//   node   | next: the node behind; time: when its owner last was seen to run
+//   status | meaning                                  | changed to
+//   waiting   | its owner polls, or would if it ran   | available, timed_out, abandoned, failed
+//   available | the lock is the owner's               |
+//   timed_out | its owner is out of patience, and     | waiting, if it finds its place still
+//             | will be back                          | there; failed
+//   abandoned | its owner has given up for good       | (failed)
+//   failed    | passed over: out of the queue, and    |
+//             | the owner's own again                 |
+//
+// In the publication a thread has one node for each lock, and comes back to it
+// in a later attempt. Here lock() makes attempts until one succeeds, giving its
+// processor away in between, and keeps its node for all of them: the owner of a
+// node that is timed_out is inside lock(). Who gives a node back:
+//   the owner,    after its unlock, or when a try_lock_until() finds it failed;
+//   the releaser, when it passes over a node that is abandoned.
+//
+// Invariants
+//   EXCLUSION  the lock belongs to the thread that found the queue empty, or
+//              whose status was made available.
+//   ONE-CHANGE each way out of a status is a read-modify-write, so owner and
+//              releaser agree on whether a node was granted, left or failed.
+//   WHOLE      when the queue is empty, all who were in it have been granted or
+//              failed: a free lock owns no node.
+//   TREADMILL  a releaser fails at most scan-limit nodes before it is through,
+//              so that their owners, who queue again, do not keep it walking.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/await_link.hpp"
+#include "lockwright/lazy_part.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class mcs_timepub {
+  enum : std::uint32_t { waiting_, available_, timed_out_, abandoned_, failed_ };
+
+  struct alignas(64) node {
+    typename Env::template atomic<node*> next{};
+    typename Env::template atomic<std::uint64_t> time{};
+    typename Env::template atomic<std::uint32_t> status{};
+  };
+
+  struct alignas(64) holder {
+    typename Env::template plain<node*> self;
+    typename Env::template atomic<std::uint64_t> since;
+
+    static std::size_t bytes() { return sizeof(holder); }
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin,
+      .hardened_trylock = true,
+      .node_bytes = sizeof(node),
+      .reference = "He, Scherer and Scott, HiPC 2005",
+      .summary =
+          "A queue whose waiters publish the time while they poll, so that a release can pass over "
+          "those that do not run. Spins, and yet bears more threads than cores; heavy when "
+          "uncontended."};
+
+  static constexpr tunable patience{.name = "patience-ns",
+                                    .initially = 50'000,
+                                    .in = unit::nanoseconds,
+                                    .least = 0,
+                                    .most = std::uint64_t{1} << 50,
+                                    .checked = 1'000,
+                                    .meaning = "how long a waiter polls in one attempt",
+                                    .source = "the lock study's library (LiTL)"};
+  static constexpr tunable update_delay{
+      .name = "update-delay-ns",
+      .initially = 10'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = std::uint64_t{1} << 50,
+      .checked = 1'000,
+      .meaning = "how old the time of a waiter may be that the lock is handed to",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest_section{
+      .name = "max-cs-ns",
+      .initially = 10'000'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = std::uint64_t{1} << 50,
+      .checked = 1'000,
+      .meaning = "how long the holder has to be inside for waiters to give their processor away",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable scan_limit{
+      .name = "scan-limit",
+      .initially = 1000,
+      .in = unit::count,
+      .least = 0,
+      .most = std::uint64_t{1} << 32,
+      .checked = 1,
+      .meaning = "how many waiters a release sends to the end of the queue before it is through",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable_list<4> tunables{&patience, &update_delay, &longest_section,
+                                            &scan_limit};
+
+  static std::uint64_t bytes_outside() { return lazy_part<Env, holder>::bytes(); }
+
+  arrival lock() {
+    holder& in = inside_.get();
+    node* me = Env::template take_node<node>();
+    arrival found = arrival::uncontended;
+    while (enqueue(me)) {
+      found = arrival::contended;
+      if (wait(in, me)) {
+        break;
+      }
+    }
+    enter(in, me);
+    return found;
+  }
+
+  bool try_lock() {
+    if (tail_.load(std::memory_order_relaxed) != nullptr) {
+      return false;
+    }
+    holder& in = inside_.get();
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    node* empty = nullptr;
+    // As the exchange in enqueue(). Nobody looks at the status of the first node.
+    if (tail_.compare_exchange_strong(empty, me, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+      enter(in, me);
+      return true;
+    }
+    Env::give_node(me);
+    return false;
+  }
+
+  bool try_lock_until(std::uint64_t deadline) {
+    holder& in = inside_.get();
+    node* me = Env::template take_node<node>();
+    while (enqueue(me)) {
+      const std::uint32_t end = poll(in, me, deadline);
+      if (end == available_) {
+        break;
+      }
+      if (end == waiting_) {
+        std::uint32_t seen = waiting_;
+        // Release: a releaser that passes over the node gives it back. Acquire as in poll().
+        if (me->status.compare_exchange_strong(seen, abandoned_, std::memory_order_release,
+                                               std::memory_order_acquire)) {
+          return false;
+        }
+        if (seen == available_) {
+          break;
+        }
+      }
+      if (Env::now() >= deadline) {
+        Env::give_node(me);
+        return false;
+      }
+    }
+    enter(in, me);
+    return true;
+  }
+
+  void unlock() {
+    holder& in = inside_.get();
+    node* me = in.self;
+    node* kept = nullptr;  // where those begin that are to be failed at the end
+    node* end = me;
+    std::uint64_t scanned = 0;
+    for (;;) {
+      // Acquire, here and in await_link(), pairs with the release store in enqueue().
+      node* next = end->next.load(std::memory_order_acquire);
+      if (next == nullptr) {
+        node* last = end;
+        // Release pairs with the acquire in enqueue() and try_lock() that finds null.
+        if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+          break;
+        }
+        // A late linker may be preempted too: with the policy that gives the processor away.
+        next = await_link<spin_then_park<Env>>(end->next);
+      }
+      if (kept == nullptr && scanned++ >= Env::template value<scan_limit>()) {
+        kept = end;
+      }
+      if (hand_over(next)) {
+        break;
+      }
+      if (kept == nullptr && end != me) {
+        fail(end);
+      }
+      end = next;
+    }
+    // From here on the lock may be gone.
+    for (node* one = kept != nullptr ? kept : end; one != nullptr;) {
+      node* next = one == end ? nullptr : one->next.load(std::memory_order_relaxed);
+      if (one != me) {
+        fail(one);
+      }
+      one = next;
+    }
+    // Not before: as somebody else's it could come up in the queue.
+    Env::give_node(me);
+  }
+
+ private:
+  /// Queues `me`. False if the queue was empty: the lock is the caller's.
+  bool enqueue(node* me) {
+    me->next.store(nullptr, std::memory_order_relaxed);
+    me->status.store(waiting_, std::memory_order_relaxed);
+    me->time.store(Env::now(), std::memory_order_relaxed);
+    // Release publishes the node; acquire pairs with the release in unlock() that emptied the
+    // queue, and with it for the node before.
+    node* before = tail_.exchange(me, std::memory_order_acq_rel);
+    if (before == nullptr) {
+      return false;
+    }
+    // Release pairs with the acquire loads of next in unlock().
+    before->next.store(me, std::memory_order_release);
+    return true;
+  }
+
+  static void enter(holder& in, node* me) {
+    in.self = me;
+    in.since.store(Env::now(), std::memory_order_relaxed);
+  }
+
+  /// Attempts, each as long as the patience. False if passed over.
+  [[gnu::noinline]] static bool wait(holder& in, node* me) {
+    for (;;) {
+      std::uint32_t seen = poll(in, me, Env::now() + Env::template value<patience>());
+      // Acquire, if it has been granted or failed meanwhile, as in poll().
+      if (seen == waiting_ &&
+          me->status.compare_exchange_strong(seen, timed_out_, std::memory_order_relaxed,
+                                             std::memory_order_acquire)) {
+        Env::yield();
+        me->time.store(Env::now(), std::memory_order_relaxed);
+        seen = timed_out_;
+        // The place may still be there.
+        if (me->status.compare_exchange_strong(seen, waiting_, std::memory_order_relaxed,
+                                               std::memory_order_acquire)) {
+          continue;
+        }
+      }
+      return seen == available_;
+    }
+  }
+
+  /// Publishes the time until granted or failed, or until the deadline.
+  static std::uint32_t poll(holder& in, node* me, std::uint64_t deadline) {
+    for (;;) {
+      // Acquire pairs with the release in hand_over() and in fail().
+      const std::uint32_t seen = me->status.load(std::memory_order_acquire);
+      if (seen != waiting_) {
+        return seen;
+      }
+      const std::uint64_t now = Env::now();
+      me->time.store(now, std::memory_order_relaxed);
+      if (now >= deadline) {
+        return seen;
+      }
+      if (now > in.since.load(std::memory_order_relaxed) + Env::template value<longest_section>()) {
+        Env::yield();
+      } else {
+        Env::relax();
+      }
+    }
+  }
+
+  /// Grants the lock to the owner of `next` if that was seen to run not long ago.
+  static bool hand_over(node* next) {
+    const std::uint64_t seen_at = next->time.load(std::memory_order_relaxed);
+    if (Env::now() > seen_at + Env::template value<update_delay>()) {
+      return false;
+    }
+    std::uint32_t seen = waiting_;
+    // Release: hands the critical section's writes over.
+    return next->status.compare_exchange_strong(seen, available_, std::memory_order_release,
+                                                std::memory_order_relaxed);
+  }
+
+  /// The node is out of the queue: its owner's own again, or nobody's.
+  static void fail(node* one) {
+    // Release: the owner reuses it. Acquire pairs with the release of who abandoned it.
+    if (one->status.exchange(failed_, std::memory_order_acq_rel) == abandoned_) {
+      Env::give_node(one);
+    }
+  }
+
+  typename Env::template atomic<node*> tail_{};
+  lazy_part<Env, holder> inside_;
+};
+
+}  // namespace lockwright
