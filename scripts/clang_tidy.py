@@ -33,7 +33,9 @@ def once_per_file(database: Path) -> tuple[Path, list[str]]:
 
 def check(directory: Path, file: str) -> tuple[int, str]:
     """Check one file; return clang-tidy's exit status and what it found."""
-    fewer = ["--checks=-clang-analyzer-*"] if WITHOUT_ANALYZER in Path(file).parent.as_posix() else []
+    fewer = (
+        ["--checks=-clang-analyzer-*"] if WITHOUT_ANALYZER in Path(file).parent.as_posix() else []
+    )
     done = subprocess.run(
         [CLANG_TIDY, "--quiet", *fewer, "-p", directory, file],
         capture_output=True,
