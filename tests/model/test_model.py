@@ -72,6 +72,9 @@ EXPLAINED = {
             "read-modify-write release -> relaxed",
         )
     },
+    ("mutable.hpp", "read-modify-write in two steps"): (
+        "two unlocks give permits at once only where two threads sleep: four threads"
+    ),
     ("mutexee.hpp", "store dropped"): "the tally chooses how long to poll and to wait, no more",
     ("gcr.hpp", "store dropped"): GATE,
     ("gcr.hpp", "read-modify-write in two steps"): GATE,
