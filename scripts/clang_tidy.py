@@ -33,11 +33,14 @@ def once_per_file(database: Path) -> tuple[Path, list[str]]:
 
 def check(directory: Path, file: str) -> tuple[int, str]:
     """Check one file; return clang-tidy's exit status and what it found."""
-    fewer = (
-        ["--checks=-clang-analyzer-*"] if WITHOUT_ANALYZER in Path(file).parent.as_posix() else []
-    )
+    fewer = []
+    if WITHOUT_ANALYZER in Path(file).parent.as_posix():
+        fewer.append("-clang-analyzer-*")
+    if directory.parent in Path(file).parents:
+        # What the build writes for one lock includes the test suite.
+        fewer.append("-bugprone-suspicious-include")
     done = subprocess.run(
-        [CLANG_TIDY, "--quiet", *fewer, "-p", directory, file],
+        [CLANG_TIDY, "--quiet", f"--checks={','.join(fewer)}", "-p", directory, file],
         capture_output=True,
         text=True,
         check=False,

@@ -8,6 +8,10 @@ template <class Env, class Node>
 struct passive_member {
   typename Env::template plain<Node*> older{};
   typename Env::template plain<Node*> younger{};
+
+ private:
+  friend Node;
+  passive_member() = default;
 };
 
 /// Queue nodes by the time they were put in. A value of one pointer: whoever has
