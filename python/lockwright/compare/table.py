@@ -115,12 +115,14 @@ def conclude(console: Console, verdict: Verdict, use: str | None) -> None:
 
 def _table(plan: Plan, summaries: Sequence[Summary], whole_lines: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    last = len(columns(plan)) - 1
     for place, column in enumerate(columns(plan)):
         text = column.replace("\n", " ") if whole_lines else column
         if place == 0:
             table.add_column(f"  {text}", no_wrap=True)
         else:
-            table.add_column(text, justify="right", no_wrap=True)
+            # Where the terminal is narrow, the interval goes on two lines rather than be cut.
+            table.add_column(text, justify="right", no_wrap=place != last)
     for summary in summaries:
         style = {"*": "bold green", "=": "green"}.get(summary.mark, "")
         if not summary.complete:
