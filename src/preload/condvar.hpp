@@ -11,7 +11,7 @@
 
 #include "counting.hpp"
 #include "fork.hpp"
-#include "lockwright/lock/futex.hpp"
+#include "lockwright/three_state.hpp"
 #include "mutex.hpp"
 #include "waiter_queue.hpp"
 #include "waiters.hpp"
@@ -21,7 +21,7 @@ namespace lockwright::preload {
 /// The layout, over the first bytes of the C library's pthread_cond_t:
 ///
 ///   bytes | meaning                                  | written by
-///   0-3   | guard of the queue                       | see lock/futex.hpp
+///   0-3   | guard of the queue                       | see three_state.hpp
 ///   4-7   | clock of timed waits                     | initialisation
 ///   8-23  | the waiters, see waiter_queue.hpp        | under the guard
 ///   24-27 | generation, see fork.hpp                 | initialisation, adopt()
@@ -135,7 +135,7 @@ class condvar {
   [[gnu::noinline]] void adopt() {
     adopting.lock();
     if (generation_.load(std::memory_order_relaxed) != generation) {
-      ::new (&guard_) futex<environment>();
+      ::new (&guard_) three_state<environment>();
       ::new (&queue_) waiter_queue();
       generation_.store(generation, std::memory_order_release);
     }
@@ -169,7 +169,7 @@ class condvar {
     first.grant();
   }
 
-  futex<environment> guard_;
+  three_state<environment> guard_;
   clockid_t clock_;
   waiter_queue queue_;
   std::atomic<kind_word> generation_{generation};

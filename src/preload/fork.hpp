@@ -8,7 +8,7 @@
 
 #include "counting.hpp"
 #include "kind.hpp"
-#include "lockwright/lock/futex.hpp"
+#include "lockwright/three_state.hpp"
 
 namespace lockwright::preload {
 
@@ -23,9 +23,9 @@ inline constinit std::uint32_t tid_before_fork = 0;
 inline constinit std::uint32_t tid_after_fork = 0;
 
 /// Held while an object of an earlier generation is put in order.
-inline constinit futex<environment> adopting{};
+inline constinit three_state<environment> adopting{};
 /// The same for semaphores, with all signals blocked, since a handler may post.
-inline constinit futex<environment> adopting_semaphore{};
+inline constinit three_state<environment> adopting_semaphore{};
 
 /// Keeps the generation up to date. To be called before anybody else's handlers
 /// for fork are registered: in the child they run in that order, and they lock.

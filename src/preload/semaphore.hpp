@@ -14,7 +14,7 @@
 
 #include "counting.hpp"
 #include "fork.hpp"
-#include "lockwright/lock/futex.hpp"
+#include "lockwright/three_state.hpp"
 #include "waiter_queue.hpp"
 #include "waiters.hpp"
 
@@ -43,7 +43,7 @@ class signals_blocked {
 ///   bytes | meaning                                     | written by
 ///   0-3   | the count                                   | post, wait
 ///   4-7   | how many threads are in the queue           | under the guard
-///   8-11  | guard of the queue, see lock/futex.hpp; the | -
+///   8-11  | guard of the queue, see three_state.hpp; the | -
 ///         | C library has its mark of a shared or named |
 ///         | semaphore here, which the guard never is    |
 ///   12-15 | generation, see fork.hpp                    | initialisation, adopt()
@@ -181,7 +181,7 @@ class semaphore {
     const signals_blocked all;
     adopting_semaphore.lock();
     if (generation_.load(std::memory_order_relaxed) != generation) {
-      ::new (&guard_) futex<environment>();
+      ::new (&guard_) three_state<environment>();
       ::new (&queue_) waiter_queue();
       word_.store(count_of(word_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
       generation_.store(generation, std::memory_order_release);
@@ -190,13 +190,13 @@ class semaphore {
   }
 
   std::atomic<std::uint64_t> word_;
-  futex<environment> guard_;
+  three_state<environment> guard_;
   std::atomic<kind_word> generation_{generation};
   waiter_queue queue_;
 
   static constexpr void check_layout() {
     static_assert(sizeof(semaphore) == 32 && sizeof(semaphore) <= sizeof(sem_t));
-    static_assert(offsetof(semaphore, guard_) == 8 && sizeof(futex<environment>) == 4);
+    static_assert(offsetof(semaphore, guard_) == 8 && sizeof(three_state<environment>) == 4);
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   }
 };

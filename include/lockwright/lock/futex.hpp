@@ -1,30 +1,29 @@
-// futex: a three-state mutex that sleeps in the kernel. One word says whether
-// it is free, held, or held with sleepers, so that an unlock enters the kernel
-// only when somebody may be asleep.
+// futex: a three-state mutex that sleeps in the kernel. A waiter polls for a
+// moment, then says in the lock's word that it sleeps, so that an unlock enters
+// the kernel only when somebody may be asleep.
 //
 // Citation: U. Drepper, "Futexes Are Tricky", 2011 (third mutex).
+// The polling before the sleep is not in that text. Without it a hand-over costs
+// a sleep and a wake even where the section is shorter than either.
 //
 //   word | meaning             | entered by
 //   0    | free                | unlock
-//   1    | held, nobody sleeps | lock, from 0
-//   2    | held, maybe sleepers| a waiter, from any state
-//
-//         lock            waiter
-//    0 ----------> 1 -----------------> 2
-//    ^             |                    |
-//    +-- unlock ---+------ unlock ------+   (the latter wakes one)
+//   1    | held, nobody sleeps | lock and a waiter that polls, from 0
+//   2    | held, maybe sleepers| a waiter that sleeps, from any state
 //
 // Invariants
-//   EXCLUSION  only the thread that took the word from 0 is inside.
-//   NO-LOST-WAKE  a thread sleeps only on the value 2, and whoever takes the
-//              word from 2 to 0 wakes one sleeper; the woken thread enters
-//              with 2, since others may still sleep.
+//   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is. One
+//              that polls may set 1 while others sleep: the last unlock has woken
+//              one of them, who will set 2.
+//   BOUNDED-POLL  a waiter polls a fixed number of times and then sleeps, however
+//              often the lock changes hands meanwhile.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/three_state.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
@@ -33,64 +32,56 @@ class futex {
  public:
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
-      .waiting = waiting::park,
+      .waiting = waiting::spin_then_park,
       .light = true,
       .reference = "Drepper, Futexes Are Tricky, 2011",
       .summary =
-          "Three states (free, held, held with sleepers); a waiter sleeps at once and an "
-          "unlock enters the kernel only if somebody may sleep. Light, small, and at ease with "
-          "more threads than cores."};
+          "Three states (free, held, held with sleepers); a waiter polls for a moment and then "
+          "sleeps, and an unlock enters the kernel only if somebody may sleep. Light, small, and "
+          "at ease with more threads than cores."};
+
+  static constexpr tunable spin{
+      .name = "spin",
+      .initially = 100,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "how often a waiter polls before it sleeps",
+      .source = "the futex mutex of Rust's standard library"};
+  static constexpr tunable_list<1> tunables{&spin};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
       return arrival::uncontended;
     }
-    wait_and_lock();
+    if (!poll()) {
+      mutex_.sleep_and_lock();
+    }
     return arrival::contended;
   }
 
-  bool try_lock() {
-    std::uint32_t free = free_;
-    // Acquire pairs with the exchange in unlock().
-    return word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
-  }
+  bool try_lock() { return mutex_.try_lock(); }
 
-  /// Who gives up leaves the word as it is: perhaps one wake that nobody needs.
   bool try_lock_until(std::uint64_t deadline) {
-    if (try_lock()) {
-      return true;
-    }
-    // As in wait_and_lock().
-    while (word_.exchange(sleepers_, std::memory_order_acquire) != free_) {
-      if (Env::now() >= deadline) {
-        return false;
-      }
-      Env::wait_until(word_, sleepers_, deadline);
-    }
-    return true;
+    return try_lock() || poll() || mutex_.try_lock_until(deadline);
   }
 
-  void unlock() {
-    // Release hands the section's writes over; the exchange must be one step,
-    // or a waiter that sets 2 in between would sleep for ever.
-    if (word_.exchange(free_, std::memory_order_release) == sleepers_) [[unlikely]] {
-      Env::wake(word_, 1);
-    }
-  }
+  void unlock() { mutex_.unlock(); }
 
  private:
-  [[gnu::noinline]] void wait_and_lock() {
-    while (word_.exchange(sleepers_, std::memory_order_acquire) != free_) {
-      Env::wait(word_, sleepers_);
+  /// True if it took the lock.
+  [[gnu::noinline]] bool poll() {
+    for (std::uint64_t left = Env::template value<spin>(); left > 0; --left) {
+      Env::relax();
+      if (mutex_.is_free() && try_lock()) {
+        return true;
+      }
     }
+    return false;
   }
 
-  static constexpr std::uint32_t free_ = 0;
-  static constexpr std::uint32_t held_ = 1;
-  static constexpr std::uint32_t sleepers_ = 2;
-
-  typename Env::template atomic<std::uint32_t> word_{};
+  three_state<Env> mutex_;
 };
 
 }  // namespace lockwright

@@ -1,4 +1,4 @@
-// pthreadadapt: the futex mutex, whose waiters try a number of times before
+// pthreadadapt: a three-state futex mutex, whose waiters try a number of times before
 // they sleep. How often depends on how many tries those before them needed.
 //
 // Citation: the GNU C Library's PTHREAD_MUTEX_ADAPTIVE_NP (nptl); its sleeping
@@ -13,13 +13,13 @@
 //         |                                                 | having waited
 //
 // A waiter tries up to min(most, growth * tries + margin) times, with a pause
-// between, and then sleeps as in `futex`. Having the lock, it moves `tries` by
+// between, and then sleeps as `futex` does. Having the lock, it moves `tries` by
 // an eighth of the way to what it needed itself. Later versions of the C
 // library space the tries out by a random backoff; this is the lock of the
 // studies, which does not.
 //
 // Invariants
-//   EXCLUSION, NO-LOST-WAKE  those of `futex`, whose word this is.
+//   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is.
 //   BOUND      no waiter tries more than `most` times before it sleeps.
 //   ONE-WRITER only the holder writes `tries`; what others read is advice.
 #pragma once
@@ -28,7 +28,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/lock/futex.hpp"
+#include "lockwright/three_state.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -142,7 +142,7 @@ class pthreadadapt {
   // What fits its word.
   static constexpr std::int64_t most_noted_ = 0xffff'ffff;
 
-  futex<Env> mutex_;
+  three_state<Env> mutex_;
   typename Env::template atomic<std::uint32_t> tries_{};
 };
 
