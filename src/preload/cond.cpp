@@ -23,6 +23,14 @@ struct wait_in_progress {
   std::uint32_t again = 0;  ///< how to relock the mutex
 };
 
+int take_mutex_again(wait_in_progress& wait) {
+  const int result = mutex::reacquire(wait.self.mutex, wait.again);
+  if (wait.self.leads) {
+    mutex::line(wait.self.mutex)->grant_first();
+  }
+  return result;
+}
+
 /// A cancelled waiter: holds the mutex again when the program's own cleanup
 /// handlers run, and passes on a signal that it had already been given.
 void on_cancel(void* argument) {
@@ -33,7 +41,7 @@ void on_cancel(void* argument) {
   } else {
     wait.cond.remove(wait.self);
   }
-  mutex::reacquire(wait.self.mutex, wait.again);
+  take_mutex_again(wait);
   if (signalled && wait.self.by_signal) {
     wait.cond.signal();
   }
@@ -98,7 +106,7 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
   wait.cond.enqueue(wait.self);
   wait.again = mutex::release(with);
   bool signalled = await_signal(wait, clock, deadline);
-  int result = mutex::reacquire(with, wait.again);
+  const int result = take_mutex_again(wait);
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
 }
 

@@ -158,6 +158,7 @@ class condvar {
       }
       return;
     }
+    first.leads = mutex::waiters_sleep && &first != &last && line->empty();
     if (mutex::is_held_by_caller(with)) {
       line->append(&first, &last);
       return;

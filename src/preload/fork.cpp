@@ -17,8 +17,8 @@ void in_child() {
   tid_before_fork = native_env::self_record.tid;
   tid_after_fork = native_env::ask_tid();
   native_env::abandon_own_pieces();
-  ::new (&adopting) futex<environment>();
-  ::new (&adopting_semaphore) futex<environment>();
+  ::new (&adopting) three_state<environment>();
+  ::new (&adopting_semaphore) three_state<environment>();
 }
 
 }  // namespace

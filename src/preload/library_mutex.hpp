@@ -25,6 +25,8 @@ namespace lockwright::preload {
 ///   32-35 | counted: 1 once the mutex has been seen                | the holder
 class library_mutex {
  public:
+  static constexpr bool waiters_sleep = true;
+
   static library_mutex& of(pthread_mutex_t* mutex) {
     return *reinterpret_cast<library_mutex*>(mutex);
   }

@@ -37,6 +37,8 @@ namespace lockwright::preload {
 template <class L>
 class own_mutex {
  public:
+  static constexpr bool waiters_sleep = L::traits.parks();
+
   static own_mutex& of(pthread_mutex_t* mutex) { return *reinterpret_cast<own_mutex*>(mutex); }
 
   static int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {

@@ -33,6 +33,7 @@ struct alignas(64) waiter {
 
   std::atomic<std::uint32_t> state{waiting};
   bool by_signal = false;  ///< claimed by a signal, which must not be lost, rather than a broadcast
+  bool leads = false;      ///< the first of a broadcast: see PAIR in waiter_line
   waiter* next = nullptr;
   waiter* previous = nullptr;
   pthread_mutex_t* const mutex;
@@ -81,9 +82,16 @@ struct alignas(64) waiter {
 /// mutex, or one that has been granted and is on its way to take it; each lets
 /// one waiter go when it unlocks. A signaller that does not hold the mutex
 /// therefore puts waiters in line only before it grants one directly.
+/// Invariant PAIR: the first waiter of a broadcast that found the line empty lets
+/// another one go as soon as it has the mutex. From then on one is on its way
+/// while another has the mutex: the time that a thread needs to wake up, which is
+/// longer than most sections, would else be part of every turn. Of a broadcast,
+/// then, at most one waiter becomes runnable per unlock, and one in advance. Not
+/// so where waiters poll without end: the one in advance might take the processor
+/// from the one that has the mutex, and burn it.
 class waiter_line {
  public:
-  /// For the holder of the mutex. Relaxed: what it must not miss was put in line
+  /// Exact for the holder of the mutex. Relaxed: what it must not miss was put in line
   /// by itself, or before the grant that made it come here.
   [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
 
@@ -114,6 +122,13 @@ class waiter_line {
     }
     close(end);
     return first;
+  }
+
+  /// Lets the first waiter go, if there is one.
+  void grant_first() {
+    if (waiter* first = pop()) {
+      first->grant();
+    }
   }
 
  private:

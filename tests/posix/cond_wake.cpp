@@ -81,6 +81,54 @@ std::string broadcast_to_many() {
   return "";
 }
 
+// A broadcast does not let waiters run into a held mutex: none runs while the broadcaster has it, and
+// while one of them has it, at most one other has got up in advance. This too is the library's own
+// promise.
+std::string nobody_runs_into_a_held_mutex() {
+  const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
+  if (promised == nullptr || *promised == '\0') return "not promised";
+  Meeting meeting;
+  constexpr int threads = 6;
+  int waiting = 0;
+  std::atomic<int> inside{0};
+  std::atomic<bool> go_on{false};
+  std::vector<std::unique_ptr<check::Worker>> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.push_back(std::make_unique<check::Worker>([&](check::Worker& self) {
+      OK(pthread_mutex_lock(&meeting.mutex));
+      ++waiting;
+      self.about_to_block();
+      OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+      inside.fetch_add(1);
+      check::wait_until([&] { return go_on.load(); });
+      OK(pthread_mutex_unlock(&meeting.mutex));
+    }));
+    lock_when(&meeting.mutex, waiting, i + 1);
+    OK(pthread_mutex_unlock(&meeting.mutex));
+    workers.back()->wait_until_blocked();
+  }
+  check::sleep_ms(5);  // for one that announced itself and had 3 ms to fall asleep
+  std::vector<std::int64_t> used;
+  for (const auto& worker : workers) used.push_back(worker->cpu_time());
+  const auto got_up = [&] {
+    int count = 0;
+    for (std::size_t i = 0; i < threads; ++i) count += workers[i]->cpu_time() != used[i] ? 1 : 0;
+    return count;
+  };
+  OK(pthread_mutex_lock(&meeting.mutex));
+  OK(pthread_cond_broadcast(&meeting.cond));
+  check::sleep_ms(20);
+  CHECK_EQ(0, got_up());
+  OK(pthread_mutex_unlock(&meeting.mutex));
+  check::wait_until([&] { return inside.load() == 1; });
+  check::sleep_ms(20);
+  CHECK(got_up() <= 2);
+  go_on.store(true);
+  for (auto& worker : workers) worker->join();
+  CHECK_EQ(threads, inside.load());
+  return "";
+}
+
 // Waiters come in a known order; each signal lets exactly one go. The order itself is a promise of
 // the library under test, not of POSIX, so it is asserted only where the harness says so.
 std::string one_at_a_time_in_order() {
@@ -270,6 +318,7 @@ int main(int argc, char** argv) {
       {{"barrier of two", [] { return barrier_without_a_loop(2, 3'000); }},
        {"barrier of six", [] { return barrier_without_a_loop(6, 1'000); }},
        {"broadcast to many", broadcast_to_many},
+       {"nobody runs into a held mutex", nobody_runs_into_a_held_mutex},
        {"one at a time in order", one_at_a_time_in_order},
        {"signals add up", signals_add_up},
        {"signals without waiters are void", signals_without_waiters_are_void},

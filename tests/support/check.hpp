@@ -163,11 +163,15 @@ class Worker {
   // since it announced itself, so that it must have arrived however loaded the machine is.
   void wait_until_blocked() {
     wait_until([this] { return tid_.load(std::memory_order_acquire) != 0; });
+    wait_until(
+        [&] { return cpu_time() - announced_cpu_.load() > 3'000'000 || sleeps(tid_.load()); });
+  }
+
+  // Nanoseconds. Stands still while the thread sleeps, to the last one.
+  [[nodiscard]] std::int64_t cpu_time() const {
     clockid_t clock;
     OK(pthread_getcpuclockid(handle_, &clock));
-    wait_until([&] {
-      return nanoseconds(clock) - announced_cpu_.load() > 3'000'000 || sleeps(tid_.load());
-    });
+    return nanoseconds(clock);
   }
 
   void* join() {
