@@ -16,6 +16,7 @@ PROGRAMS = {
     "ends": ("{P} sh -c 'test {=6*t//t} = 6 && test -n \"$LD_PRELOAD\"'", "ok"),
     "same": ("{P} echo same > /dev/null", "ok"),
     "fails": ("{P} sh -c 'exit 3'", "failed"),
+    "fails-and-tidies": ("{P} sh -c 'exit 3'; true", "failed"),
     "hangs": ("{P} sleep 1000", "hung"),
 }
 
@@ -29,6 +30,19 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         timeout=200,
         check=False,
     )
+
+
+FETCH = "import urllib.request as u; u.urlopen('http://127.0.0.1:18081/').read()"
+#: Server, client, and how it has to end under every lock.
+SERVERS = {
+    "serves": ("{P} python3 -m http.server --bind 127.0.0.1 18081", f'python3 -c "{FETCH}"', "ok"),
+    "ends-early": ("{P} sh -c 'exit 0'", f'python3 -c "{FETCH}"', "failed"),
+    "is-of-no-use": (
+        "{P} python3 -m http.server --bind 127.0.0.1 18081",
+        f'python3 -c "{FETCH.replace("18081/", "18081/absent")}"',
+        "failed",
+    ),
+}
 
 
 @pytest.fixture
@@ -46,6 +60,7 @@ def test_endings(catalogue: Path) -> None:
     with (catalogue / "table.csv").open() as table:
         rows = list(csv.DictReader(table))
     assert len(rows) == len(PROGRAMS) * 2 * 2
+    assert {row["program"] for row in rows} == set(PROGRAMS)
     for row in rows:
         assert row["ending"] == PROGRAMS[row["program"]][1], row
     # What does not end under the C library's mutex is not held against a lock.
@@ -54,6 +69,19 @@ def test_endings(catalogue: Path) -> None:
     again = run(catalogue, "--locks", "mcs-stp", "--limit", "1")
     assert (catalogue / "table.csv").read_text() == before
     assert again.returncode == 0
+
+
+def test_servers(tmp_path: Path) -> None:
+    rows = [
+        {"name": name, "server": server, "command": command}
+        for name, (server, command, _) in SERVERS.items()
+    ]
+    (tmp_path / "catalogue.json").write_text(json.dumps(rows))
+    done = run(tmp_path, "--locks", "mcs-stp")
+    assert done.stderr == ""
+    with (tmp_path / "table.csv").open() as table:
+        endings = [(row["program"], row["ending"]) for row in csv.DictReader(table)]
+    assert endings == [(name, SERVERS[name][2]) for name in SERVERS for _ in range(4)]
 
 
 @pytest.mark.parametrize("ending", ["hung", "failed", "wrong", "slow"])
