@@ -10,24 +10,32 @@ from support import harness, locate
 
 ROWS = locate.registry_rows()
 
-#: Program, and whether its tests are compiled for, and named after, each row of the registry.
-PROGRAMS = {
+#: Source, and whether its tests are compiled for, and named after, each row of the registry.
+SOURCES = {
     path.stem: '#include "rows.hpp"' in path.read_text()
     for path in sorted((locate.TESTS / "unit").glob("*_test.cpp"))
 }
 
+#: The program of all those that are.
+EACH_LOCK = "each_lock_test"
+
 #: Those whose threads are on as many NUMA nodes as the run declares.
 ON_NODES = {
     name
-    for name in PROGRAMS
+    for name in SOURCES
     if "nodes_of_this_run" in (locate.TESTS / f"unit/{name}.cpp").read_text()
 }
 
 
+def suite_of(name: str) -> str:
+    """The suite of handover_test.cpp is Handover."""
+    return name.removesuffix("_test").capitalize()
+
+
 def shards() -> list[tuple[str, str, str]]:
-    """Program, which of its tests, and the declared nodes, for locks to which they matter."""
+    """Source, which of its tests, and the declared nodes, for locks to which they matter."""
     found = []
-    for name, by_row in PROGRAMS.items():
+    for name, by_row in SOURCES.items():
         if not by_row:
             found.append((name, "all", "0"))
         for lock, identifier in ROWS if by_row else []:
@@ -38,8 +46,8 @@ def shards() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("name", "shard", "nodes"), shards())
 def test_unit_program(name: str, shard: str, nodes: str) -> None:
-    program = locate.program("unit", name)
-    only = "*" if shard == "all" else f"*/{shard}.*"
+    program = locate.program("unit", EACH_LOCK if SOURCES[name] else name)
+    only = f"{suite_of(name)}/{shard}.*" if SOURCES[name] else "*"
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     env["LOCKWRIGHT_TOPOLOGY"] = nodes
     env["LOCKWRIGHT_TEST_NODES"] = str(harness.NODES[nodes])
@@ -48,3 +56,10 @@ def test_unit_program(name: str, shard: str, nodes: str) -> None:
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
     assert passed is not None, outcome.describe()
     assert int(passed.group(1)) > 0, outcome.describe()
+
+
+@pytest.mark.parametrize("name", [name for name, by_row in SOURCES.items() if by_row])
+def test_no_suite_is_left_out(name: str) -> None:
+    text = (locate.TESTS / f"unit/{name}.cpp").read_text()
+    suites = re.findall(r"^(?:TYPED_)?TEST(?:_F|_P|_SUITE)?\((\w+)", text, re.MULTILINE)
+    assert set(suites) == {suite_of(name)}
