@@ -32,12 +32,15 @@ class lazy_part {
   static std::size_t bytes() { return Env::reserved_size(T::bytes()); }
 
   T& get() {
-    // Acquire pairs with the release in make(): the zeroed memory is seen.
-    if (T* made = part_.load(std::memory_order_acquire)) [[likely]] {
-      return *made;
+    if (T* part = made()) [[likely]] {
+      return *part;
     }
     return *make();
   }
+
+  /// The part if it has been made, else null. Acquire pairs with the release in
+  /// make(): the zeroed memory is seen.
+  T* made() const { return part_.load(std::memory_order_acquire); }
 
  private:
   // Relaxed: who destroys a lock knows by other means that nobody uses it any more.

@@ -76,6 +76,13 @@ EXPLAINED = {
         "two unlocks give permits at once only where two threads sleep: four threads"
     ),
     ("mutexee.hpp", "store dropped"): "the tally chooses how long to poll and to wait, no more",
+    **{
+        ("crowding.hpp", what): "what is known of the load is advice"
+        for what in ("store dropped", "compare-and-swap in two steps")
+    },
+    ("glk.hpp", "store dropped"): (
+        "the choice of a lock: the one in use would do for ever; glk_test sees it change"
+    ),
     ("gcr.hpp", "store dropped"): GATE,
     ("gcr.hpp", "read-modify-write in two steps"): GATE,
     ("gcr.hpp", "compare-and-swap in two steps"): GATE,
@@ -91,6 +98,26 @@ EXPLAINED = {
 
 #: The same for what one lock alone does not need of a part that others need it of.
 EXPLAINED_FOR = {
+    "glk": {
+        **{
+            ("lazy_part.hpp", what): "only who is inside makes the part, so no two threads do"
+            for what in (
+                "compare-and-swap, failing, acquire -> relaxed",
+                "compare-and-swap in two steps",
+            )
+        },
+        **{
+            ("mcs.hpp", what): (
+                "the trylock of the queue while others come, further than the search gets; "
+                "mcs-spin has the same line for itself, and needs it"
+            )
+            for what in (
+                "compare-and-swap acq_rel -> acquire",
+                "compare-and-swap acq_rel -> release",
+                "compare-and-swap in two steps",
+            )
+        },
+    },
     "clof": {
         ("mcs.hpp", "compare-and-swap acq_rel -> release"): (
             "the trylock at the lowest level: what it protects was also let go with the locks "

@@ -120,6 +120,9 @@ struct model {
 
   static std::uint32_t cpus() { return 2; }
 
+  /// Few threads or many, at each look.
+  static std::uint32_t runnable() { return model_env::choose(2) * 1'000; }
+
   static std::uint32_t node() {
     const std::uint32_t count = nodes();
     if (count == 1) {

@@ -13,6 +13,7 @@
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/hints.hpp"
+#include "lockwright/env/native/load.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/random.hpp"
 #include "lockwright/env/native/settings.hpp"
@@ -117,6 +118,10 @@ struct native {
     const std::uint32_t known = native_env::known_cpus.load(std::memory_order_relaxed);
     return known != 0 ? known : native_env::ask_cpus();
   }
+
+  /// How many threads of the machine run or could run now, the caller among them;
+  /// 0 if that is not known. It costs some system calls.
+  static std::uint32_t runnable() { return native_env::runnable(); }
 
   /// What a topology knows the place of: the CPU, or the thread if it is of threads.
   static std::uint32_t where() {

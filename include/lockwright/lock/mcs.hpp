@@ -106,6 +106,16 @@ class mcs {
   /// For the holder: whether somebody waits. It may miss one that has just come.
   [[nodiscard]] bool awaited() const { return tail_.load(std::memory_order_relaxed) != holder_; }
 
+  /// For the holder: how many wait in the part of the queue that is linked up.
+  [[nodiscard]] std::uint32_t queued() const {
+    std::uint32_t count = 0;
+    // Acquire, as in unlock(): each node behind is seen made. None of them leaves.
+    for (const node* at = holder_; (at = at->next.load(std::memory_order_acquire)) != nullptr;) {
+      ++count;
+    }
+    return count;
+  }
+
  private:
   [[gnu::noinline]] static void wait_behind(node* before, node* me) {
     // Release pairs with the acquire load of next in unlock().

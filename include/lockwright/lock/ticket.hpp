@@ -47,15 +47,26 @@ class ticket {
   static constexpr auto tunables = Poller::tunables;
 
   arrival lock() {
+    return draw_and_wait().before_mine == 0 ? arrival::uncontended : arrival::contended;
+  }
+
+  /// A number, and how many the lock had to serve before it when it was drawn.
+  struct drawn {
+    std::uint32_t mine;
+    std::uint32_t before_mine;
+  };
+
+  /// As lock(), for one that wants to know more of what it found.
+  drawn draw_and_wait() {
     // Relaxed: the acquire is on grant, whose store releases.
     std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
     // Acquire pairs with the release store in unlock().
     std::uint32_t served = grant_.load(std::memory_order_acquire);
-    if (served == mine) {
-      return arrival::uncontended;
+    if (served != mine) {
+      await(mine, served);
     }
-    await(mine, served);
-    return arrival::contended;
+    // Unsigned, here and below: right also after the numbers have wrapped around.
+    return {mine, mine - served};
   }
 
   /// Takes the next number only if it is being served already. Both halves are
@@ -82,7 +93,6 @@ class ticket {
   [[gnu::noinline]] void await(std::uint32_t mine, std::uint32_t served) {
     Poller me;
     do {
-      // Unsigned: right also after the numbers have wrapped around.
       me.stay_away(mine - served, &grant_);
       served = grant_.load(std::memory_order_acquire);
     } while (served != mine);

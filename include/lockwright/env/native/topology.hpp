@@ -2,7 +2,6 @@
 // kernel says, or as LOCKWRIGHT_TOPOLOGY declares.
 #pragma once
 
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -12,6 +11,7 @@
 #include <initializer_list>
 
 #include "lockwright/env/native/fatal.hpp"
+#include "lockwright/env/native/file.hpp"
 #include "lockwright/env/native/settings.hpp"
 #include "lockwright/env/native/syscall.hpp"
 
@@ -285,29 +285,6 @@ class topology {
   static bool read_cpulist(std::uint32_t number, char* list, std::size_t room) {
     return read_text(list, room,
                      {"/sys/devices/system/node/node", digits{number}.text(), "/cpulist"});
-  }
-
-  /// What stands in the file whose path is made of `parts`; false if it cannot be read.
-  static bool read_text(char* text, std::size_t room, std::initializer_list<const char*> parts) {
-    char path[128];
-    std::size_t end = 0;
-    for (const char* part : parts) {
-      for (; *part != '\0' && end < sizeof path - 1; ++part) {
-        path[end++] = *part;
-      }
-    }
-    path[end] = '\0';
-    long file = system_call(SYS_openat, AT_FDCWD, argument(path), O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-      return false;
-    }
-    long got = system_call(SYS_read, file, argument(text), static_cast<long>(room - 1));
-    system_call(SYS_close, file);
-    if (got <= 0) {
-      return false;
-    }
-    text[got] = '\0';
-    return true;
   }
 
   static bool number(const char*& at, std::uint32_t& value) {

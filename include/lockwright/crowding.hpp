@@ -1,0 +1,166 @@
+// Whether the machine has more threads to run than processors, for locks that
+// then wait in another way. All locks of a process share what one of them has
+// found out.
+//
+// Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
+// Made Easy", Middleware 2016, and its library.
+//
+//   word    | meaning                                          | written by
+//   due     | when the load is to be looked at next            | who looks
+//   crowded | 1 if there are more threads than processors      | the same
+//   needed  | so many looks in a row that find room end it     | the same
+//   calm    | so many have found room in a row                 | the same
+//
+// A lock whose waiters sleep makes the load that it was to bear disappear. So
+// each time that the machine is found crowded, more looks are needed before it
+// is believed not to be; the number falls by one with each look after that.
+//
+// Published is a thread that looks ten times a millisecond and that, when the
+// answer has changed more than eight times in a second, leaves it at crowded for
+// seconds. A library that is loaded into a program starts no threads, so who
+// asks looks, if it is time to; `needed` alone bounds the changes. Published is
+// also a margin, of two threads above the number of processors to be crowded,
+// and of five below it not to be, for machines with 40 of them; on two
+// processors that would be never. And the processors are those that the process
+// may run on.
+//
+// Invariants
+//   ADVICE     who relies on the answer loses time by it, and nothing else, so no
+//              word needs any order.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/tunable.hpp"
+#include "lockwright/wait.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class crowding {
+  struct record {
+    typename Env::template atomic<std::uint64_t> due;
+    typename Env::template atomic<std::uint32_t> crowded;
+    typename Env::template atomic<std::uint32_t> needed;
+    typename Env::template atomic<std::uint32_t> calm;
+  };
+
+ public:
+  static constexpr tunable interval{
+      .name = "load-ns",
+      .initially = 1'000'000,
+      .in = unit::nanoseconds,
+      .least = 0,
+      .most = 1'000'000'000,
+      .checked = 0,
+      .meaning = "the load is looked at no more often than once in this time",
+      .source = "a look takes some microseconds, so that it costs less than a hundredth"};
+  static constexpr tunable least_needed{
+      .name = "calm-looks",
+      .initially = 4,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "so many looks in a row that find few threads end a crowd, at the least",
+      .source = "the published library"};
+  static constexpr tunable most_needed{
+      .name = "most-calm-looks",
+      .initially = 800,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "the same at the most; it is four times the last time's each time",
+      .source = "0.8 s, as in the published library"};
+  static constexpr tunable_list<3> tunables{&interval, &least_needed, &most_needed};
+
+  /// What all locks of the process share.
+  static constexpr std::size_t common_bytes = sizeof(record);
+
+  /// Looks, if it is time to.
+  static bool noticed() {
+    record& known = Env::template common<record>();
+    const std::uint64_t now = Env::now();
+    std::uint64_t due = known.due.load(std::memory_order_relaxed);
+    if (now >= due &&
+        known.due.compare_exchange_strong(due, now + Env::template value<interval>(),
+                                          std::memory_order_relaxed, std::memory_order_relaxed)) {
+      look(known);
+    }
+    return known.crowded.load(std::memory_order_relaxed) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t growth_ = 4;  // as in the published library
+
+  [[gnu::noinline]] static void look(record& known) {
+    const auto least = static_cast<std::uint32_t>(Env::template value<least_needed>());
+    const auto most = static_cast<std::uint32_t>(Env::template value<most_needed>());
+    const std::uint32_t needed = known.needed.load(std::memory_order_relaxed);
+    const bool was_crowded = known.crowded.load(std::memory_order_relaxed) != 0;
+    if (Env::runnable() > Env::cpus()) {
+      known.calm.store(0, std::memory_order_relaxed);
+      if (!was_crowded) {
+        const std::uint32_t more = (needed < least ? least : needed) * growth_;
+        known.needed.store(more < most ? more : most, std::memory_order_relaxed);
+        known.crowded.store(1, std::memory_order_relaxed);
+      }
+    } else if (!was_crowded) {
+      known.needed.store(needed > least ? needed - 1 : least, std::memory_order_relaxed);
+    } else {
+      const std::uint32_t calm = known.calm.load(std::memory_order_relaxed) + 1;
+      known.calm.store(calm, std::memory_order_relaxed);
+      if (calm >= needed) {
+        known.crowded.store(0, std::memory_order_relaxed);
+      }
+    }
+  }
+};
+
+/// A waiter that polls, and lets other threads run now and then while the
+/// machine is crowded. Of one wait.
+template <class Env>
+class crowd_poller {
+ public:
+  static constexpr tunable polls{
+      .name = "polls",
+      .initially = 1024,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 20,
+      .checked = 1024,  // the model sees no difference between a yield and a pause
+      .meaning = "after so many polls a waiter lets others run if the machine is crowded",
+      .source = "the published library of GLK"};
+  static constexpr tunable_list<1> tunables{&polls};
+
+  void step() {
+    if (++polled_ % Env::template value<polls>() == 0 && crowding<Env>::noticed()) {
+      Env::yield();
+    } else {
+      Env::relax();
+    }
+  }
+
+  /// As ticket's waiters call it.
+  void stay_away(std::uint32_t, const void*) { step(); }
+
+ private:
+  std::uint64_t polled_ = 0;
+};
+
+/// spin_wait with such a waiter.
+template <class Env>
+class crowd_wait : public spin_wait<Env> {
+ public:
+  static constexpr auto tunables = crowd_poller<Env>::tunables;
+
+  void wait() {
+    crowd_poller<Env> poller;
+    this->wait_by([&poller] { poller.step(); });
+  }
+};
+
+}  // namespace lockwright

@@ -1,0 +1,31 @@
+// How much the machine has to do.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/env/native/file.hpp"
+
+namespace lockwright::native_env {
+
+/// The threads of the whole machine that run or could run, as the fourth number
+/// of /proc/loadavg says, "0.61 0.48 0.33 3/512 4711"; 0 if it does not.
+inline std::uint32_t runnable() {
+  char text[128];
+  if (!read_text(text, sizeof text, {"/proc/loadavg"})) {
+    return 0;
+  }
+  const char* at = text;
+  for (int spaces = 3; spaces != 0; ++at) {
+    if (*at == '\0') {
+      return 0;
+    }
+    spaces -= *at == ' ' ? 1 : 0;
+  }
+  std::uint32_t threads = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) {
+    threads = threads * 10 + static_cast<std::uint32_t>(*at - '0');
+  }
+  return threads;
+}
+
+}  // namespace lockwright::native_env

@@ -1,0 +1,315 @@
+// glk: three locks in one, of which one is in use: a ticket lock while few wait,
+// an MCS queue while many do, and a mutex whose waiters sleep while the machine
+// has more threads to run than processors. The holder chooses now and then.
+//
+// Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
+// Made Easy", Middleware 2016 (GLK, the lock of its locking service), and its
+// library.
+//
+//   word   | meaning                                          | written by
+//   ticket | the ticket lock                                  | see ticket
+//   rest   | all of the below, made when it is needed first   | see lazy_part
+//   mode   | which lock is in use: 0 ticket, 1 mcs, 2 mutex;  | who is inside
+//          | without a rest, the ticket lock                  |
+//   waited | the waiters that the samples of this period have | who is inside
+//          | found                                            |
+//   taken  | acquisitions in this period, unless by ticket,   | who is inside
+//          | whose numbers count them                         |
+//   mcs, mutex | the other locks                              | see mcs, futex
+//
+//          waited >= 3            crowded
+//    ticket -----------> mcs ----------------> mutex
+//     ^ ^ |                |                    | ^
+//     | | +----------------|--- crowded --------|-+
+//     | +-- waited < 2 ----+                    |
+//     +------------- not crowded ---------------+
+//
+// The load is read as crowding.hpp says, by a holder whose turn it is to choose,
+// or a waiter that has polled for long. Published is a thread for it, at whose
+// word the mutex is left with the next acquisition; here with the next sample.
+// In the published library a thread chooses before it looks whether its lock is
+// still in use; that would let it choose for the one that is inside. A lock that
+// is made while the machine is crowded begins with its mutex there; here the
+// state of a fresh lock is zero, which is the ticket lock. The mutex of that
+// library polls for longer than this one.
+//
+// Invariants
+//   IN-USE     who is inside holds the lock that `mode` names. Whoever gets one
+//              of the three and finds another in use lets it go and begins again.
+//   ONE-CHOOSER  only who is inside changes `mode`, and is not inside any more
+//              when it has: it lets its lock go and begins again. So unlock finds
+//              in `mode` which lock to let go.
+//   PROGRESS   between a choice of mcs or mutex and the next choice somebody is
+//              inside, so choices alone do not keep everybody out.
+//   EPOCHS     a mode may come back while threads still wait from last time;
+//              they are waiters like any others then.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/crowding.hpp"
+#include "lockwright/lazy_part.hpp"
+#include "lockwright/lock.hpp"
+#include "lockwright/lock/futex.hpp"
+#include "lockwright/lock/mcs.hpp"
+#include "lockwright/lock/ticket.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class glk {
+  enum mode : std::uint32_t { by_ticket, by_mcs, by_mutex };
+
+  using ticket_lock = ticket<Env, crowd_poller<Env>>;
+  using queue_lock = mcs<Env, crowd_wait>;
+  using mutex_lock = futex<Env>;
+
+  struct alignas(64) rest {
+    typename Env::template atomic<std::uint32_t> in_use;
+    typename Env::template plain<std::uint32_t> waited;
+    typename Env::template plain<std::uint32_t> taken;
+    mutex_lock mutex;
+    queue_lock queue;
+
+    static std::size_t bytes() { return sizeof(rest); }
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin,
+      .light = true,
+      .node_bytes = queue_lock::traits.node_bytes,
+      .reference = "Antic, Chatzopoulos, Guerraoui and Trigonakis, Middleware 2016",
+      .summary =
+          "A ticket lock while few wait, an MCS queue while many do, and a mutex whose waiters "
+          "sleep while threads outnumber processors. Light as long as few wait; it takes a while "
+          "to change."};
+
+  static constexpr tunable sample{
+      .name = "sample",
+      .initially = 128,
+      .in = unit::count,
+      .least = 2,
+      .most = 1u << 20,
+      .checked = 2,
+      .meaning =
+          "every so many acquisitions the waiters are counted; a power of two, or the "
+          "next smaller one is used",
+      .source = "the published algorithm"};
+  static constexpr tunable period{
+      .name = "period",
+      .initially = 4096,
+      .in = unit::count,
+      .least = 2,
+      .most = 1u << 30,
+      .checked = 2,
+      .meaning = "every so many acquisitions the lock to use is chosen; a power of two, as above",
+      .source = "the published algorithm"};
+  static constexpr tunable many{
+      .name = "many",
+      .initially = 3,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "so many before it on average when a number is drawn, and the queue is used",
+      .source = "the published algorithm"};
+  static constexpr tunable few{
+      .name = "few",
+      .initially = 2,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 2,
+      .meaning = "less than so many in the queue on average, the holder too, and it is not used",
+      .source = "the published algorithm"};
+  static constexpr tunable memory{
+      .name = "memory",
+      .initially = 8,
+      .in = unit::count,
+      .least = 1,
+      .most = 1u << 20,
+      .checked = 4,
+      .meaning = "one part in so many of a period of the queue is the end of the one before",
+      .source = "the published library"};
+  static constexpr auto tunables =
+      join(join(tunable_list<5>{&sample, &period, &many, &few, &memory}, crowding<Env>::tunables),
+           join(crowd_poller<Env>::tunables, mutex_lock::tunables));
+
+  static constexpr std::size_t common_bytes = crowding<Env>::common_bytes;
+
+  static std::uint64_t bytes_outside() { return lazy_part<Env, rest>::bytes(); }
+
+  arrival lock() {
+    arrival found = arrival::uncontended;
+    while (!enter(found)) {
+    }
+    return found;
+  }
+
+  /// False also if the lock in use has changed meanwhile: somebody was inside.
+  bool try_lock() {
+    const mode as = looks_in_use();
+    if (!try_part(as)) {
+      return false;
+    }
+    if (in_use() == as) [[likely]] {
+      return true;
+    }
+    let_go(as);
+    return false;
+  }
+
+  void unlock() { let_go(looks_in_use()); }
+
+ private:
+  /// For who is inside, and as a guess for others.
+  [[nodiscard]] mode looks_in_use() const {
+    const rest* more = rest_.made();
+    return more == nullptr ? by_ticket
+                           : static_cast<mode>(more->in_use.load(std::memory_order_relaxed));
+  }
+
+  /// For who holds one of the three. Acquire pairs with the release in enter():
+  /// the sections before the change are seen.
+  [[nodiscard]] mode in_use() const {
+    const rest* more = rest_.made();
+    return more == nullptr ? by_ticket
+                           : static_cast<mode>(more->in_use.load(std::memory_order_acquire));
+  }
+
+  /// False if the lock in use was another in the end.
+  bool enter(arrival& found) {
+    const mode as = looks_in_use();
+    typename ticket_lock::drawn number{};
+    if (as == by_ticket) [[likely]] {
+      number = ticket_.draw_and_wait();
+      found = number.before_mine == 0 ? found : arrival::contended;
+    } else {
+      rest& more = *rest_.made();
+      const arrival here = as == by_mcs ? more.queue.lock() : more.mutex.lock();
+      found = here == arrival::uncontended ? found : here;
+    }
+    if (in_use() == as) [[likely]] {
+      const mode best = as == by_ticket ? after_ticket(number)
+                        : as == by_mcs  ? after_mcs(*rest_.made())
+                                        : after_mutex(*rest_.made());
+      if (best == as) [[likely]] {
+        return true;
+      }
+      rest_.get().in_use.store(best, std::memory_order_release);
+    }
+    let_go(as);
+    return false;
+  }
+
+  bool try_part(mode as) {
+    return as == by_ticket ? ticket_.try_lock()
+           : as == by_mcs  ? rest_.made()->queue.try_lock()
+                           : rest_.made()->mutex.try_lock();
+  }
+
+  void let_go(mode as) {
+    if (as == by_ticket) [[likely]] {
+      ticket_.unlock();
+    } else if (as == by_mcs) {
+      rest_.made()->queue.unlock();
+    } else {
+      rest_.made()->mutex.unlock();
+    }
+  }
+
+  // What follows is for who is inside, and returns which lock is to be used.
+
+  mode after_ticket(typename ticket_lock::drawn number) {
+    // The numbers begin with 0, and a fresh lock has nothing to choose.
+    return is_multiple(number.mine + 1, Env::template value<sample>()) ? sample_ticket(number)
+                                                                       : by_ticket;
+  }
+
+  [[gnu::noinline]] mode sample_ticket(typename ticket_lock::drawn number) {
+    if (number.before_mine != 0) {
+      rest& more = rest_.get();
+      more.waited = more.waited + number.before_mine;
+    }
+    if (!is_multiple(number.mine + 1, Env::template value<period>())) {
+      return by_ticket;
+    }
+    if (crowding<Env>::noticed()) {
+      rest_.get().taken = 0;
+      return by_mutex;
+    }
+    rest* more = rest_.made();
+    if (more == nullptr) {
+      return by_ticket;
+    }
+    if (more->waited >= Env::template value<many>() * samples()) {
+      begin_period(*more);
+      return by_mcs;
+    }
+    more->waited = 0;
+    return by_ticket;
+  }
+
+  mode after_mcs(rest& more) {
+    more.taken = more.taken + 1;
+    return is_multiple(more.taken, Env::template value<sample>()) ? sample_mcs(more) : by_mcs;
+  }
+
+  [[gnu::noinline]] mode sample_mcs(rest& more) {
+    more.waited = more.waited + 1 + more.queue.queued();
+    if (more.taken < Env::template value<period>()) {
+      return by_mcs;
+    }
+    if (crowding<Env>::noticed()) {
+      more.taken = 0;
+      return by_mutex;
+    }
+    if (more.waited < Env::template value<few>() * samples()) {
+      more.waited = 0;
+      return by_ticket;
+    }
+    begin_period(more);
+    return by_mcs;
+  }
+
+  mode after_mutex(rest& more) {
+    more.taken = more.taken + 1;
+    return is_multiple(more.taken, Env::template value<sample>()) ? sample_mutex(more) : by_mutex;
+  }
+
+  [[gnu::noinline]] static mode sample_mutex(rest& more) {
+    if (crowding<Env>::noticed()) {
+      return by_mutex;
+    }
+    more.waited = 0;
+    return by_ticket;
+  }
+
+  /// A period of the queue, with the last part of the one before.
+  static void begin_period(rest& more) {
+    more.waited = static_cast<std::uint32_t>(more.waited / Env::template value<memory>());
+    more.taken =
+        static_cast<std::uint32_t>(Env::template value<period>() / Env::template value<memory>());
+  }
+
+  static std::uint64_t samples() {
+    const std::uint64_t all = std::bit_floor(Env::template value<period>()) /
+                              std::bit_floor(Env::template value<sample>());
+    return all == 0 ? 1 : all;
+  }
+
+  static bool is_multiple(std::uint32_t number, std::uint64_t step) {
+    return (number & (std::bit_floor(step) - 1)) == 0;
+  }
+
+  ticket_lock ticket_;
+  lazy_part<Env, rest> rest_;
+};
+
+}  // namespace lockwright
