@@ -6,7 +6,6 @@
 // other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
 #include "../support/check.hpp"
 
-#include <linux/futex.h>
 #include <csignal>
 #include <cstring>
 
@@ -14,26 +13,21 @@ namespace {
 
 constexpr int most_threads = 200;
 
-// Raw futex calls: nothing here may depend on what is tested.
-class Gate {
+class Halt {
  public:
-  void pass() {
+  void here() {
     halted_.store(true);
-    while (open_.load() == 0)
-      syscall(SYS_futex, &open_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    gate_.pass();
   }
-  void open() {
-    open_.store(1);
-    syscall(SYS_futex, &open_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  }
+  void end() { gate_.open(); }
   [[nodiscard]] bool halted() const { return halted_.load(); }
 
  private:
-  std::atomic<std::uint32_t> open_{0};
+  check::Gate gate_;
   std::atomic<bool> halted_{false};
 };
 
-thread_local Gate* my_gate = nullptr;
+thread_local Halt* my_halt = nullptr;
 
 // On declared NUMA nodes a lock may leave the order of arrival, and then the next in line is one of
 // many that spin. Where nodes are made of CPUs, one CPU puts all threads on one node. Where they are
@@ -44,13 +38,13 @@ std::string many_in_one_queue() {
   const int threads = by_thread ? 40 : most_threads;
   const check::Confined cpus{topology != nullptr && !by_thread ? 1 : 2};
   struct sigaction action = {};
-  action.sa_handler = [](int) { my_gate->pass(); };
+  action.sa_handler = [](int) { my_halt->here(); };
   CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);
 
   const bool in_order = std::getenv("LOCKWRIGHT_TEST_FIFO") != nullptr;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::vector<pthread_mutex_t> own(static_cast<std::size_t>(threads), PTHREAD_MUTEX_INITIALIZER);
-  std::vector<Gate> gates(static_cast<std::size_t>(threads));
+  std::vector<Halt> halts(static_cast<std::size_t>(threads));
   std::vector<std::unique_ptr<check::Worker>> workers;
   volatile long first = 0;
   volatile long second = 0;
@@ -58,7 +52,7 @@ std::string many_in_one_queue() {
   for (int i = 0; i < threads; ++i) {
     const auto at = static_cast<std::size_t>(i);
     workers.push_back(std::make_unique<check::Worker>([&, i, at](check::Worker& self) {
-      my_gate = &gates[at];
+      my_halt = &halts[at];
       OK(pthread_mutex_lock(&own[at]));  // everyone holds one of its own as well
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
@@ -70,7 +64,7 @@ std::string many_in_one_queue() {
     }));
     workers.back()->wait_until_blocked();
     OK(pthread_kill(workers.back()->handle(), SIGUSR1));
-    check::wait_until([&] { return gates[at].halted(); });
+    check::wait_until([&] { return halts[at].halted(); });
   }
   CHECK_EQ(0, first);
   OK(pthread_mutex_unlock(&mutex));
@@ -79,9 +73,9 @@ std::string many_in_one_queue() {
   bool newest_first = false;
   for (int i = 0; i < threads; ++i) {
     const long before = first;
-    gates[static_cast<std::size_t>(newest_first ? newest-- : oldest++)].open();
+    halts[static_cast<std::size_t>(newest_first ? newest-- : oldest++)].end();
     // In the order of arrival each one gets in now. A lock with another order may have given the
-    // mutex to one that is still halted: then the next gate to open is at the other end.
+    // mutex to one that is still halted: then the next to go on is at the other end.
     const check::Budget patience{in_order ? 60'000 : 20};
     while (first == before && !patience.spent()) check::sleep_us(20);
     newest_first = newest_first != (first == before);
@@ -94,20 +88,25 @@ std::string many_in_one_queue() {
   return in_order ? "in the order of arrival" : "";
 }
 
-// 200 threads alive at once, each with acquisitions behind it, a few of them at work.
+// 200 threads alive at once, each with acquisitions behind it, three of them at work: a turn is open
+// once all but two of those before it are over.
 std::string two_hundred_alive() {
   constexpr int threads = most_threads;
   constexpr int rounds = 3;
+  constexpr int at_work = 3;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile long counter = 0;
-  std::atomic<int> turn{0};
+  std::atomic<int> over{0};
+  std::vector<check::Gate> turns(static_cast<std::size_t>(threads * rounds));
+  for (int turn = 0; turn < at_work; ++turn) turns[static_cast<std::size_t>(turn)].open();
   check::in_parallel(threads, [&](int i) {
-    for (int round = 0; round < rounds; ++round) {
-      check::wait_until([&] { return turn.load() + 3 > round * threads + i; });
+    for (int turn = i; turn < threads * rounds; turn += threads) {
+      turns[static_cast<std::size_t>(turn)].pass();
       OK(pthread_mutex_lock(&mutex));
       counter = counter + 1;
       OK(pthread_mutex_unlock(&mutex));
-      ++turn;
+      const int next = over.fetch_add(1) + at_work;
+      if (next < threads * rounds) turns[static_cast<std::size_t>(next)].open();
     }
   });
   CHECK_EQ(threads * rounds, counter);

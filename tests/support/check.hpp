@@ -5,6 +5,7 @@
 // they prove the same thing of the C library itself.
 #pragma once
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -114,6 +116,23 @@ void wait_until(Predicate&& predicate) {
   while (!predicate()) sleep_us(100);
 }
 
+// What many threads wait for, asleep: hundreds that poll leave no processor to the others. Raw futex
+// calls, because it must not depend on what is tested. Signal handlers may use it too.
+class Gate {
+ public:
+  void pass() {
+    while (open_.load() == 0)
+      syscall(SYS_futex, &open_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+  }
+  void open() {
+    open_.store(1);
+    syscall(SYS_futex, &open_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  }
+
+ private:
+  std::atomic<std::uint32_t> open_{0};
+};
+
 // How long a stress loop may go on. It bounds the work; nothing is asserted about it.
 class Budget {
  public:
@@ -213,17 +232,17 @@ class Worker {
 template <class Body>
 void in_parallel(int threads, Body body) {
   std::atomic<int> ready{0};
-  std::atomic<bool> go{false};
+  Gate go;
   std::vector<std::unique_ptr<Worker>> workers;
   workers.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i)
     workers.push_back(std::make_unique<Worker>([&, i](Worker&) {
       ready.fetch_add(1);
-      wait_until([&] { return go.load(std::memory_order_acquire); });
+      go.pass();
       body(i);
     }));
   wait_until([&] { return ready.load() == threads; });
-  go.store(true, std::memory_order_release);
+  go.open();
   for (auto& worker : workers) worker->join();
 }
 
