@@ -192,6 +192,19 @@ def directory() -> Path:
     return places[0].absolute()
 
 
+def headers() -> Path:
+    """The directory to give a compiler for lockwright/pthread.h."""
+    import lockwright
+
+    places = [Path(place) / "include" for place in lockwright.__path__]
+    for place in places:
+        if (place / "lockwright" / "pthread.h").is_file():
+            return place.absolute()
+    raise LockwrightError(
+        f"{places[0]}/lockwright/pthread.h is missing", "build or install Lockwright again"
+    )
+
+
 def registry(place: Path | None = None) -> Registry:
     """Reads locks.json. Raises LockwrightError if it is missing or not what the build wrote.
 

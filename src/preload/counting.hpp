@@ -42,14 +42,35 @@ inline void count_unresolved(std::uint64_t) {}
 
 #endif
 
-/// The native environment, with futex calls counted.
+/// True while the calling thread is in a lock call that must not deschedule it.
+/// Looked at only where it otherwise would be.
+inline constinit thread_local bool stays_awake = false;
+
+/// The native environment, with futex calls counted. A waiter that stays awake
+/// keeps its place wherever the algorithm has put it, and polls there: a sleep
+/// may end early for any reason, and so it does at once.
 struct environment : native {
+  static void yield() {
+    if (stays_awake) {
+      relax();
+      return;
+    }
+    native::yield();
+  }
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
+    if (stays_awake) {
+      relax();
+      return;
+    }
     count(event::futex_wait);
     native::wait(word, expected);
   }
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline) {
+    if (stays_awake) {
+      relax();
+      return;
+    }
     count(event::futex_wait);
     native::wait_until(word, expected, deadline);
   }

@@ -12,6 +12,7 @@
 
 #include "counting.hpp"
 #include "kind.hpp"
+#include "poll_library.hpp"
 #include "real.hpp"
 #include "waiters.hpp"
 
@@ -57,6 +58,13 @@ class library_mutex {
     if (result == EBUSY) {
       count(event::trylock_failed);
     }
+    return result;
+  }
+
+  static int busylock(pthread_mutex_t* mutex) {
+    bool waited = false;
+    const int result = poll_library(mutex, waited);
+    of(mutex).count_result(result, waited);
     return result;
   }
 

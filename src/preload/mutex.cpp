@@ -28,7 +28,16 @@ int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
   return mutex::clocklock(m, clock, deadline);
 }
 
+/// What lockwright/pthread.h calls.
+__attribute__((visibility("default"))) int lockwright_mutex_busylock(pthread_mutex_t* m) noexcept {
+  return mutex::busylock(m);
+}
+
 }  // extern "C"
+
+// Not here, because all that the C library's own look at is the kind word, which
+// is the same in our mutexes: pthread_mutex_consistent, pthread_mutex_getprioceiling
+// and pthread_mutex_setprioceiling. Ours are of no kind that they accept.
 
 VERSIONED_DEFAULT(lockwright_mutex_init, "pthread_mutex_init", BASE_VERSION);
 VERSIONED_DEFAULT(lockwright_mutex_destroy, "pthread_mutex_destroy", BASE_VERSION);

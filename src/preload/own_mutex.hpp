@@ -15,6 +15,7 @@
 #include "fork.hpp"
 #include "kind.hpp"
 #include "lockwright/lock.hpp"
+#include "poll_library.hpp"
 #include "real.hpp"
 #include "waiters.hpp"
 
@@ -98,6 +99,19 @@ class own_mutex {
       return 0;
     }
     return unlock_special(mutex);
+  }
+
+  /// As lock(), but the caller is never descheduled: it takes the place that the
+  /// algorithm gives it, and polls there.
+  static int busylock(pthread_mutex_t* mutex) {
+    if (is_library(of(mutex).kind())) {
+      bool waited = false;
+      return counted_library(poll_library(mutex, waited));
+    }
+    stays_awake = true;
+    const int result = lock(mutex);
+    stays_awake = false;
+    return result;
   }
 
   static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {

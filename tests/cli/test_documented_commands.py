@@ -76,13 +76,19 @@ def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Pat
     own = folder / "my-benchmark"
     own.write_text(f"#!/bin/sh\nexec {program('worker')} 2 1000\n")
     own.chmod(0o755)
+    for example in re.findall(r"^```cpp\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        (folder / "example.c").write_text(example)
     lines = [command for command in commands(page) if is_run(command)]
     done = subprocess.run(
         ["sh", "-ex", "-c", "\n".join(lines)],
         cwd=folder,
         capture_output=True,
         text=True,
-        env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
+        env=os.environ
+        | {
+            "XDG_STATE_HOME": str(tmp_path),
+            "PATH": f"{locate.lockwright().parent}:{os.environ['PATH']}",
+        },
         timeout=240,
         check=False,
     )

@@ -26,6 +26,7 @@ PROGRAMS = {
     "timedlock": "timed locks give up when asked and never otherwise",
     "threads_h": "the mutexes and condition variables of C11",
     "fork": "a child can use the mutexes that its parent held or queued for",
+    "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
 }
 

@@ -1,16 +1,21 @@
-"""`lockwright path`: where the library of a lock lies."""
+"""`lockwright path`: where the library of a lock lies, and the headers for programs."""
 
 import click
 
 
 @click.command("path")
-@click.argument("name", metavar="LOCK")
+@click.argument("name", metavar="[LOCK]", required=False)
 @click.option("--counting", is_flag=True, help="The library that also counts what it does.")
-def command(name: str, counting: bool) -> None:
+@click.option("--include", is_flag=True, help="The directory of lockwright/pthread.h, for -I.")
+def command(name: str | None, counting: bool, include: bool) -> None:
     """Print the path of a lock's library, for LD_PRELOAD.
 
     Example: LD_PRELOAD=$(lockwright path mcs-stp) COMMAND
     """
-    from lockwright.locks import registry
+    from lockwright.locks import headers, registry
 
-    click.echo(registry().library(name, counting=counting))
+    if include and (name is not None or counting):
+        raise click.UsageError("--include stands alone: the headers are the same for every lock")
+    if not include and name is None:
+        raise click.UsageError("which lock? 'lockwright list' names them")
+    click.echo(registry().library(name, counting=counting) if name else headers())

@@ -1,0 +1,38 @@
+// Waiting awake for a mutex of the C library, which has no such call.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "kind.hpp"
+#include "lockwright/env/native.hpp"
+#include "real.hpp"
+
+namespace lockwright::preload {
+
+/// True if the C library's pthread_mutex_lock() would refuse at once, the mutex being
+/// the caller's already. Relaxed: only the caller could have stored its own number.
+inline bool is_refused_to_owner(const pthread_mutex_t* mutex) {
+  const auto kind =
+      static_cast<kind_word>(__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED));
+  const auto owner =
+      static_cast<std::uint32_t>(__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED));
+  return type_of(kind) == errorcheck && owner == native_env::tid();
+}
+
+/// Locks by polling, which is in no queue and may be overtaken; `waited` is set if
+/// the mutex was held.
+inline int poll_library(pthread_mutex_t* mutex, bool& waited) {
+  int result = real.mutex_trylock(mutex);
+  if (result == EBUSY && is_refused_to_owner(mutex)) {
+    return EDEADLK;
+  }
+  while (result == EBUSY) {
+    waited = true;
+    native::relax();
+    result = real.mutex_trylock(mutex);
+  }
+  return result;
+}
+
+}  // namespace lockwright::preload

@@ -1,0 +1,156 @@
+// lockwright_mutex_busylock(): locks as pthread_mutex_lock() does, with the same results, and
+// neither sleeps nor lets another thread run. Without a library it is the header's own loop.
+#include "lockwright/pthread.h"
+
+#include "../support/check.hpp"
+
+namespace {
+
+// How often the calling thread has gone to sleep so far.
+long sleeps() {
+  std::FILE* file = std::fopen("/proc/thread-self/status", "re");
+  CHECK(file != nullptr);
+  char line[256];
+  long count = -1;
+  while (std::fgets(line, sizeof line, file) != nullptr)
+    if (std::sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1) break;
+  std::fclose(file);
+  CHECK(count >= 0);
+  return count;
+}
+
+std::string exclusion() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    volatile long counter = 0;
+    std::atomic<long> expected{0};
+    const check::Budget budget{20};
+    check::in_parallel(3, [&](int i) {
+      long mine = 0;
+      do {
+        if (i == 0) {
+          OK(pthread_mutex_lock(&mutex));
+        } else {
+          OK(lockwright_mutex_busylock(&mutex));
+        }
+        counter = counter + 1;
+        OK(pthread_mutex_unlock(&mutex));
+        ++mine;
+      } while (!budget.spent());
+      expected += mine;
+    });
+    CHECK_EQ(expected.load(), counter);
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+// The holder keeps it for longer than any lock polls before it sleeps.
+std::string waits_awake() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    OK(pthread_mutex_lock(&mutex));
+    check::Worker waiter{[&](check::Worker& self) {
+      const long before = sleeps();
+      self.about_to_block();
+      OK(lockwright_mutex_busylock(&mutex));
+      const long after = sleeps();
+      OK(pthread_mutex_unlock(&mutex));
+      CHECK_EQ(before, after);
+    }};
+    waiter.wait_until_blocked();
+    check::sleep_ms(5);
+    OK(pthread_mutex_unlock(&mutex));
+    waiter.join();
+    // It is the call that stays awake, not the thread.
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+std::string results() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
+  OK(lockwright_mutex_busylock(&mutex));
+  CHECK_RC(EDEADLK, lockwright_mutex_busylock(&mutex));
+  check::Worker([&](check::Worker&) { CHECK_RC(EPERM, pthread_mutex_unlock(&mutex)); }).join();
+  OK(pthread_mutex_unlock(&mutex));
+  CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  for (int i = 0; i < 5; ++i) OK(lockwright_mutex_busylock(&mutex));
+  for (int i = 0; i < 5; ++i) {
+    CHECK(!check::is_free(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }
+  CHECK(check::is_free(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+  OK(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
+  OK(pthread_mutex_init(&mutex, &attributes));
+  check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(&mutex)); }).join();
+  CHECK_RC(EOWNERDEAD, lockwright_mutex_busylock(&mutex));
+  CHECK_RC(EDEADLK, lockwright_mutex_busylock(&mutex));
+  OK(pthread_mutex_unlock(&mutex));
+  CHECK_RC(ENOTRECOVERABLE, lockwright_mutex_busylock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
+// With a condition variable, which has to find the mutex as any other lock leaves it.
+std::string waits_on_a_condition() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  constexpr int rounds = 200;
+  int turn = 0;
+  check::in_parallel(2, [&](int i) {
+    OK(lockwright_mutex_busylock(&mutex));
+    for (int round = 0; round < rounds; ++round) {
+      while (turn % 2 != i) OK(pthread_cond_wait(&cond, &mutex));
+      ++turn;
+      OK(pthread_cond_signal(&cond));
+    }
+    OK(pthread_mutex_unlock(&mutex));
+  });
+  CHECK_EQ(2 * rounds, turn);
+  return "";
+}
+
+// Where the lock admits in the order of arrival, who polls is in that order too.
+std::string takes_its_place() {
+  if (std::getenv("LOCKWRIGHT_TEST_FIFO") == nullptr) return "";
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  OK(pthread_mutex_lock(&mutex));
+  std::vector<int> order;
+  std::vector<std::unique_ptr<check::Worker>> waiters;
+  for (int i = 0; i < 4; ++i) {
+    waiters.push_back(std::make_unique<check::Worker>([&, i](check::Worker& self) {
+      self.about_to_block();
+      OK(i % 2 == 0 ? pthread_mutex_lock(&mutex) : lockwright_mutex_busylock(&mutex));
+      order.push_back(i);
+      OK(pthread_mutex_unlock(&mutex));
+    }));
+    waiters.back()->wait_until_blocked();
+  }
+  OK(pthread_mutex_unlock(&mutex));
+  for (auto& waiter : waiters) waiter->join();
+  for (int i = 0; i < 4; ++i) CHECK_EQ(i, order[static_cast<std::size_t>(i)]);
+  return "in order";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"exclusion", exclusion},
+                     {"waits awake", waits_awake},
+                     {"results", results},
+                     {"waits on a condition", waits_on_a_condition},
+                     {"takes its place", takes_its_place}});
+}
