@@ -74,9 +74,10 @@ def shorten(command: str) -> str:
     return command.replace("-t 3s", "-t 1s").replace("-n 1500000 ", "-n 100000 ")
 
 
-def expand(command: str, threads: int, prefix: str) -> str:
+def expand(command: str, threads: int, prefix: str, catalogue: Path) -> str:
     """The command line of the catalogue with its places filled."""
     command = command.replace("{P}", prefix).replace("{threads}", str(threads))
+    command = command.replace("{here}", shlex.quote(str(catalogue)))
 
     def arithmetic(match: re.Match[str]) -> str:
         if not re.fullmatch(r"[0-9t+*/(), min]+", match[1]):
@@ -100,10 +101,26 @@ def reason_to_leave_out(program: dict[str, Any]) -> str:
         word = shlex.split(command.split("{P} ")[1])[0]
     if shutil.which(word) is None:
         return f"{word} is not installed ({program['package']})"
+    if "needs" in program and not list(Path("/").glob(program["needs"].lstrip("/"))):
+        return f"there is no {program['needs']} ({program['package']})"
     needed = set(re.findall(r"(?<!\S)(?:data|bin)/[\w./]+|(?<!\S)/usr/lib/\S+", command))
     absent = {name for name in needed - set(INPUTS) if not Path(name).is_absolute()}
     absent |= {name for name in needed if Path(name).is_absolute() and not Path(name).exists()}
     return f"nothing here makes {min(absent)}" if absent else ""
+
+
+def version(command: str) -> str:
+    """The first line that such a command prints."""
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    said = subprocess.run(
+        shlex.split(command),
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return said.stdout.partition("\n")[0]
 
 
 def run(command: str, folder: Path, stats: Path, limit: float) -> Outcome:
@@ -152,7 +169,8 @@ def serve(server: str, client: str, folder: Path, stats: Path, limit: float) -> 
 class Campaign:
     """The table of what has been run, and the folder where programs run."""
 
-    def __init__(self, table: Path, folder: Path, limit: float) -> None:
+    def __init__(self, catalogue: Path, table: Path, folder: Path, limit: float) -> None:
+        self._catalogue = catalogue
         self._table = table
         self._folder = folder
         self._limit = limit
@@ -193,7 +211,7 @@ class Campaign:
             path = subprocess.run(words, capture_output=True, text=True, check=True)
             preload = f"LD_PRELOAD={path.stdout.strip()}"
             prefix = f"env {shlex.quote(preload)} LOCKWRIGHT_STATS={stats}"
-            line = expand(command, threads, prefix)
+            line = expand(command, threads, prefix, self._catalogue)
             if program.get("server"):
                 server = program_servers.prepare(self._folder, program["server"], threads, prefix)
                 outcome = serve(server, line, self._folder, stats, self._limit)
@@ -219,6 +237,9 @@ def main() -> int:
     parser.add_argument("--table", type=Path, default=ROOT / "build/programs.csv")
     parser.add_argument("--locks", default="", help="their names, with commas; all if left out")
     parser.add_argument("--programs", default="", help="likewise")
+    parser.add_argument("--per-processor", default="1,8", help="threads; likewise")
+    parser.add_argument("--long", action="store_true", help="those that take minutes, too")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/programs", help="to run in")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one run")
     chosen = parser.parse_args()
     catalogue = chosen.catalogue / "catalogue.json"
@@ -238,16 +259,22 @@ def main() -> int:
     for program in json.loads(catalogue.read_text()):
         if chosen.programs and program["name"] not in chosen.programs.split(","):
             continue
+        if program.get("long") and not chosen.long:
+            continue
         if reason := reason_to_leave_out(program):
             print(f"{program['name']}: left out: {reason}")
-        else:
-            programs.append(program)
+            continue
+        programs.append(program)
+        if "version" in program:
+            print(f"{program['name']}: {version(program['version'])}")
 
-    campaign = Campaign(chosen.table, ROOT / "build/programs", chosen.limit)
+    campaign = Campaign(
+        chosen.catalogue.resolve(), chosen.table, chosen.folder.resolve(), chosen.limit
+    )
     bad = 0
     for by_nature_slow in (False, True):
         for program in programs:
-            for each in (1, 8):
+            for each in map(int, chosen.per_processor.split(",")):
                 threads = each * (os.cpu_count() or 1)
                 for lock in names:
                     if (each > 1 and not locks[lock]["parking"]) != by_nature_slow:

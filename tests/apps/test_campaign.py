@@ -32,14 +32,14 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-FETCH = "import urllib.request as u; u.urlopen('http://127.0.0.1:18081/').read()"
+FETCH = "import urllib.request as u; u.urlopen('http://127.0.0.1:18082/').read()"
 #: Server, client, and how it has to end under every lock.
 SERVERS = {
-    "serves": ("{P} python3 -m http.server --bind 127.0.0.1 18081", f'python3 -c "{FETCH}"', "ok"),
+    "serves": ("{P} python3 -m http.server --bind 127.0.0.1 18082", f'python3 -c "{FETCH}"', "ok"),
     "ends-early": ("{P} sh -c 'exit 0'", f'python3 -c "{FETCH}"', "failed"),
     "is-of-no-use": (
-        "{P} python3 -m http.server --bind 127.0.0.1 18081",
-        f'python3 -c "{FETCH.replace("18081/", "18081/absent")}"',
+        "{P} python3 -m http.server --bind 127.0.0.1 18082",
+        f'python3 -c "{FETCH.replace("18082/", "18082/absent")}"',
         "failed",
     ),
 }
