@@ -17,6 +17,12 @@ BASELINE = "pthread"
 APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 """The variables that say which share of its waiters a condition variable or a semaphore appends."""
 
+RWLOCK = "LOCKWRIGHT_RWLOCK"
+"""The variable that says what becomes of reader-writer locks."""
+
+WAYS = {"rwlock": (RWLOCK, ("keep", "mutex", "phase-fair"))}
+"""Options that say what becomes of other locks than mutexes: their variables and words."""
+
 RESTRICTING = "1/1000"
 """The share with which only as many threads stay active as are needed, and all get their turn."""
 
@@ -131,6 +137,8 @@ class Registry:
                     "it is the share of the waiters that queue at the end; "
                     "1 is first come, first served",
                 )
+        for variable, _ in WAYS.values():
+            check_way(variable, variable, environment.get(variable, "keep") or "keep")
         for each in lock.tunables:
             for variable in (each.variable, each.shared):
                 each.check(variable, environment.get(variable, ""))
@@ -158,6 +166,26 @@ class Registry:
                 "install Lockwright under a path without either",
             )
         return path
+
+
+def check_way(named: str, variable: str, value: str) -> None:
+    """Raises LockwrightError, with the nearest, if `value` is no word of that variable.
+
+    named: what the user called it, an option or the variable itself.
+    """
+    words = next(words for each, words in WAYS.values() if each == variable)
+    if value not in words:
+        listed = f"{', '.join(words[:-1])} or {words[-1]}"
+        raise LockwrightError(f"{named}='{value}' is not {listed}", _instead(value, words))
+
+
+def choose_ways(environment: dict[str, str], chosen: Mapping[str, str | None]) -> None:
+    """Sets the variables of the options that were given. Raises LockwrightError for other words."""
+    for option, value in chosen.items():
+        if value is not None:
+            variable, _ = WAYS[option]
+            check_way(f"--{option}", variable, value)
+            environment[variable] = value
 
 
 def _with_tunables(row: Mapping[str, object]) -> dict[str, object]:

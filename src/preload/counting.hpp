@@ -78,6 +78,19 @@ struct environment : native {
     count(event::futex_wake);
     native::wake(word, number);
   }
+  static void wait_low(atomic<std::uint64_t>& word, std::uint32_t expected) {
+    count(event::futex_wait);
+    native::wait_low(word, expected);
+  }
+  static void wait_low_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                             std::uint64_t deadline) {
+    count(event::futex_wait);
+    native::wait_low_until(word, expected, deadline);
+  }
+  static void wake_low(atomic<std::uint64_t>& word, std::uint32_t number) {
+    count(event::futex_wake);
+    native::wake_low(word, number);
+  }
 };
 
 }  // namespace lockwright::preload

@@ -14,6 +14,7 @@
 #include "deadline.hpp"
 #include "fork.hpp"
 #include "kind.hpp"
+#include "lock_until.hpp"
 #include "lockwright/lock.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
@@ -132,7 +133,7 @@ class own_mutex {
     if (!is_valid(*deadline)) {
       return EINVAL;
     }
-    if (!self.lock_until(clock, *deadline)) {
+    if (!lock_until(self.lock_, clock, *deadline)) {
       return ETIMEDOUT;
     }
     self.template entered<any_type>(arrival::contended);
@@ -186,9 +187,6 @@ class own_mutex {
  private:
   static constexpr std::uint32_t counted = std::uint32_t{1} << 31;
   static constexpr std::uint32_t most_again = counted - 1;
-  // Nanoseconds: how late a timed lock may notice that the clock was set. A
-  // waiter that it costs its place in the queue loses one a second.
-  static constexpr std::uint64_t longest_attempt = 1'000'000'000;
 
   explicit own_mutex(kind_word kind) : kind_(kind) {}
 
@@ -284,33 +282,6 @@ class own_mutex {
   /// For the types that ask. Relaxed: only the caller could have stored its own serial.
   bool is_own() const {
     return knows_owner(kind()) && serial_.load(std::memory_order_relaxed) == native_env::serial();
-  }
-
-  /// A waiter that can give up waits in the queue like the others; where the
-  /// algorithm has no such waiters, it tries again and again.
-  bool lock_until(clockid_t clock, const timespec& deadline) {
-    if constexpr (TimedLock<L>) {
-      for (;;) {
-        const std::uint64_t left = time_left(clock, deadline);
-        if (left == 0) {
-          return false;
-        }
-        // The real-time clock may be set meanwhile, so look at it now and then.
-        const std::uint64_t attempt =
-            clock == CLOCK_REALTIME && left > longest_attempt ? longest_attempt : left;
-        if (lock_.try_lock_until(native::now() + attempt)) {
-          return true;
-        }
-      }
-    } else {
-      naps pause(clock, deadline);
-      while (!lock_.try_lock()) {
-        if (!pause.nap()) {
-          return false;
-        }
-      }
-      return true;
-    }
   }
 
   int lock_again() {

@@ -47,6 +47,22 @@ void find_all() {
   find(f.sem_clockwait, "sem_clockwait", "GLIBC_2.34");
   find(f.sem_post, "sem_post", "GLIBC_2.34");
   find(f.sem_getvalue, "sem_getvalue", "GLIBC_2.34");
+  find(f.rwlock_init, "pthread_rwlock_init", "GLIBC_2.34");
+  find(f.rwlock_destroy, "pthread_rwlock_destroy", "GLIBC_2.34");
+  find(f.rwlock_rdlock, "pthread_rwlock_rdlock", "GLIBC_2.34");
+  find(f.rwlock_tryrdlock, "pthread_rwlock_tryrdlock", "GLIBC_2.34");
+  find(f.rwlock_timedrdlock, "pthread_rwlock_timedrdlock", "GLIBC_2.34");
+  find(f.rwlock_clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.34");
+  find(f.rwlock_wrlock, "pthread_rwlock_wrlock", "GLIBC_2.34");
+  find(f.rwlock_trywrlock, "pthread_rwlock_trywrlock", "GLIBC_2.34");
+  find(f.rwlock_timedwrlock, "pthread_rwlock_timedwrlock", "GLIBC_2.34");
+  find(f.rwlock_clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.34");
+  find(f.rwlock_unlock, "pthread_rwlock_unlock", "GLIBC_2.34");
+  find(f.spin_init, "pthread_spin_init", "GLIBC_2.34");
+  find(f.spin_destroy, "pthread_spin_destroy", "GLIBC_2.34");
+  find(f.spin_lock, "pthread_spin_lock", "GLIBC_2.34");
+  find(f.spin_trylock, "pthread_spin_trylock", "GLIBC_2.34");
+  find(f.spin_unlock, "pthread_spin_unlock", "GLIBC_2.34");
   find(f.register_atfork, "__register_atfork", COND_VERSION);
   real = f;  // threads that race here store the same values
 }
@@ -88,6 +104,22 @@ constinit real_functions real = {
     .sem_clockwait = stub<&real_functions::sem_clockwait>::call,
     .sem_post = stub<&real_functions::sem_post>::call,
     .sem_getvalue = stub<&real_functions::sem_getvalue>::call,
+    .rwlock_init = stub<&real_functions::rwlock_init>::call,
+    .rwlock_destroy = stub<&real_functions::rwlock_destroy>::call,
+    .rwlock_rdlock = stub<&real_functions::rwlock_rdlock>::call,
+    .rwlock_tryrdlock = stub<&real_functions::rwlock_tryrdlock>::call,
+    .rwlock_timedrdlock = stub<&real_functions::rwlock_timedrdlock>::call,
+    .rwlock_clockrdlock = stub<&real_functions::rwlock_clockrdlock>::call,
+    .rwlock_wrlock = stub<&real_functions::rwlock_wrlock>::call,
+    .rwlock_trywrlock = stub<&real_functions::rwlock_trywrlock>::call,
+    .rwlock_timedwrlock = stub<&real_functions::rwlock_timedwrlock>::call,
+    .rwlock_clockwrlock = stub<&real_functions::rwlock_clockwrlock>::call,
+    .rwlock_unlock = stub<&real_functions::rwlock_unlock>::call,
+    .spin_init = stub<&real_functions::spin_init>::call,
+    .spin_destroy = stub<&real_functions::spin_destroy>::call,
+    .spin_lock = stub<&real_functions::spin_lock>::call,
+    .spin_trylock = stub<&real_functions::spin_trylock>::call,
+    .spin_unlock = stub<&real_functions::spin_unlock>::call,
     .register_atfork = stub<&real_functions::register_atfork>::call,
 };
 

@@ -33,6 +33,22 @@ struct real_functions {
   int (*sem_clockwait)(sem_t*, clockid_t, const timespec*);
   int (*sem_post)(sem_t*);
   int (*sem_getvalue)(sem_t*, int*);
+  int (*rwlock_init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
+  int (*rwlock_destroy)(pthread_rwlock_t*);
+  int (*rwlock_rdlock)(pthread_rwlock_t*);
+  int (*rwlock_tryrdlock)(pthread_rwlock_t*);
+  int (*rwlock_timedrdlock)(pthread_rwlock_t*, const timespec*);
+  int (*rwlock_clockrdlock)(pthread_rwlock_t*, clockid_t, const timespec*);
+  int (*rwlock_wrlock)(pthread_rwlock_t*);
+  int (*rwlock_trywrlock)(pthread_rwlock_t*);
+  int (*rwlock_timedwrlock)(pthread_rwlock_t*, const timespec*);
+  int (*rwlock_clockwrlock)(pthread_rwlock_t*, clockid_t, const timespec*);
+  int (*rwlock_unlock)(pthread_rwlock_t*);
+  int (*spin_init)(pthread_spinlock_t*, int);
+  int (*spin_destroy)(pthread_spinlock_t*);
+  int (*spin_lock)(pthread_spinlock_t*);
+  int (*spin_trylock)(pthread_spinlock_t*);
+  int (*spin_unlock)(pthread_spinlock_t*);
   int (*register_atfork)(void (*)(), void (*)(), void (*)(), void*);
 };
 

@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include "append.hpp"
+#include "choice.hpp"
 #include "counting.hpp"
 #include "export.hpp"
 #include "fork.hpp"
@@ -34,6 +35,13 @@ constexpr promised_name promised[] = {
     {"pthread_cond_clockwait", "GLIBC_2.34"},
     {"sem_wait", "GLIBC_2.34"},
     {"sem_post", "GLIBC_2.34"},
+    {"pthread_rwlock_init", "GLIBC_2.34"},
+    {"pthread_rwlock_rdlock", "GLIBC_2.34"},
+    {"pthread_rwlock_wrlock", "GLIBC_2.34"},
+    {"pthread_rwlock_unlock", "GLIBC_2.34"},
+    {"pthread_spin_init", "GLIBC_2.34"},
+    {"pthread_spin_lock", "GLIBC_2.34"},
+    {"pthread_spin_unlock", "GLIBC_2.34"},
     {"mtx_lock", "GLIBC_2.34"},
     {"mtx_unlock", "GLIBC_2.34"},
     {"cnd_wait", "GLIBC_2.34"},
@@ -77,6 +85,7 @@ void check_that_names_resolve_here() {
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();
+  lockwright::preload::rwlocks.get();
   check_that_names_resolve_here();
   lockwright::preload::follow_forks();
 }

@@ -136,16 +136,6 @@ class waiter_line {
   static constexpr std::uint64_t sleepers = 2;
   static_assert(alignof(waiter) > (changing | sleepers));
 
-  // The kernel compares 32 bits: the half with the flags.
-  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-  std::atomic<std::uint32_t>& flags() {
-    // Only the address is used: it names the half to the kernel. The compiler
-    // need not know that it is the same memory as the word.
-    void* half = &word_;
-    asm("" : "+r"(half));
-    return *static_cast<std::atomic<std::uint32_t>*>(half);
-  }
-
   // Threads' stacks lie below 2^48 on both architectures: what is above is handed
   // out only to who asks for it by address.
   static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
@@ -164,7 +154,7 @@ class waiter_line {
         }
       } else if ((seen & sleepers) != 0 ||
                  word_.compare_exchange_weak(seen, seen | sleepers, std::memory_order_relaxed)) {
-        environment::wait(flags(), static_cast<std::uint32_t>(seen | sleepers));
+        environment::wait_low(word_, static_cast<std::uint32_t>(seen | sleepers));
         seen = word_.load(std::memory_order_relaxed);
       }
     }
@@ -174,7 +164,7 @@ class waiter_line {
     std::uint64_t fresh = end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(end) | stamp();
     std::uint64_t old = word_.exchange(fresh, std::memory_order_release);
     if ((old & sleepers) != 0) {
-      environment::wake(flags(), INT_MAX);
+      environment::wake_low(word_, INT_MAX);
     }
   }
 

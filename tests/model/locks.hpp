@@ -12,7 +12,9 @@ struct subject {
   std::vector<test_case> cases;
 };
 
+/// Those of the registry, and the reader-writer lock.
 std::vector<subject> registered_locks();
+subject reader_writer_lock();
 std::vector<subject> broken_locks();
 
 }  // namespace lockwright::check

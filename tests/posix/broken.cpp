@@ -88,6 +88,25 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   return result;
 }
 
+#elif defined(BROKEN_WRITERS_TOGETHER)
+
+int pthread_rwlock_wrlock(pthread_rwlock_t* lock) { return pthread_rwlock_rdlock(lock); }
+
+#elif defined(BROKEN_READERS_APART)
+
+int pthread_rwlock_rdlock(pthread_rwlock_t* lock) { return pthread_rwlock_wrlock(lock); }
+
+#elif defined(BROKEN_READER_LET_IN_TOO_SOON)
+
+int pthread_rwlock_tryrdlock(pthread_rwlock_t*) { return 0; }
+
+#elif defined(BROKEN_DEADLINE_TOO_SOON)
+
+int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t, const timespec*) {
+  const int result = pthread_rwlock_trywrlock(lock);
+  return result == EBUSY ? ETIMEDOUT : result;
+}
+
 #elif defined(BROKEN_BANNER)
 
 [[gnu::constructor]] static void say() {

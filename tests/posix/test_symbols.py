@@ -22,6 +22,8 @@ API = re.compile(
     r"|pthread_cond_(init|destroy|wait|timedwait|clockwait|signal|broadcast)"
     r"|mtx_(init|destroy|lock|trylock|timedlock|unlock)"
     r"|cnd_(init|destroy|wait|timedwait|signal|broadcast)"
+    r"|(__)?pthread_rwlock_(init|destroy|(try)?(rd|wr)lock|(timed|clock)(rd|wr)lock|unlock)"
+    r"|pthread_spin_(init|destroy|lock|trylock|unlock)"
     r"|sem_(init|destroy|wait|trywait|timedwait|clockwait|post|getvalue)"
 )
 #: What looks at nothing in a mutex but its kind, which is the same word in ours: the C library's
@@ -80,7 +82,9 @@ def both_builds(lock: str) -> list[Path]:
 
 def test_the_c_library_has_what_we_think() -> None:
     names = {name for name, _ in wanted()}
-    assert len(names) == 14 + 5 + 12 + 8  # POSIX, second names of five of them, C11, semaphores
+    # Mutexes and condition variables, second names of five of them, C11, semaphores,
+    # reader-writer locks with seven second names, spin locks.
+    assert len(names) == 14 + 5 + 12 + 8 + 11 + 7 + 5
     assert len(wanted()) > len(names)  # some in more than one version
 
 

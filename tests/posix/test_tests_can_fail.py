@@ -19,6 +19,13 @@ FAULTS = [
     ("spurious_wakeups", "cond_wake", "barrier of two", "fails"),
     ("broadcast_wakes_one", "cond_wake", "broadcast to many", "hangs"),
     ("timeout_without_mutex", "cond_timed", "no earlier than the deadline", "fails"),
+    ("writers_together", "rwlocks", "exclusion", "fails"),
+    ("writers_together", "rwlocks", "the writer again", "fails"),
+    ("readers_apart", "rwlocks", "readers together", "hangs"),
+    ("readers_apart", "rwlocks", "recursive reads", "fails"),
+    ("reader_let_in_too_soon", "rwlocks", "tries", "fails"),
+    ("reader_let_in_too_soon", "rwlocks", "writers first", "fails"),
+    ("deadline_too_soon", "rwlocks", "deadlines", "fails"),
     ("cancel_without_mutex", "cond_cancel", "clean-up holds the mutex", "fails"),
 ]
 

@@ -69,16 +69,26 @@ struct model {
   /// late as can be never comes.
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline, const location& at = location::current()) {
-    if (deadline == ~std::uint64_t{0}) {
-      model_env::futex_wait(word, expected, at);
-    } else if (model_env::futex_wait_a_while(word, expected, at)) {
-      model_env::thread_state& me = model_env::here();
-      me.clock = me.clock < deadline ? deadline : me.clock;
-    }
+    until(word, expected, deadline, at);
   }
 
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count,
                    const location& at = location::current()) {
+    model_env::futex_wake(word, count, at);
+  }
+
+  static void wait_low(atomic<std::uint64_t>& word, std::uint32_t expected,
+                       const location& at = location::current()) {
+    model_env::futex_wait(word, expected, at);
+  }
+
+  static void wait_low_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                             std::uint64_t deadline, const location& at = location::current()) {
+    until(word, expected, deadline, at);
+  }
+
+  static void wake_low(atomic<std::uint64_t>& word, std::uint32_t count,
+                       const location& at = location::current()) {
     model_env::futex_wake(word, count, at);
   }
 
@@ -245,6 +255,17 @@ struct model {
   }
 
  private:
+  template <class T>
+  static void until(atomic<T>& word, std::uint32_t expected, std::uint64_t deadline,
+                    const location& at) {
+    if (deadline == ~std::uint64_t{0}) {
+      model_env::futex_wait(word, expected, at);
+    } else if (model_env::futex_wait_a_while(word, expected, at)) {
+      model_env::thread_state& me = model_env::here();
+      me.clock = me.clock < deadline ? deadline : me.clock;
+    }
+  }
+
   // What is left of a batch of 16 after its first poll.
   static constexpr std::uint32_t polls_of_a_hurry_ = 15;
 };

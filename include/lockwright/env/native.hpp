@@ -70,6 +70,19 @@ struct native {
     native_env::futex_wake(word, count);
   }
 
+  /// The same on the low half of a word of 64 bits: what changes in the high half
+  /// neither ends a sleep nor keeps one from beginning.
+  static void wait_low(atomic<std::uint64_t>& word, std::uint32_t expected) {
+    native_env::futex_wait(native_env::low_half(word), expected);
+  }
+  static void wait_low_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                             std::uint64_t deadline) {
+    wait_until(native_env::low_half(word), expected, deadline);
+  }
+  static void wake_low(atomic<std::uint64_t>& word, std::uint32_t count) {
+    native_env::futex_wake(native_env::low_half(word), count);
+  }
+
   /// Two threads that each write one place and then read the other's do not both
   /// miss what the other wrote, if one of them comes through light_barrier() in
   /// between and the other one through heavy_barrier(). The light one costs next

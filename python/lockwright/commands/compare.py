@@ -47,6 +47,12 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 @click.option(
     "--timeout", default=60.0, show_default=True, metavar="S", help="Seconds a run may take."
 )
+@click.option(
+    "--rwlock",
+    metavar="keep|mutex|phase-fair",
+    help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
+    "readers too, or one whose readers and writers take turns.  [default: keep]",
+)
 @click.option("--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured.")
 @click.option("--json", "json_file", type=_FILE, metavar="F", help="Write everything as JSON.")
 @click.option("--csv", "csv_file", type=_FILE, metavar="F", help="Write a line per run as CSV.")
@@ -64,6 +70,7 @@ def command(
     unit: str | None,
     lower_is_better: bool,
     timeout: float,
+    rwlock: str | None,
     prepare: str | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -95,7 +102,7 @@ def command(
     from lockwright.compare.session import carry_out
     from lockwright.compare.store import Store, default_path
     from lockwright.errors import LockwrightError
-    from lockwright.locks import BASELINE, registry
+    from lockwright.locks import BASELINE, choose_ways, registry
     from lockwright.terminal import output
 
     if metric is None and (unit is not None or lower_is_better):
@@ -105,6 +112,10 @@ def command(
         raise LockwrightError(
             "--metric is given without --unit", "name its unit, as in --unit ops/s"
         )
+    # In our own environment, as if the user had set it there: all runs get it, and the report has it.
+    ways = dict(os.environ)
+    choose_ways(ways, {"rwlock": rwlock})
+    os.environ.update(ways)
     known = registry()
     names, added = plan.choose_locks(locks, known)
     wanted = plan.Plan(

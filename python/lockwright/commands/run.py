@@ -30,16 +30,27 @@ if TYPE_CHECKING:
     help="Whose the semaphores are: the C library's, or ours, which wake as with --cond cr.  "
     "[default: libc]",
 )
+@click.option(
+    "--rwlock",
+    metavar="keep|mutex|phase-fair",
+    help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
+    "readers too, or one whose readers and writers take turns.  [default: keep]",
+)
 @click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
 def command(
-    lock: str, stats: bool, cond: str | None, sem: str | None, arguments: tuple[str, ...]
+    lock: str,
+    stats: bool,
+    cond: str | None,
+    sem: str | None,
+    rwlock: str | None,
+    arguments: tuple[str, ...],
 ) -> int:
     """Run a program with a lock in the place of its mutexes.
 
     Exit status, signals, input and output are the program's own.
     """
     from lockwright import binary, calibration
-    from lockwright.locks import APPEND, RESTRICTING, preload, registry
+    from lockwright.locks import APPEND, RESTRICTING, choose_ways, preload, registry
 
     locks = registry()
     library = locks.library(lock, counting=stats)
@@ -49,6 +60,7 @@ def command(
             chosen[APPEND[option]] = RESTRICTING
         elif kind is not None:
             chosen.pop(APPEND[option], None)
+    choose_ways(chosen, {"rwlock": rwlock})
     locks.check_environment(lock, chosen)
     program = binary.find(arguments[0])
     binary.check(program, library, list(arguments[1:]))

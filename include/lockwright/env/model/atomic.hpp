@@ -148,6 +148,16 @@ class atomic : lifetime {
            c.compare_exchange(rl::bool_t<false>(), value, value, rl::mo_relaxed, relacy_info(at));
   }
 
+  /// The same for the low half of the latest value.
+  [[nodiscard]] bool has_low(std::uint32_t low, const location& at) const {
+    T value = use(at).debug_value();
+    if (static_cast<std::uint32_t>(value) == low) {
+      return true;
+    }
+    value = static_cast<T>(low);
+    return is(value, at);
+  }
+
  private:
   static constexpr std::memory_order load_part(std::memory_order order) {
     switch (order) {

@@ -68,9 +68,10 @@ inline sleepers sleepers_now;
 
 /// The comparison before a sleep; false if there is to be none. It reads the
 /// latest value: in the kernel both it and the wake's look for sleepers are
-/// under one lock.
-inline bool goes_to_sleep(atomic<std::uint32_t>& word, std::uint32_t expected, const location& at) {
-  if (!word.is(expected, at)) {
+/// under one lock. Of a larger word the kernel sees the low half.
+template <class T>
+bool goes_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) {
+  if (!word.has_low(expected, at)) {
     return false;
   }
   thread_state& me = here();
@@ -82,7 +83,8 @@ inline bool goes_to_sleep(atomic<std::uint32_t>& word, std::uint32_t expected, c
 }
 
 /// Compares and sleeps in one step.
-inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, const location& at) {
+template <class T>
+void futex_wait(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
     if (!goes_to_sleep(word, expected, at)) {
@@ -97,8 +99,8 @@ inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, cons
 /// deadline comes takes no wake away from the others, so one that gives up
 /// soon might as well never have slept. That happens to each thread twice at
 /// most, so that a loop of such sleeps is a finite number of executions.
-inline bool futex_wait_a_while(atomic<std::uint32_t>& word, std::uint32_t expected,
-                               const location& at) {
+template <class T>
+bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
     if (!goes_to_sleep(word, expected, at)) {
@@ -120,7 +122,8 @@ inline bool futex_wait_a_while(atomic<std::uint32_t>& word, std::uint32_t expect
 }
 
 /// Only the word's address counts: the word itself may be gone.
-inline void futex_wake(atomic<std::uint32_t>& word, std::uint32_t count, const location& at) {
+template <class T>
+void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
   reached.note(operation::wake, at, std::memory_order_relaxed, std::memory_order_relaxed);
   if (drops(at)) {
     return;

@@ -13,6 +13,16 @@
 
 namespace lockwright::native_env {
 
+/// The half of a word that the kernel, which compares 32 bits, is shown.
+inline std::atomic<std::uint32_t>& low_half(std::atomic<std::uint64_t>& word) {
+  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+  // Only the address is used. The compiler need not know that it is the same
+  // memory as the word.
+  void* half = &word;
+  asm("" : "+r"(half));
+  return *static_cast<std::atomic<std::uint32_t>*>(half);
+}
+
 /// Sleeps while `word` holds `expected`; may return early for any reason.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   system_call(SYS_futex, argument(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected));

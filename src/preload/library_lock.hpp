@@ -1,0 +1,48 @@
+// The C library's mutex as a lock in a place that is shorter than a pthread_mutex_t.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "counting.hpp"
+#include "lockwright/lock/pthread.hpp"
+#include "real.hpp"
+
+namespace lockwright::preload {
+
+/// The first bytes of a pthread_mutex_t of type normal. What is behind them
+/// belongs to robust mutexes and those with a protocol only.
+class library_lock {
+ public:
+  static constexpr lock_traits traits = libc_mutex<environment>::traits;
+
+  arrival lock() {
+    real.mutex_lock(mutex());
+    return arrival::uncontended;
+  }
+  bool try_lock() { return real.mutex_trylock(mutex()) == 0; }
+  bool try_lock_until(std::uint64_t deadline) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    const timespec until{static_cast<time_t>(deadline / second),
+                         static_cast<long>(deadline % second)};
+    return real.mutex_clocklock(mutex(), CLOCK_MONOTONIC, &until) == 0;
+  }
+  void unlock() { real.mutex_unlock(mutex()); }
+
+ private:
+  // Zero is the static initialiser's value.
+  static constexpr std::size_t used_ = offsetof(pthread_mutex_t, __data.__list);
+
+  pthread_mutex_t* mutex() {
+    void* self = this;
+    asm("" : "+r"(self));  // The compiler need not know how short it is.
+    return static_cast<pthread_mutex_t*>(self);
+  }
+
+  alignas(8) unsigned char bytes_[used_]{};
+};
+
+}  // namespace lockwright::preload

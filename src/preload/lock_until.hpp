@@ -1,0 +1,51 @@
+// Taking a lock up to a deadline of POSIX.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+#include "counting.hpp"
+#include "deadline.hpp"
+#include "lockwright/lock.hpp"
+
+namespace lockwright::preload {
+
+/// Calls attempt(deadline of native::now()) until that is true, or `deadline` has passed.
+template <class Attempt>
+bool attempt_until(clockid_t clock, const timespec& deadline, Attempt attempt) {
+  // Nanoseconds: how late a timed lock may notice that the clock was set. A
+  // waiter that it costs its place in the queue loses one a second.
+  constexpr std::uint64_t longest = 1'000'000'000;
+  for (;;) {
+    const std::uint64_t left = time_left(clock, deadline);
+    if (left == 0) {
+      return false;
+    }
+    // The real-time clock may be set meanwhile, so look at it now and then.
+    const std::uint64_t share = clock == CLOCK_REALTIME && left > longest ? longest : left;
+    if (attempt(native::now() + share)) {
+      return true;
+    }
+  }
+}
+
+/// A waiter that can give up waits in the queue like the others; where the
+/// algorithm has no such waiters, it tries again and again.
+template <class L>
+bool lock_until(L& lock, clockid_t clock, const timespec& deadline) {
+  if constexpr (TimedLock<L>) {
+    return attempt_until(clock, deadline,
+                         [&lock](std::uint64_t until) { return lock.try_lock_until(until); });
+  } else {
+    naps pause(clock, deadline);
+    while (!lock.try_lock()) {
+      if (!pause.nap()) {
+        return false;
+      }
+    }
+    return true;
+  }
+}
+
+}  // namespace lockwright::preload

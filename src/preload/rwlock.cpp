@@ -1,0 +1,156 @@
+// pthread_rwlock_*: the entry points. Unless LOCKWRIGHT_RWLOCK says otherwise all
+// go to the C library, and with it those of process-shared locks still do.
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <cstring>
+#include <new>
+
+#include "choice.hpp"
+#include "chosen.hpp"
+#include "export.hpp"
+#include "library_lock.hpp"
+#include "own_rwlock.hpp"
+#include "real.hpp"
+
+namespace lockwright::preload {
+namespace {
+
+template <class L>
+struct in_rwlock {
+  using type = L;
+};
+
+template <class Env>
+struct in_rwlock<libc_mutex<Env>> {
+  using type = library_lock;
+};
+
+using exclusive_rwlock = own_rwlock<exclusive_core<in_rwlock<chosen_lock>::type>>;
+using phase_fair_rwlock = own_rwlock<phase_fair_core>;
+
+bool is_left_to_library(const pthread_rwlock_t* lock) {
+  return rwlocks.get() == rwlock_way::keep || exclusive_rwlock::is_shared(lock);
+}
+
+/// What `call` makes of the lock, whichever of ours it is.
+template <class Call>
+int ours(pthread_rwlock_t* lock, Call call) {
+  return rwlocks.get() == rwlock_way::exclusive ? call(exclusive_rwlock::of(lock))
+                                                : call(phase_fair_rwlock::of(lock));
+}
+
+template <class Own>
+int make(pthread_rwlock_t* lock, int kind) {
+  std::memset(lock, 0, sizeof *lock);
+  ::new (static_cast<void*>(lock)) Own(static_cast<kind_word>(kind));
+  return 0;
+}
+
+}  // namespace
+}  // namespace lockwright::preload
+
+using namespace lockwright::preload;
+
+extern "C" {
+
+int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given) noexcept {
+  int shared = PTHREAD_PROCESS_PRIVATE;
+  int kind = PTHREAD_RWLOCK_DEFAULT_NP;
+  if (given != nullptr) {
+    pthread_rwlockattr_getpshared(given, &shared);
+    pthread_rwlockattr_getkind_np(given, &kind);
+  }
+  if (rwlocks.get() == rwlock_way::keep || shared != PTHREAD_PROCESS_PRIVATE) {
+    return real.rwlock_init(lock, given);
+  }
+  return rwlocks.get() == rwlock_way::exclusive ? make<exclusive_rwlock>(lock, kind)
+                                                : make<phase_fair_rwlock>(lock, kind);
+}
+
+int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_destroy(lock)
+                                  : ours(lock, [](auto& own) { return own.destroy(); });
+}
+
+int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_rdlock(lock)
+                                  : ours(lock, [](auto& own) { return own.rdlock(); });
+}
+
+int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_tryrdlock(lock)
+                                  : ours(lock, [](auto& own) { return own.tryrdlock(); });
+}
+
+int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
+                                  const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_clockrdlock(lock, clock, deadline)
+                                  : ours(lock, [clock, deadline](auto& own) {
+                                      return own.clockrdlock(clock, deadline);
+                                    });
+}
+
+int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_timedrdlock(lock, deadline)
+                                  : lockwright_rwlock_clockrdlock(lock, CLOCK_REALTIME, deadline);
+}
+
+int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_wrlock(lock)
+                                  : ours(lock, [](auto& own) { return own.wrlock(); });
+}
+
+int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_trywrlock(lock)
+                                  : ours(lock, [](auto& own) { return own.trywrlock(); });
+}
+
+int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
+                                  const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_clockwrlock(lock, clock, deadline)
+                                  : ours(lock, [clock, deadline](auto& own) {
+                                      return own.clockwrlock(clock, deadline);
+                                    });
+}
+
+int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_timedwrlock(lock, deadline)
+                                  : lockwright_rwlock_clockwrlock(lock, CLOCK_REALTIME, deadline);
+}
+
+int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_unlock(lock)
+                                  : ours(lock, [](auto& own) { return own.unlock(); });
+}
+
+}  // extern "C"
+
+#define RWLOCK_FUNCTION(name)                                                         \
+  VERSIONED_DEFAULT(lockwright_rwlock_##name, "pthread_rwlock_" #name, "GLIBC_2.34"); \
+  VERSIONED_OLD(lockwright_rwlock_##name, old, "pthread_rwlock_" #name, BASE_VERSION)
+// The C library's second names, which old programs are bound to.
+#define SECOND_NAME(name) \
+  VERSIONED_OLD(lockwright_rwlock_##name, second, "__pthread_rwlock_" #name, BASE_VERSION)
+
+RWLOCK_FUNCTION(init);
+RWLOCK_FUNCTION(destroy);
+RWLOCK_FUNCTION(rdlock);
+RWLOCK_FUNCTION(tryrdlock);
+RWLOCK_FUNCTION(timedrdlock);
+RWLOCK_FUNCTION(wrlock);
+RWLOCK_FUNCTION(trywrlock);
+RWLOCK_FUNCTION(timedwrlock);
+RWLOCK_FUNCTION(unlock);
+VERSIONED_DEFAULT(lockwright_rwlock_clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_rwlock_clockrdlock, old, "pthread_rwlock_clockrdlock", "GLIBC_2.30");
+VERSIONED_DEFAULT(lockwright_rwlock_clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_rwlock_clockwrlock, old, "pthread_rwlock_clockwrlock", "GLIBC_2.30");
+SECOND_NAME(init);
+SECOND_NAME(destroy);
+SECOND_NAME(rdlock);
+SECOND_NAME(tryrdlock);
+SECOND_NAME(wrlock);
+SECOND_NAME(trywrlock);
+SECOND_NAME(unlock);
