@@ -20,7 +20,13 @@ APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 RWLOCK = "LOCKWRIGHT_RWLOCK"
 """The variable that says what becomes of reader-writer locks."""
 
-WAYS = {"rwlock": (RWLOCK, ("keep", "mutex", "phase-fair"))}
+SPIN = "LOCKWRIGHT_SPIN"
+"""The variable that says what becomes of spin locks."""
+
+SPIN_ROOM = 2
+"""Bytes of a spin lock in which a lock has to fit that takes its place."""
+
+WAYS = {"rwlock": (RWLOCK, ("keep", "mutex", "phase-fair")), "spin": (SPIN, ("keep", "mutex"))}
 """Options that say what becomes of other locks than mutexes: their variables and words."""
 
 RESTRICTING = "1/1000"
@@ -139,6 +145,8 @@ class Registry:
                 )
         for variable, _ in WAYS.values():
             check_way(variable, variable, environment.get(variable, "keep") or "keep")
+        if environment.get(SPIN) == "mutex":
+            self._check_fits_spin(lock)
         for each in lock.tunables:
             for variable in (each.variable, each.shared):
                 each.check(variable, environment.get(variable, ""))
@@ -151,6 +159,15 @@ class Registry:
                     f"{variable} sets nothing",
                     f"{name} has {own}" if own else f"{name} has no numbers to set; unset it",
                 )
+
+    def _check_fits_spin(self, lock: Lock) -> None:
+        fitting = [each.name for each in self if each.bytes_in_place <= SPIN_ROOM]
+        # The counterpart of the C library's mutex is its spin lock.
+        if lock.name not in (*fitting, BASELINE):
+            raise LockwrightError(
+                f"{lock.name} takes {lock.bytes_in_place} bytes and has {SPIN_ROOM} in a spin lock",
+                f"leave out --spin mutex, or choose from {', '.join(fitting)}",
+            )
 
     def library(self, name: str, *, counting: bool = False) -> Path:
         """Absolute path of the library to preload. Raises LockwrightError if it cannot be."""

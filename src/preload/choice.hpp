@@ -61,4 +61,7 @@ enum class rwlock_way : std::uint8_t { keep, exclusive, phase_fair };
 inline constinit choice<rwlock_way, 3> rwlocks{
     "LOCKWRIGHT_RWLOCK", {"keep", "mutex", "phase-fair"}, "keep, mutex or phase-fair"};
 
+enum class spin_way : std::uint8_t { keep, exclusive };
+inline constinit choice<spin_way, 2> spins{"LOCKWRIGHT_SPIN", {"keep", "mutex"}, "keep or mutex"};
+
 }  // namespace lockwright::preload

@@ -86,6 +86,7 @@ void check_that_names_resolve_here() {
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();
   lockwright::preload::rwlocks.get();
+  lockwright::preload::spins.get();
   check_that_names_resolve_here();
   lockwright::preload::follow_forks();
 }

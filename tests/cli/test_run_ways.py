@@ -1,4 +1,4 @@
-"""`run --rwlock` and `compare --rwlock` choose what becomes of reader-writer locks."""
+"""`--rwlock` and `--spin`, of `run` and `compare`, choose what becomes of other locks."""
 
 from __future__ import annotations
 
@@ -59,3 +59,15 @@ def test_compare_hands_it_to_every_run(cli: Cli, tmp_path: Path) -> None:
     done = cli("compare", *words, *more, "--", "python3", "-c", script)
     assert done.status == 0, done.err
     assert f'"{RWLOCK}": "mutex"' in json.dumps(json.loads(report.read_text()))
+
+
+def test_spin_locks(cli: Cli) -> None:
+    """They become the lock only where it fits, which is said before the program runs."""
+    script = "import os, threading; print(os.environ.get('LOCKWRIGHT_SPIN'))"
+    for lock in ("ttas", "pthread"):
+        done = cli("run", "--lock", lock, "--spin", "mutex", "--", "python3", "-c", script)
+        assert (done.status, done.out) == (0, "mutex\n"), done.err
+    words = ("--spin", "mutex", "--", "true")
+    cli("run", "--lock", "mcs-stp", *words).refuses("mcs-stp takes 16 bytes", "ttas", "parking-lot")
+    cli("compare", "--locks", "ttas,mcs-stp", *words).refuses("mcs-stp takes 16 bytes")
+    cli("run", "--lock", "ttas", "--spin", "kep", "true").refuses("--spin", "did you mean 'keep'?")

@@ -25,6 +25,7 @@ PROGRAMS = {
     "migrate": "mutexes released by another thread leave no memory behind",
     "timedlock": "timed locks give up when asked and never otherwise",
     "threads_h": "the mutexes and condition variables of C11",
+    "barriers": "barriers and once, which stay the C library's",
     "fork": "a child can use the mutexes that its parent held or queued for",
     "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
@@ -46,5 +47,5 @@ def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> No
 def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.cpp")}
     helpers = {"first_library", "broken", "counted", "old_versions", "order_of_wakes"}
-    by_setting = {"semaphores", "rwlocks"}  # run under other settings than locks
+    by_setting = {"semaphores", "rwlocks", "spins"}  # run under other settings than locks
     assert sources - helpers - by_setting == set(PROGRAMS)

@@ -26,6 +26,10 @@ FAULTS = [
     ("reader_let_in_too_soon", "rwlocks", "tries", "fails"),
     ("reader_let_in_too_soon", "rwlocks", "writers first", "fails"),
     ("deadline_too_soon", "rwlocks", "deadlines", "fails"),
+    ("spin_takes_held", "spins", "exclusion", "fails"),
+    ("spin_takes_held", "spins", "tries", "fails"),
+    ("spin_takes_held", "spins", "between processes", "fails"),
+    ("barrier_lets_go", "barriers", "barriers", "fails"),
     ("cancel_without_mutex", "cond_cancel", "clean-up holds the mutex", "fails"),
 ]
 

@@ -53,6 +53,12 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
     help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
     "readers too, or one whose readers and writers take turns.  [default: keep]",
 )
+@click.option(
+    "--spin",
+    metavar="keep|mutex",
+    help="What becomes of spin locks: they stay the C library's, or become the lock, if that fits "
+    "into them.  [default: keep]",
+)
 @click.option("--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured.")
 @click.option("--json", "json_file", type=_FILE, metavar="F", help="Write everything as JSON.")
 @click.option("--csv", "csv_file", type=_FILE, metavar="F", help="Write a line per run as CSV.")
@@ -71,6 +77,7 @@ def command(
     lower_is_better: bool,
     timeout: float,
     rwlock: str | None,
+    spin: str | None,
     prepare: str | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -112,9 +119,9 @@ def command(
         raise LockwrightError(
             "--metric is given without --unit", "name its unit, as in --unit ops/s"
         )
-    # In our own environment, as if the user had set it there: all runs get it, and the report has it.
+    # Into our own environment, as if the user had set it there, for all runs and the report.
     ways = dict(os.environ)
-    choose_ways(ways, {"rwlock": rwlock})
+    choose_ways(ways, {"rwlock": rwlock, "spin": spin})
     os.environ.update(ways)
     known = registry()
     names, added = plan.choose_locks(locks, known)

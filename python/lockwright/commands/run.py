@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
     "readers too, or one whose readers and writers take turns.  [default: keep]",
 )
+@click.option(
+    "--spin",
+    metavar="keep|mutex",
+    help="What becomes of spin locks: they stay the C library's, or become the lock, if that fits "
+    "into them.  [default: keep]",
+)
 @click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
 def command(
     lock: str,
@@ -43,6 +49,7 @@ def command(
     cond: str | None,
     sem: str | None,
     rwlock: str | None,
+    spin: str | None,
     arguments: tuple[str, ...],
 ) -> int:
     """Run a program with a lock in the place of its mutexes.
@@ -60,7 +67,7 @@ def command(
             chosen[APPEND[option]] = RESTRICTING
         elif kind is not None:
             chosen.pop(APPEND[option], None)
-    choose_ways(chosen, {"rwlock": rwlock})
+    choose_ways(chosen, {"rwlock": rwlock, "spin": spin})
     locks.check_environment(lock, chosen)
     program = binary.find(arguments[0])
     binary.check(program, library, list(arguments[1:]))

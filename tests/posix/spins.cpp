@@ -1,0 +1,158 @@
+// Spin locks: the C library's, or ours if LOCKWRIGHT_TEST_SPIN is set.
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "../support/check.hpp"
+
+namespace {
+
+std::string exclusion_with(pthread_spinlock_t* lock) {
+  volatile long first = 0;
+  volatile long second = 0;
+  std::atomic<long> entered{0};
+  const check::Budget budget{150};
+  check::in_parallel(4, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 11};
+    do {
+      if (random.below(3) == 0) {
+        const int result = pthread_spin_trylock(lock);
+        CHECK(result == 0 || result == EBUSY);
+        if (result != 0) continue;
+      } else {
+        OK(pthread_spin_lock(lock));
+      }
+      const long seen = first;
+      CHECK_EQ(seen, second);
+      first = seen + 1;
+      if (random.below(64) == 0) sched_yield();
+      second = seen + 1;
+      OK(pthread_spin_unlock(lock));
+      ++entered;
+    } while (!budget.spent());
+  });
+  CHECK_EQ(entered.load(), first);
+  return "entered=" + std::to_string(entered.load());
+}
+
+std::string exclusion() {
+  pthread_spinlock_t lock;
+  OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+  const std::string said = exclusion_with(&lock);
+  OK(pthread_spin_destroy(&lock));
+  return said;
+}
+
+std::string tries() {
+  pthread_spinlock_t lock;
+  for (int round = 0; round < 100; ++round) {
+    std::memset(const_cast<int*>(&lock), round % 2 == 0 ? 0xff : 0xa5, sizeof lock);
+    OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+    OK(pthread_spin_trylock(&lock));
+    CHECK_RC(EBUSY, pthread_spin_trylock(&lock));
+    OK(pthread_spin_unlock(&lock));
+    OK(pthread_spin_lock(&lock));
+    CHECK_RC(EBUSY, pthread_spin_trylock(&lock));
+    OK(pthread_spin_unlock(&lock));
+    OK(pthread_spin_destroy(&lock));
+  }
+  return "";
+}
+
+// Neighbours of the four bytes stay as they are.
+std::string four_bytes() {
+  struct {
+    std::uint32_t before = 0x12345678;
+    pthread_spinlock_t lock;
+    std::uint32_t after = 0x9abcdef0;
+  } place;
+  OK(pthread_spin_init(&place.lock, PTHREAD_PROCESS_PRIVATE));
+  exclusion_with(&place.lock);
+  OK(pthread_spin_destroy(&place.lock));
+  CHECK_EQ(0x12345678, place.before);
+  CHECK_EQ(0x9abcdef0, place.after);
+  return "";
+}
+
+// A new lock is the C library's, to the bit, or it is not.
+std::string whose_it_is() {
+  pthread_spinlock_t mine;
+  pthread_spinlock_t shared;
+  OK(pthread_spin_init(&mine, PTHREAD_PROCESS_PRIVATE));
+  OK(pthread_spin_init(&shared, PTHREAD_PROCESS_SHARED));
+  CHECK(shared == 0 || shared == 1);
+  CHECK_EQ(std::getenv("LOCKWRIGHT_TEST_SPIN") != nullptr, mine != shared);
+  OK(pthread_spin_destroy(&mine));
+  OK(pthread_spin_destroy(&shared));
+  return "";
+}
+
+std::string between_processes() {
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(page != MAP_FAILED);
+  auto* lock = static_cast<pthread_spinlock_t*>(page);
+  auto* count = reinterpret_cast<volatile int*>(static_cast<char*>(page) + 1024);
+  OK(pthread_spin_init(lock, PTHREAD_PROCESS_SHARED));
+  constexpr int turns = 3'000;
+  const auto work = [&] {
+    for (int i = 0; i < turns; ++i) {
+      OK(pthread_spin_lock(lock));
+      *count = *count + 1;
+      OK(pthread_spin_unlock(lock));
+    }
+  };
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    work();
+    _exit(0);
+  }
+  work();
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ(0, status);
+  CHECK_EQ(2 * turns, *count);
+  OK(pthread_spin_destroy(lock));
+  munmap(page, 4096);
+  return "";
+}
+
+std::string forks() {
+  pthread_spinlock_t lock;
+  OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+  OK(pthread_spin_lock(&lock));
+  check::Worker waiter([&](check::Worker& self) {
+    self.about_to_block();
+    OK(pthread_spin_lock(&lock));
+    OK(pthread_spin_unlock(&lock));
+  });
+  waiter.wait_until_blocked();
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    CHECK_RC(EBUSY, pthread_spin_trylock(&lock));
+    OK(pthread_spin_unlock(&lock));
+    exclusion_with(&lock);
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ(0, status);
+  OK(pthread_spin_unlock(&lock));
+  waiter.join();
+  OK(pthread_spin_destroy(&lock));
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"exclusion", exclusion},
+                     {"tries", tries},
+                     {"four bytes", four_bytes},
+                     {"whose it is", whose_it_is},
+                     {"between processes", between_processes},
+                     {"forks", forks}});
+}

@@ -1,0 +1,56 @@
+"""Spin locks: the C library's, or the lock itself where it fits into four bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support import harness, locate
+from support.harness import RunUnder
+
+VARIABLE = "LOCKWRIGHT_SPIN"
+#: Those that fit.
+LOCKS = ["ttas", "ttas-ls", "backoff", "spinlock-ls", "parking-lot"]
+SETTINGS = [
+    (harness.LIBC, ""),
+    ("mcs-stp", ""),
+    ("ttas", "keep"),
+    ("pthread", "mutex"),
+    *((lock, "mutex") for lock in LOCKS),
+]
+
+
+@pytest.mark.parametrize(("lock", "way"), SETTINGS)
+def test_program(run_under: RunUnder, lock: str, way: str) -> None:
+    if lock != harness.LIBC and lock not in locate.lock_names():
+        pytest.skip(f"{lock} is not built")
+    ours = {"LOCKWRIGHT_TEST_SPIN": "1"} if lock in LOCKS and way == "mutex" else {}
+    program = locate.program("posix", "spins")
+    outcome = run_under(lock, [program], timeout=90, env={VARIABLE: way, **ours})
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == "", outcome.describe()
+
+
+def test_what_does_not_fit_is_said_and_left_to_the_c_library(run_under: RunUnder) -> None:
+    program = locate.program("posix", "spins")
+    outcome = run_under("mcs-stp", [program, "whose it is"], env={VARIABLE: "mutex"})
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr.splitlines() == [
+        "lockwright: this lock does not fit into a pthread_spinlock_t; "
+        "spin locks stay the C library's"
+    ]
+
+
+def test_nonsense_is_said_and_not_used(run_under: RunUnder) -> None:
+    program = locate.program("posix", "spins")
+    outcome = run_under("ttas", [program, "whose it is"], env={VARIABLE: "kept"})
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr.splitlines() == [
+        f"lockwright: {VARIABLE}='kept' is not keep or mutex; it is not used"
+    ]
+
+
+def test_those_that_fit_are_those_of_two_bytes() -> None:
+    rows = json.loads((locate.library_dir() / "locks.json").read_text())
+    fit = {row["name"] for row in rows if row["bytes_in_place"] <= 2}
+    assert fit == {row["name"] for row in rows if row["name"] in LOCKS}
