@@ -18,6 +18,7 @@ if(LOCKWRIGHT_BUILD_TESTS)
   # These run under the preload libraries, which are not built with sanitizers.
   if(NOT LOCKWRIGHT_SANITIZE)
     lockwright_tests(tests/posix)
+    lockwright_tests(tests/fuzz)
   endif()
 endif()
 

@@ -71,7 +71,7 @@ def shorten(command: str) -> str:
     command = re.sub(
         r"((?:--duration|--time)=|--timeout |-D |-d)[23](s?)(?= |$)", r"\g<1>1\2", command
     )
-    return command.replace("-t 3s", "-t 1s").replace("-n 1500000 ", "-n 100000 ")
+    return command.replace("-t 3s", "-t 1s").replace("-n 1500000 ", "-n 10000 ")
 
 
 def expand(command: str, threads: int, prefix: str, catalogue: Path) -> str:

@@ -1,0 +1,73 @@
+"""Run random programs under locks and under the C library, and compare; `./dev fuzz`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support import fuzzing, harness, locate  # noqa: E402  (where it is has to be said first)
+
+
+def one_of_each_way_of_waiting() -> list[str]:
+    """The first lock of the registry for each waiting policy."""
+    first: dict[str, str] = {}
+    for name in locate.lock_names():
+        first.setdefault(str(locate.traits(name)["waiting"]), name)
+    return list(first.values())
+
+
+def main() -> int:
+    """Until the time is up; the status says whether there was a difference."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30, help="for each lock (30)")
+    parser.add_argument("--locks", default="", help="names with commas; one of each way of waiting")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="the first (the time)")
+    parser.add_argument("--steps", type=int, default=300, help="of each program (300)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    chosen = parser.parse_args()
+    locks = chosen.locks.split(",") if chosen.locks else one_of_each_way_of_waiting()
+    extra = dict(word.split("=", 1) for word in chosen.set)
+    spent = dict.fromkeys(locks, 0.0)
+    differences = 0
+    programs = 0
+    print(f"{', '.join(locks)}; programs of {chosen.steps} steps from seed {chosen.seed} on")
+    for seed in itertools.count(chosen.seed):
+        waiting = [lock for lock in locks if spent[lock] < 60 * chosen.minutes]
+        if not waiting:
+            break
+        begin = time.monotonic()
+        reference = fuzzing.observe(harness.Setting(harness.LIBC), seed, chosen.steps)
+        own = (time.monotonic() - begin) / len(waiting)
+        if not reference.stdout.endswith("\nend\n"):
+            print(f"seed {seed} under the C library: {reference.describe()}")
+            return 1
+        programs += 1
+        for lock in waiting:
+            begin = time.monotonic()
+            setting = harness.Setting(lock)
+            found = fuzzing.compare(reference, setting, seed, chosen.steps, extra)
+            spent[lock] += time.monotonic() - begin + own
+            if found is not None:
+                differences += 1
+                print(f"seed {seed}, {lock}:\n{found.description}", flush=True)
+        if programs % 20 == 0:
+            left = sum(max(0.0, 60 * chosen.minutes - one) for one in spent.values())
+            print(f"{programs} programs, {differences} differences, {left / 60:.0f} min to go")
+            sys.stdout.flush()
+    print(f"{programs} programs, {differences} differences")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except locate.Missing as missing:
+        sys.exit(f"fuzz: {missing}")

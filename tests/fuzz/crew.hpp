@@ -1,0 +1,147 @@
+// Threads that do one thing at a time for a coordinator, which can tell whether a thread has done it
+// or is blocked in it. They talk by bare futexes, so that nothing here is part of what is tested.
+#pragma once
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fuzz {
+
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+inline void futex_wake(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+class Member {
+ public:
+  Member() { start(); }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  // The work returns what is to be said about it.
+  void order(std::function<std::string()> work) {
+    work_ = std::move(work);
+    told_.clear();
+    state_.store(working, std::memory_order_release);
+    futex_wake(state_);
+  }
+
+  [[nodiscard]] bool is_working() const {
+    return state_.load(std::memory_order_acquire) == working;
+  }
+
+  // The answer of finished work, once.
+  std::string take_answer() { return std::move(told_); }
+
+  [[nodiscard]] pthread_t handle() const { return handle_; }
+
+  // Nanoseconds of processor time.
+  [[nodiscard]] std::int64_t used() const {
+    clockid_t clock;
+    timespec now{};
+    if (pthread_getcpuclockid(handle_, &clock) == 0) clock_gettime(clock, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+  }
+
+  [[nodiscard]] bool sleeps() const {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid_.load());
+    std::FILE* file = std::fopen(path, "re");
+    if (file == nullptr) return false;
+    char line[256] = {};
+    const bool read = std::fgets(line, sizeof line, file) != nullptr;
+    std::fclose(file);
+    const char* after = read ? std::strrchr(line, ')') : nullptr;
+    return after != nullptr && after[1] == ' ' && after[2] == 'S';
+  }
+
+  // Ends the thread, or waits for one that a cancellation ends, and starts another in its place.
+  std::string renew(bool cancelled) {
+    if (!cancelled) {
+      state_.store(leaving, std::memory_order_release);
+      futex_wake(state_);
+    }
+    void* result = nullptr;
+    pthread_join(handle_, &result);
+    start();
+    return result == PTHREAD_CANCELED ? "cancelled" : "ended";
+  }
+
+  // For work that does not return: what the thread has to say nevertheless.
+  void say(std::string words) { told_ = std::move(words); }
+
+  // Whether a cancellation has ended the thread.
+  std::atomic<bool> gone{false};
+
+ private:
+  enum : std::uint32_t { idle, working, leaving };
+
+  void start() {
+    state_.store(idle);
+    gone.store(false);
+    tid_.store(0);
+    if (pthread_create(&handle_, nullptr, &Member::enter, this) != 0) std::abort();
+    while (tid_.load() == 0) usleep(50);
+  }
+
+  static void* enter(void* at) {
+    Member& self = *static_cast<Member*>(at);
+    self.tid_.store(static_cast<int>(syscall(SYS_gettid)));
+    for (;;) {
+      const std::uint32_t seen = self.state_.load(std::memory_order_acquire);
+      if (seen == leaving) return nullptr;
+      if (seen == idle) {
+        futex_wait(self.state_, idle);
+        continue;
+      }
+      self.told_ = self.work_();
+      self.state_.store(idle, std::memory_order_release);
+    }
+  }
+
+  std::function<std::string()> work_;
+  std::string told_;
+  pthread_t handle_{};
+  std::atomic<int> tid_{0};
+  std::atomic<std::uint32_t> state_{idle};
+};
+
+// Returns when every member is idle, gone or blocked: asleep in the kernel, or it has used so much
+// processor time since anybody last got anything done that it must be polling. A woken sleeper counts
+// as running at once, so two looks with nothing new between them are enough.
+inline void settle(const std::vector<std::unique_ptr<Member>>& crew) {
+  constexpr std::int64_t enough = 3'000'000;
+  std::vector<std::int64_t> since(crew.size(), -1);
+  std::vector<bool> worked(crew.size(), false);
+  for (int quiet = 0; quiet < 2;) {
+    bool all = true;
+    bool changed = false;
+    for (std::size_t i = 0; i < crew.size(); ++i) {
+      const bool works = !crew[i]->gone && crew[i]->is_working();
+      changed = changed || works != worked[i] || since[i] < 0;
+      worked[i] = works;
+      all = all && (!works || crew[i]->sleeps() || crew[i]->used() - since[i] > enough);
+    }
+    if (changed) {
+      for (std::size_t i = 0; i < crew.size(); ++i) since[i] = worked[i] ? crew[i]->used() : 0;
+    }
+    quiet = all && !changed ? quiet + 1 : 0;
+    usleep(all ? 30 : 100);
+  }
+}
+
+}  // namespace fuzz
