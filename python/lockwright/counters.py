@@ -1,7 +1,7 @@
 """The file through which a counting library tells what a program did with its locks.
 
 Layout, in native-endian 64-bit words: a header of 8 (magic, processes that loaded the library,
-names of the locking API that did not resolve to it), then 64 stripes of 8 counters each, one
+names of the locking API that did not resolve to it), then 64 stripes of 16 counters each, one
 stripe per group of threads so that counting adds little contention of its own.
 """
 
@@ -16,10 +16,12 @@ from pathlib import Path
 from lockwright.errors import LockwrightError
 
 VARIABLE = "LOCKWRIGHT_STATS"
-_MAGIC = b"LWSTATS1"
+_MAGIC = b"LWSTATS2"
 _STRIPES = 64
-_WORDS = 8
-_SIZE = 8 * _WORDS * (1 + _STRIPES)
+_HEADER = 8
+_WORDS = 16
+_USED = 11
+_SIZE = 8 * (_HEADER + _STRIPES * _WORDS)
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Counts:
 
     processes: that loaded the library; unresolved: names that did not resolve to it (0 is good);
     contended: acquisitions that found the lock held; handed_over: acquisitions of mutexes that
-    the C library serves (process-shared, robust, priority).
+    the C library serves (process-shared, robust, priority); reads, writes: acquisitions of
+    reader-writer locks, spins: of spin locks, where they are ours.
     """
 
     processes: int
@@ -41,11 +44,14 @@ class Counts:
     futex_waits: int
     futex_wakes: int
     handed_over: int
+    reads: int = 0
+    writes: int = 0
+    spins: int = 0
 
     @property
-    def took_a_mutex(self) -> bool:
-        """Whether any mutex was taken, ours or the C library's."""
-        return self.acquisitions > 0 or self.handed_over > 0
+    def took_a_lock(self) -> bool:
+        """Whether any mutex was taken, ours or the C library's, or another lock of ours."""
+        return any((self.acquisitions, self.handed_over, self.reads, self.writes, self.spins))
 
 
 @contextmanager
@@ -73,7 +79,7 @@ def counters_file() -> Iterator[Path]:
 def read(path: Path) -> Counts:
     """What has been counted so far."""
     words = struct.unpack(f"={_SIZE // 8}Q", path.read_bytes()[:_SIZE])
-    sums = [sum(words[_WORDS + i :: _WORDS]) for i in range(_WORDS)]
+    sums = [sum(words[_HEADER + i :: _WORDS]) for i in range(_USED)]
     return Counts(words[1], words[2], *sums)
 
 
@@ -84,7 +90,7 @@ def refuse_unused(counts: Counts, program: str) -> None:
             f"'{program}' never loaded the lock's library",
             "check that what it starts is dynamically linked and keeps LD_PRELOAD",
         )
-    if not counts.took_a_mutex:
+    if not counts.took_a_lock:
         raise LockwrightError(
             f"'{program}' took no mutex, so no lock can change how it runs",
             "give it a multi-threaded workload that uses pthread mutexes",

@@ -13,11 +13,11 @@ namespace {
 
 using counter = std::atomic<std::uint64_t>;
 
-/// The file: one header line of 64 bytes, then one line for each stripe of
+/// The file: one header line of 64 bytes, then two lines for each stripe of
 /// threads, so that threads seldom share a line. Shared by a tree of processes.
 struct sheet {
   static constexpr std::uint32_t stripes = 64;
-  static constexpr std::uint32_t words = 8;
+  static constexpr std::uint32_t words = 16;
 
   char magic[8];
   counter processes;
@@ -25,7 +25,7 @@ struct sheet {
   std::uint64_t unused[5];
   counter of[stripes][words];
 };
-static_assert(sizeof(sheet) == 64 + 64 * 64);
+static_assert(sizeof(sheet) == 64 + 64 * 128);
 
 /// Where counts go that nobody asked for.
 sheet discarded;
@@ -49,7 +49,7 @@ sheet* map_file(const char* path) {
     return nullptr;
   }
   auto* mapped = reinterpret_cast<sheet*>(at);
-  return std::memcmp(mapped->magic, "LWSTATS1", sizeof mapped->magic) == 0 ? mapped : nullptr;
+  return std::memcmp(mapped->magic, "LWSTATS2", sizeof mapped->magic) == 0 ? mapped : nullptr;
 }
 
 /// The sheet, mapped at the first count. Threads that race map it twice, which

@@ -25,6 +25,9 @@ enum class event : std::uint8_t {
   futex_wait,      ///< a call into the kernel to sleep
   futex_wake,      ///< a call into the kernel to wake
   handed_over,     ///< an acquisition of a mutex that is left to the C library
+  read_locked,     ///< an acquisition of a reader-writer lock of ours, by a reader
+  write_locked,    ///< ... by a writer
+  spin_locked,     ///< an acquisition of a spin lock of ours
 };
 
 #if LOCKWRIGHT_COUNTING

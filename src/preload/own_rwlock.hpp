@@ -271,6 +271,7 @@ class own_rwlock {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
       times_ = 1;
     }
+    count(event::read_locked);
     return 0;
   }
 
@@ -279,6 +280,7 @@ class own_rwlock {
       return EAGAIN;
     }
     ++times_;
+    count(event::read_locked);
     return 0;
   }
 
@@ -287,6 +289,7 @@ class own_rwlock {
     if (result == 0) {
       owner_.store(native_env::tid(), std::memory_order_relaxed);
       serial_.store(native_env::serial(), std::memory_order_relaxed);
+      count(event::write_locked);
     }
     return result;
   }

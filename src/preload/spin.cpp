@@ -10,6 +10,7 @@
 
 #include "choice.hpp"
 #include "chosen.hpp"
+#include "counting.hpp"
 #include "export.hpp"
 #include "lockwright/lock/pthread.hpp"
 #include "real.hpp"
@@ -46,8 +47,17 @@ class own_spin {
     lock_.~L();
     ::new (&lock_) L{};
   }
-  void lock() { lock_.lock(); }
-  bool try_lock() { return lock_.try_lock(); }
+  void lock() {
+    lock_.lock();
+    count(event::spin_locked);
+  }
+  bool try_lock() {
+    const bool taken = lock_.try_lock();
+    if (taken) {
+      count(event::spin_locked);
+    }
+    return taken;
+  }
   void unlock() { lock_.unlock(); }
 
  private:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Cli
+from .conftest import Cli, Program
 
 RWLOCK = "LOCKWRIGHT_RWLOCK"
 PRINT = f"import os, threading; print(os.environ.get('{RWLOCK}'))"
@@ -71,3 +71,15 @@ def test_spin_locks(cli: Cli) -> None:
     cli("run", "--lock", "mcs-stp", *words).refuses("mcs-stp takes 16 bytes", "ttas", "parking-lot")
     cli("compare", "--locks", "ttas,mcs-stp", *words).refuses("mcs-stp takes 16 bytes")
     cli("run", "--lock", "ttas", "--spin", "kep", "true").refuses("--spin", "did you mean 'keep'?")
+
+
+def test_what_is_ours_is_shown(cli: Cli, program: Program) -> None:
+    """And only that: a program with reader-writer locks alone has no lock of ours else."""
+    words = ("run", "--lock", "ttas", "--stats")
+    done = cli(*words, "--rwlock", "mutex", program("rwlock"))
+    assert done.status == 0, done.err
+    assert [line.split() for line in done.err.splitlines()[-2:]] == [
+        ["read", "locks", "3"],
+        ["write", "locks", "2"],
+    ]
+    cli(*words, program("rwlock")).refuses("took no mutex")

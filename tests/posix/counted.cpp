@@ -10,6 +10,8 @@
 //   timeout N        N waits ended by their deadline
 //   reinit N         N mutexes, one after the other, at the same address
 //   shared N         N lock+unlock pairs on a process-shared mutex
+//   rwlock N K       N reads, nested, then K writes of one reader-writer lock
+//   spin N           N lock+unlock pairs on a spin lock
 //   fork             the rest of the words in a child, which is awaited
 //   exec             the rest of the words in a new program
 //   kill             the process ends by SIGKILL
@@ -27,6 +29,28 @@ void locks(long mutexes, long each) {
       OK(pthread_mutex_lock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
     }
+}
+
+void rwlock(long reads, long writes) {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  for (long i = 0; i < reads; ++i)
+    OK(i % 2 == 0 ? pthread_rwlock_rdlock(&lock) : pthread_rwlock_tryrdlock(&lock));
+  for (long i = 0; i < reads; ++i) OK(pthread_rwlock_unlock(&lock));
+  for (long i = 0; i < writes; ++i) {
+    OK(pthread_rwlock_wrlock(&lock));
+    CHECK_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
+    OK(pthread_rwlock_unlock(&lock));
+  }
+}
+
+void spin(long times) {
+  pthread_spinlock_t lock;
+  OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+  for (long i = 0; i < times; ++i) {
+    OK(pthread_spin_lock(&lock));
+    CHECK_RC(EBUSY, pthread_spin_trylock(&lock));
+    OK(pthread_spin_unlock(&lock));
+  }
 }
 
 void trylock(long taken, long refused) {
@@ -143,6 +167,11 @@ void follow(char** words) {
     } else if (word == "trylock") {
       const long taken = number();
       trylock(taken, number());
+    } else if (word == "rwlock") {
+      const long reads = number();
+      rwlock(reads, number());
+    } else if (word == "spin") {
+      spin(number());
     } else if (word == "timedlock") {
       timedlock(number());
     } else if (word == "recursive") {

@@ -91,12 +91,17 @@ std::string between_processes() {
   CHECK(page != MAP_FAILED);
   auto* lock = static_cast<pthread_spinlock_t*>(page);
   auto* count = reinterpret_cast<volatile int*>(static_cast<char*>(page) + 1024);
+  auto* ready = new (static_cast<char*>(page) + 2048) std::atomic<int>{0};
   OK(pthread_spin_init(lock, PTHREAD_PROCESS_SHARED));
   constexpr int turns = 3'000;
   const auto work = [&] {
+    ++*ready;
+    check::wait_until([&] { return ready->load() == 2; });
     for (int i = 0; i < turns; ++i) {
       OK(pthread_spin_lock(lock));
-      *count = *count + 1;
+      const int seen = *count;
+      if (i % 16 == 0) sched_yield();
+      *count = seen + 1;
       OK(pthread_spin_unlock(lock));
     }
   };

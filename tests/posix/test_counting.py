@@ -14,9 +14,9 @@ from support.harness import RunUnder
 
 HEADER_WORDS = 8
 STRIPES = 64
-STRIPE_WORDS = 8
+STRIPE_WORDS = 16
 SIZE = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS)
-MAGIC = b"LWSTATS1"
+MAGIC = b"LWSTATS2"
 
 LOCKS = locate.lock_names()
 
@@ -31,6 +31,9 @@ class Counts:
     cond_waits: int = 0
     failed_trylocks: int = 0
     library: int = 0
+    reads: int = 0
+    writes: int = 0
+    spins: int = 0
     processes: int = 1
     unresolved: int = 0
 
@@ -51,6 +54,9 @@ def read(path: Path) -> tuple[Counts, int, int]:
         cond_waits=sums[3],
         failed_trylocks=sums[4],
         library=sums[7],
+        reads=sums[8],
+        writes=sums[9],
+        spins=sums[10],
         processes=words[1],
         unresolved=words[2],
     )
@@ -124,6 +130,28 @@ def test_counts(run_under: RunUnder, stats: Path, lock: str, what: str) -> None:
     assert outcome.stdout == outcome.stderr == ""
     counts, _, _ = read(stats)
     assert counts == expected
+
+
+@pytest.mark.parametrize(
+    ("ways", "expected"),
+    [
+        ({}, Counts()),
+        ({"LOCKWRIGHT_RWLOCK": "mutex"}, Counts(reads=13, writes=5)),
+        ({"LOCKWRIGHT_RWLOCK": "phase-fair"}, Counts(reads=13, writes=5)),
+        ({"LOCKWRIGHT_SPIN": "mutex"}, Counts(spins=9)),
+    ],
+)
+def test_other_locks_are_counted_where_they_are_ours(
+    run_under: RunUnder, stats: Path, ways: dict[str, str], expected: Counts
+) -> None:
+    outcome = run_under(
+        "ttas",
+        [locate.program("posix", "counted"), "rwlock", "13", "5", "spin", "9"],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats), **ways},
+    )
+    assert outcome.status == 0, outcome.describe()
+    assert read(stats)[0] == expected
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -126,8 +126,14 @@ def _show(lock: str, counts: "Counts") -> None:
         ("futex wakes", f"{counts.futex_wakes:,}"),
         ("handed to the C library", f"{counts.handed_over:,}"),
     )
+    of_others = (
+        ("read locks", counts.reads),
+        ("write locks", counts.writes),
+        ("spin locks", counts.spins),
+    )
+    ours = [(label, f"{number:,}") for label, number in of_others if number]
     lines = [f"lockwright: {lock}"]
-    lines += [f"  {label:<24} {value}" for label, value in rows]
+    lines += [f"  {label:<24} {value}" for label, value in (*rows, *ours)]
     if counts.processes == 0:
         lines.append("  the lock's library was never loaded")
     if counts.unresolved:
