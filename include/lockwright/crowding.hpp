@@ -5,11 +5,11 @@
 // Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
 // Made Easy", Middleware 2016, and its library.
 //
-//   word    | meaning                                          | written by
-//   due     | when the load is to be looked at next            | who looks
-//   crowded | 1 if there are more threads than processors      | the same
-//   needed  | so many looks in a row that find room end it     | the same
-//   calm    | so many have found room in a row                 | the same
+//   word   | meaning                                         | written by
+//   due    | when the load is to be looked at next           | who looks
+//   left   | crowded, until so many looks in a row find room | the same
+//          | 0: not crowded                                  |
+//   needed | what `left` begins with                         | the same
 //
 // A lock whose waiters sleep makes the load that it was to bear disappear. So
 // each time that the machine is found crowded, more looks are needed before it
@@ -20,9 +20,9 @@
 // seconds. A library that is loaded into a program starts no threads, so who
 // asks looks, if it is time to; `needed` alone bounds the changes. Published is
 // also a margin, of two threads above the number of processors to be crowded,
-// and of five below it not to be, for machines with 40 of them; on two
-// processors that would be never. And the processors are those that the process
-// may run on.
+// and of five below it not to be, for large machines; with two processors there
+// would be no way back. And the processors are those that the process may run
+// on, not all of the machine's.
 //
 // Invariants
 //   ADVICE     who relies on the answer loses time by it, and nothing else, so no
@@ -42,9 +42,8 @@ template <class Env>
 class crowding {
   struct record {
     typename Env::template atomic<std::uint64_t> due;
-    typename Env::template atomic<std::uint32_t> crowded;
+    typename Env::template atomic<std::uint32_t> left;
     typename Env::template atomic<std::uint32_t> needed;
-    typename Env::template atomic<std::uint32_t> calm;
   };
 
  public:
@@ -90,7 +89,7 @@ class crowding {
                                           std::memory_order_relaxed, std::memory_order_relaxed)) {
       look(known);
     }
-    return known.crowded.load(std::memory_order_relaxed) != 0;
+    return known.left.load(std::memory_order_relaxed) != 0;
   }
 
  private:
@@ -99,24 +98,21 @@ class crowding {
   [[gnu::noinline]] static void look(record& known) {
     const auto least = static_cast<std::uint32_t>(Env::template value<least_needed>());
     const auto most = static_cast<std::uint32_t>(Env::template value<most_needed>());
-    const std::uint32_t needed = known.needed.load(std::memory_order_relaxed);
-    const bool was_crowded = known.crowded.load(std::memory_order_relaxed) != 0;
+    std::uint32_t needed = known.needed.load(std::memory_order_relaxed);
+    std::uint32_t left = known.left.load(std::memory_order_relaxed);
     if (Env::runnable() > Env::cpus()) {
-      known.calm.store(0, std::memory_order_relaxed);
-      if (!was_crowded) {
+      if (left == 0) {
         const std::uint32_t more = (needed < least ? least : needed) * growth_;
-        known.needed.store(more < most ? more : most, std::memory_order_relaxed);
-        known.crowded.store(1, std::memory_order_relaxed);
+        needed = more < most ? more : most;
       }
-    } else if (!was_crowded) {
-      known.needed.store(needed > least ? needed - 1 : least, std::memory_order_relaxed);
+      left = needed;
+    } else if (left != 0) {
+      --left;
     } else {
-      const std::uint32_t calm = known.calm.load(std::memory_order_relaxed) + 1;
-      known.calm.store(calm, std::memory_order_relaxed);
-      if (calm >= needed) {
-        known.crowded.store(0, std::memory_order_relaxed);
-      }
+      needed = needed > least ? needed - 1 : least;
     }
+    known.needed.store(needed, std::memory_order_relaxed);
+    known.left.store(left, std::memory_order_relaxed);
   }
 };
 
