@@ -8,24 +8,23 @@
 // Overlap, by which not this unlock waits for the successor, but the next one
 // that needs the word.
 //
-//   word   | meaning                                        | written by
-//   tail   | word of the last thread of the queue, null     | arriving threads;
-//   the last
-//          | when free                                      | holder
-//   holder | word of the holder, or of a holder before      | the holder, when
-//   it enters
+//   word   | meaning                                         | written by
+//   tail   | word of the last thread of the queue, null when | arriving threads; the
+//          | free                                            | last holder
+//   holder | word of the holder, or of a holder before       | the holder, when it enters
 //
-//   a thread's word | meaning                              | changed by
-//   0               | nothing is handed over               | the thread that
-//   takes over address         | the lock there is the successor's    | the
-//   holder, in unlock()
+//   a thread's word | meaning                             | changed by
+//   0               | nothing is handed over              | the thread that takes over
+//   address         | the lock there is the successor's   | the holder, in unlock()
 //
 // Any thread may unlock, and the same thread may even wait for a lock that it
 // holds itself, until another one unlocks. The published lock knows neither. So
 // here the lock remembers its holder's word; unlock claims the word by a
 // compare-and-swap, because two threads may each unlock a lock that a third one
 // has locked; and a thread whose word may still be in the queue that it joins
-// takes a queue node as its word for that lock.
+// takes a queue node as its word for that lock. With Overlap, the published
+// lock() waits there until the successor has taken the word's last hand-over of
+// this lock; a thread that waits for itself would do so for ever.
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.
