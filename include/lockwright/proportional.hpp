@@ -8,6 +8,37 @@
 
 namespace lockwright {
 
+/// Its numbers. `Next` is the delay of the waiter whose number is the next.
+template <std::uint64_t Next>
+struct proportional_numbers {
+  static constexpr tunable base{
+      .name = "base",
+      .initially = 512,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "the delay for each number that is before the waiter's, to begin with",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest{
+      .name = "longest",
+      .initially = 4'095,
+      .in = unit::turns,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 2,
+      .meaning = "the longest delay for each number that is before the waiter's",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable next{.name = "next",
+                                .initially = Next,
+                                .in = unit::turns,
+                                .least = 0,
+                                .most = 1u << 20,
+                                .checked = 1,
+                                .meaning = "the delay of the waiter whose number is the next",
+                                .source = "the lock study's library (LiTL)"};
+};
+
 /// The length of the delays, one wait long.
 ///
 ///   numbers before mine | delay, in turns
@@ -17,10 +48,12 @@ namespace lockwright {
 ///
 /// Citation: J. M. Mellor-Crummey, M. L. Scott, ACM TOCS 9(1), 1991; the values
 /// and the growth are libslock's (David, Guerraoui and Trigonakis, SOSP 2013).
-template <class Env, const tunable& Base, const tunable& Longest, const tunable& Next>
+template <class Env, std::uint64_t Next>
 class proportional_delay {
+  using numbers = proportional_numbers<Next>;
+
  public:
-  static constexpr tunable_list<3> tunables{&Base, &Longest, &Next};
+  static constexpr tunable_list<3> tunables{&numbers::base, &numbers::longest, &numbers::next};
 
   void stay_away(std::uint32_t before_mine, const void* polled) {
     Env::delay(length(before_mine));
@@ -30,10 +63,10 @@ class proportional_delay {
  private:
   std::uint32_t length(std::uint32_t before_mine) {
     if (before_mine == 1) {
-      return static_cast<std::uint32_t>(Env::template value<Next>());
+      return static_cast<std::uint32_t>(Env::template value<numbers::next>());
     }
-    const std::uint64_t base = Env::template value<Base>();
-    const std::uint64_t longest = Env::template value<Longest>();
+    const std::uint64_t base = Env::template value<numbers::base>();
+    const std::uint64_t longest = Env::template value<numbers::longest>();
     each_ = before_mine == last_ ? each_ + base : base;
     each_ = each_ < longest ? each_ : longest;
     last_ = before_mine;

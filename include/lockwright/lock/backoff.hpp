@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/test_and_set.hpp"
 #include "lockwright/tunable.hpp"
@@ -73,12 +74,9 @@ class backoff {
   /// True if it took the lock, false if `goes_on()` was not willing to.
   template <class Patience>
   [[gnu::noinline]] bool back_off_and_take(Patience goes_on) {
-    const std::uint64_t longest_delay = Env::template value<longest>();
-    std::uint64_t delay = Env::template value<shortest>();
+    growing_delay delay{Env::template value<shortest>(), Env::template value<longest>()};
     do {
-      delay = delay < longest_delay ? delay : longest_delay;
-      Env::delay(static_cast<std::uint32_t>(delay));
-      delay *= 2;
+      Env::delay(delay.next());
       if (try_lock()) {
         return true;
       }

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/tunable.hpp"
 
@@ -103,19 +104,24 @@ class hbo {
   [[gnu::noinline]] void back_off_and_take(std::uint32_t holder, std::uint32_t here) {
     for (;;) {
       const bool near = holder == here;
-      std::uint64_t delay =
-          near ? Env::template value<shortest>() : Env::template value<remote_shortest>();
-      const std::uint64_t most =
-          near ? Env::template value<longest>() : Env::template value<remote_longest>();
-      // Begins anew when the lock has come to this node, or left it.
+      growing_delay delay =
+          near ? growing_delay{Env::template value<shortest>(), Env::template value<longest>()}
+               : growing_delay{Env::template value<remote_shortest>(),
+                               Env::template value<remote_longest>()};
       do {
-        delay = delay < most ? delay : most;
-        Env::delay(static_cast<std::uint32_t>(delay));
-        delay *= 2;
+        Env::delay(delay.next());
         if (take(holder, here)) {
           return;
         }
       } while ((holder == here) == near);
+      // The lock has come to this node, or left it: all begins anew, after one
+      // more delay if it has left.
+      if (near) {
+        Env::delay(delay.next());
+      }
+      if (take(holder, here)) {
+        return;
+      }
     }
   }
 

@@ -34,32 +34,6 @@ struct hticket_numbers {
       .checked = 1,
       .meaning = "how often a NUMA node passes the lock on within itself, at most",
       .source = "the lock study's library (LiTL)"};
-  static constexpr tunable base{
-      .name = "base",
-      .initially = 512,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
-      .meaning = "the delay for each number that is before the waiter's, to begin with",
-      .source = "the lock study's library (LiTL)"};
-  static constexpr tunable longest{
-      .name = "longest",
-      .initially = 4'095,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 2,
-      .meaning = "the longest delay for each number that is before the waiter's",
-      .source = "the lock study's library (LiTL)"};
-  static constexpr tunable next{.name = "next",
-                                .initially = 64,
-                                .in = unit::turns,
-                                .least = 0,
-                                .most = 1u << 20,
-                                .checked = 1,
-                                .meaning = "the delay of the waiter whose number is the next",
-                                .source = "the lock study's library (LiTL)"};
   static constexpr tunable between_nodes{
       .name = "between-nodes",
       .initially = 256,
@@ -88,12 +62,8 @@ struct hticket_global_poller {
 };
 
 template <class Env>
-using hticket_local_poller =
-    proportional_delay<Env, hticket_numbers::base, hticket_numbers::longest, hticket_numbers::next>;
-
-template <class Env>
 class hticket_ls : public cohort<Env, ticket<Env, hticket_global_poller<Env>>,
-                                 ticket<Env, hticket_local_poller<Env>>, hticket_numbers::batch> {
+                                 ticket<Env, proportional_delay<Env, 64>>, hticket_numbers::batch> {
  public:
   static constexpr lock_traits traits{
       .category = category::hierarchical,

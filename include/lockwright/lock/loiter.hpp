@@ -43,6 +43,7 @@
 #include <cstdint>
 
 #include "lockwright/await_link.hpp"
+#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/tunable.hpp"
 #include "lockwright/wait.hpp"
@@ -162,12 +163,9 @@ class loiter {
 
   /// The fast path of a thread that did not get the lock at once.
   [[gnu::noinline]] bool race() {
-    const auto longest_delay = static_cast<std::uint32_t>(Env::template value<longest>());
-    auto delay = static_cast<std::uint32_t>(Env::template value<shortest>());
+    growing_delay delay{Env::template value<shortest>(), Env::template value<longest>()};
     for (std::uint64_t left = Env::template value<attempts>(); left != 0; --left) {
-      delay = delay < longest_delay ? delay : longest_delay;
-      Env::delay(1 + Env::random(delay));
-      delay *= 2;
+      Env::delay(1 + Env::random(delay.next()));
       if (try_lock()) {
         return true;
       }

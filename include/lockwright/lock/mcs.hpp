@@ -21,6 +21,7 @@
 
 #include <atomic>
 
+#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/wait.hpp"
 
@@ -97,7 +98,7 @@ class mcs {
         Env::give_node(me);
         return;
       }
-      behind = await_link(me);
+      behind = await_link<Wait<Env>>(me->next);
     }
     behind->cell.grant();
     Env::give_node(me);
@@ -121,15 +122,6 @@ class mcs {
     // Release pairs with the acquire load of next in unlock().
     before->next.store(me, std::memory_order_release);
     me->cell.wait();
-  }
-
-  [[gnu::noinline]] static node* await_link(node* me) {
-    std::uint32_t step = 0;
-    node* behind = nullptr;
-    while ((behind = me->next.load(std::memory_order_acquire)) == nullptr) {
-      Wait<Env>::linger(step);
-    }
-    return behind;
   }
 
   typename Env::template atomic<node*> tail_{};

@@ -24,33 +24,9 @@ namespace lockwright {
 
 template <class Env>
 class ticket_ls_poller {
+  using delay = proportional_delay<Env, 128>;
+
  public:
-  static constexpr tunable base{
-      .name = "base",
-      .initially = 512,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
-      .meaning = "the delay for each number that is before the waiter's, to begin with",
-      .source = "the lock study's library (LiTL)"};
-  static constexpr tunable longest{
-      .name = "longest",
-      .initially = 4'095,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 2,
-      .meaning = "the longest delay for each number that is before the waiter's",
-      .source = "the lock study's library (LiTL)"};
-  static constexpr tunable next{.name = "next",
-                                .initially = 128,
-                                .in = unit::turns,
-                                .least = 0,
-                                .most = 1u << 20,
-                                .checked = 1,
-                                .meaning = "the delay of the waiter whose number is the next",
-                                .source = "the lock study's library (LiTL)"};
   static constexpr tunable yield_beyond{
       .name = "yield-beyond",
       .initially = 20,
@@ -60,11 +36,6 @@ class ticket_ls_poller {
       .checked = 1,
       .meaning = "a waiter with more numbers than that before its own yields its processor",
       .source = "libslock"};
-
- private:
-  using delay = proportional_delay<Env, base, longest, next>;
-
- public:
   static constexpr auto tunables = join(delay::tunables, tunable_list<1>{&yield_beyond});
 
   void stay_away(std::uint32_t before_mine, const void* polled) {

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 
+#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/ttas.hpp"
 #include "lockwright/tunable.hpp"
@@ -59,15 +60,10 @@ class backing_off_racer {
     Env::relax();
   }
 
-  void lost() {
-    const std::uint64_t most = Env::template value<longest>();
-    limit_ = limit_ < most ? limit_ : most;
-    Env::delay(Env::random(static_cast<std::uint32_t>(limit_)));
-    limit_ *= 2;
-  }
+  void lost() { Env::delay(Env::random(limit_.next())); }
 
  private:
-  std::uint64_t limit_ = Env::template value<shortest>();
+  growing_delay limit_{Env::template value<shortest>(), Env::template value<longest>()};
 };
 
 template <class Env>
