@@ -1,10 +1,11 @@
 // Threads that contend for one mutex, more of them than processors: whether they get on as fast as
 // few do, whether each of them gets on all the time, and how long one can have to wait.
 #include <algorithm>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
+#include "contest.hpp"
 #include "tally.hpp"
 
 namespace bench {
@@ -20,51 +21,19 @@ struct alignas(apart) progress_tally : tally {
   std::atomic<std::uint64_t> waiting_since{0};
   // In ticks, of the waits that have ended.
   std::atomic<std::uint64_t> longest_wait{0};
-};
 
-struct arena {
-  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  // Written under the mutex only, by plain instructions: if it falls behind the sum of the
-  // tallies, two threads were inside at once.
-  alignas(apart) std::uint64_t guarded = 0;
-  alignas(apart) std::atomic<bool> stop{false};
-  gate start;
-  std::uint64_t section_loops = 0;
-  std::uint64_t gap_loops = 0;
-};
+  void begins_to_wait() { waiting_since.store(ticks(), std::memory_order_relaxed); }
 
-struct contender {
-  arena* shared;
-  progress_tally* own;
-  pthread_t thread;
-};
-
-void* contend(void* at) {
-  auto* const me = static_cast<contender*>(at);
-  arena& a = *me->shared;
-  std::uint64_t done = 0;
-  std::uint64_t longest = 0;
-  a.start.pass();
-  while (!a.stop.load(std::memory_order_relaxed)) {
-    const std::uint64_t began = ticks();
-    me->own->waiting_since.store(began, std::memory_order_relaxed);
-    must(pthread_mutex_lock(&a.mutex), "pthread_mutex_lock");
-    const std::uint64_t before = a.guarded;
-    spin_loops(a.section_loops);
-    a.guarded = before + 1;
-    must(pthread_mutex_unlock(&a.mutex), "pthread_mutex_unlock");
-    // Read after the section, which would be longer by the reading otherwise.
-    const std::uint64_t took = ticks() - began;
-    me->own->waiting_since.store(0, std::memory_order_relaxed);
-    me->own->acquisitions.store(++done, std::memory_order_relaxed);
-    if (took > longest) {
-      longest = took;
-      me->own->longest_wait.store(took, std::memory_order_relaxed);
+  // The wait ends here and not with the section's begin: the section would be longer by a look at
+  // the clock otherwise.
+  void has_unlocked() {
+    const std::uint64_t took = ticks() - waiting_since.load(std::memory_order_relaxed);
+    waiting_since.store(0, std::memory_order_relaxed);
+    if (took > longest_wait.load(std::memory_order_relaxed)) {
+      longest_wait.store(took, std::memory_order_relaxed);
     }
-    spin_loops(a.gap_loops);
   }
-  return nullptr;
-}
+};
 
 struct sample {
   std::uint64_t at;
@@ -116,13 +85,7 @@ int oversubscribe(int argc, char** argv) {
   a.gap_loops = given.count("gap-cycles") / cycles_per_loop;
   const double loops_per_us = calibrate_loops_per_us();
 
-  const std::unique_ptr<progress_tally[]> tallies(new progress_tally[threads]);
-  std::vector<contender> crew(threads);
-  for (std::size_t i = 0; i < threads; ++i) {
-    crew[i] = {&a, &tallies[i], {}};
-    must(pthread_create(&crew[i].thread, nullptr, contend, &crew[i]), "pthread_create");
-  }
-  a.start.await(static_cast<std::uint32_t>(threads));
+  contest<progress_tally> crew(a, threads);
   const switches before = switches_so_far();
   const double used_before = processor_seconds_so_far();
   const std::uint64_t started = now_ns();
@@ -132,13 +95,13 @@ int oversubscribe(int argc, char** argv) {
   while (samples.back().at - started < length) {
     const std::uint64_t left = started + length - samples.back().at;
     sleep_ns(std::min(left, step_ns));
-    std::vector<std::uint64_t> now = read_tallies(tallies.get(), threads);
+    std::vector<std::uint64_t> now = crew.acquisitions();
     samples.push_back({now_ns(), std::move(now)});
   }
 
   // All is read before the threads are told to stop: the last round of a strict queue of spinning
   // threads can itself take longer than the measurement.
-  const std::uint64_t longest = longest_wait(tallies.get(), threads);
+  const std::uint64_t longest = longest_wait(crew.tallies(), threads);
   const std::uint64_t elapsed = samples.back().at - started;
   const double ns_per_tick =
       static_cast<double>(now_ns() - started) / static_cast<double>(ticks() - started_ticks);
@@ -161,15 +124,7 @@ int oversubscribe(int argc, char** argv) {
   add_origin(measured);
   measured.print();
 
-  for (const contender& c : crew) {
-    must(pthread_join(c.thread, nullptr), "pthread_join");
-  }
-  const std::vector<std::uint64_t> final = read_tallies(tallies.get(), threads);
-  result("oversubscribe", "final")
-      .field("acquisitions", sum(final))
-      .field("guarded", a.guarded)
-      .field("per_thread", final)
-      .print();
+  crew.end("oversubscribe");
   return 0;
 }
 

@@ -13,6 +13,9 @@ namespace bench {
 
 struct alignas(apart) tally {
   std::atomic<std::uint64_t> acquisitions{0};
+
+  void begins_to_wait() {}
+  void has_unlocked() {}
 };
 
 template <class Tally>

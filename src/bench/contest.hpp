@@ -1,0 +1,94 @@
+// Threads that contend for one mutex until they are told to stop.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bench.hpp"
+#include "tally.hpp"
+
+namespace bench {
+
+struct arena {
+  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  // Written under the mutex only, by plain instructions: if it falls behind the sum of the
+  // tallies, two threads were inside at once.
+  alignas(apart) std::uint64_t guarded = 0;
+  alignas(apart) std::atomic<bool> stop{false};
+  gate start;
+  std::uint64_t section_loops = 0;
+  std::uint64_t gap_loops = 0;
+};
+
+// A tally of each thread is told when the thread begins to wait for the mutex and when it has given
+// it back; both belong to what is measured.
+template <class Tally>
+class contest {
+ public:
+  // Returns when all threads are there. They begin when the arena's gate is opened.
+  contest(arena& a, std::uint64_t threads)
+      : arena_{a}, tallies_{new Tally[threads]}, crew_(threads) {
+    for (std::size_t i = 0; i < threads; ++i) {
+      crew_[i] = {&a, &tallies_[i], {}};
+      must(pthread_create(&crew_[i].thread, nullptr, contend, &crew_[i]), "pthread_create");
+    }
+    a.start.await(static_cast<std::uint32_t>(threads));
+  }
+
+  [[nodiscard]] const Tally* tallies() const { return tallies_.get(); }
+
+  // How often each thread has had the mutex.
+  [[nodiscard]] std::vector<std::uint64_t> acquisitions() const {
+    return read_tallies(tallies_.get(), crew_.size());
+  }
+
+  // Waits for the threads, which have been told to stop, and prints what they did in all.
+  void end(const char* workload) {
+    for (const contender& c : crew_) {
+      must(pthread_join(c.thread, nullptr), "pthread_join");
+    }
+    const std::vector<std::uint64_t> final = acquisitions();
+    result(workload, "final")
+        .field("acquisitions", sum(final))
+        .field("guarded", arena_.guarded)
+        .field("per_thread", final)
+        .print();
+  }
+
+ private:
+  struct contender {
+    arena* shared;
+    Tally* own;
+    pthread_t thread;
+  };
+
+  static void* contend(void* at) {
+    auto* const me = static_cast<contender*>(at);
+    arena& a = *me->shared;
+    std::uint64_t done = 0;
+    a.start.pass();
+    while (!a.stop.load(std::memory_order_relaxed)) {
+      me->own->begins_to_wait();
+      must(pthread_mutex_lock(&a.mutex), "pthread_mutex_lock");
+      const std::uint64_t before = a.guarded;
+      spin_loops(a.section_loops);
+      a.guarded = before + 1;
+      must(pthread_mutex_unlock(&a.mutex), "pthread_mutex_unlock");
+      me->own->has_unlocked();
+      me->own->acquisitions.store(++done, std::memory_order_relaxed);
+      spin_loops(a.gap_loops);
+    }
+    return nullptr;
+  }
+
+  arena& arena_;
+  std::unique_ptr<Tally[]> tallies_;
+  std::vector<contender> crew_;
+};
+
+}  // namespace bench
