@@ -85,6 +85,25 @@ def _options(
     return decorate
 
 
+def _whole(
+    name: str, default: int, *, least: int, most: int | None = None, help_text: str
+) -> _Decorator:
+    """An option that is a whole number."""
+    kind = click.IntRange(min=least, max=most)
+    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
+
+
+def _real(name: str, default: float, *, least: float, help_text: str) -> _Decorator:
+    """An option that is a number."""
+    kind = click.FloatRange(min=least)
+    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
+
+
+def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
+    """An option that is a list of numbers, of which _numbers() makes what they are."""
+    return click.option(name, default=default, show_default=True, help=help_text)
+
+
 def _explained(columns: Sequence[Column]) -> _Decorator:
     """Appends the definition of each column to the help text."""
 
@@ -109,6 +128,12 @@ def _numbers(text: str, option: str, least: float) -> list[float]:
     return values
 
 
+def _thread_counts(per_core: str) -> list[int]:
+    """How many threads `--threads-per-core` asks for, each number once."""
+    factors = _numbers(per_core, "--threads-per-core", 0.001)
+    return sorted({max(1, round(factor * processors())) for factor in factors})
+
+
 def _report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
     """An empty report whose command repeats what is being done, every option spelt out."""
     command = ["lockwright", "bench", workload]
@@ -127,26 +152,13 @@ def _finish(report: Report) -> None:
 
 @bench.command()
 @_options(50, None)
-@click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    help="Pairs that are timed together.",
-)
-@click.option(
-    "--batches",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Batches in one run.",
-)
-@click.option(
+@_whole("--batch", 100_000, least=1, help_text="Pairs that are timed together.")
+@_whole("--batches", 10, least=1, help_text="Batches in one run.")
+@_whole(
     "--threads-alive",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Sleeping threads beside the one that is measured. With 0 the process has one thread "
+    1,
+    least=0,
+    help_text="Sleeping threads beside the one that is measured. With 0 the process has one thread "
     "only, and the C library then locks without atomic instructions.",
 )
 @_explained(pairs.COLUMNS)
@@ -175,33 +187,14 @@ def uncontended(
 
 @bench.command()
 @_options(3, None)
-@click.option(
-    "--mutexes",
-    type=click.IntRange(min=2),
-    default=1_000_000,
-    show_default=True,
-    help="Mutexes in the array.",
-)
-@click.option(
-    "--warm",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="Mutexes that are locked before the measurement starts.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1, max=30_000),
-    default=500,
-    show_default=True,
-    help="Threads that each wait for one mutex.",
-)
-@click.option(
+@_whole("--mutexes", 1_000_000, least=2, help_text="Mutexes in the array.")
+@_whole("--warm", 1000, least=1, help_text="Mutexes that are locked before the measurement starts.")
+@_whole("--threads", 500, least=1, most=30_000, help_text="Threads that each wait for one mutex.")
+@_whole(
     "--sharers",
-    type=click.IntRange(min=2),
-    default=16,
-    show_default=True,
-    help="How many of these threads each lock every mutex of the array.",
+    16,
+    least=2,
+    help_text="How many of these threads each lock every mutex of the array.",
 )
 @_explained(footprints.COLUMNS)
 def footprint(
@@ -239,32 +232,14 @@ def footprint(
 
 @bench.command()
 @_options(7, handovers.DEFAULT_LOCKS)
-@click.option(
-    "--threads-per-core",
-    default="1,4,16",
-    show_default=True,
-    help="Threads for each processor, a table for each.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.001),
-    default=0.3,
-    show_default=True,
-    help="How long one run measures.",
-)
-@click.option(
-    "--section-ns",
-    type=click.FloatRange(min=0),
-    default=100.0,
-    show_default=True,
-    help="Nanoseconds of work while the mutex is held.",
-)
-@click.option(
+@_listed("--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each.")
+@_real("--seconds", 0.3, least=0.001, help_text="How long one run measures.")
+@_real("--section-ns", 100.0, least=0, help_text="Nanoseconds of work while the mutex is held.")
+@_real(
     "--gap-ns",
-    type=click.FloatRange(min=0),
-    default=200.0,
-    show_default=True,
-    help="Nanoseconds of work between two acquisitions of a thread.",
+    200.0,
+    least=0,
+    help_text="Nanoseconds of work between two acquisitions of a thread.",
 )
 @_explained(handovers.COLUMNS)
 def handover(
@@ -278,8 +253,7 @@ def handover(
     gap_ns: float,
 ) -> None:
     """Threads contend for one mutex, as many as processors and many more."""
-    factors = _numbers(threads_per_core, "--threads-per-core", 0.001)
-    counts = sorted({max(1, round(factor * processors())) for factor in factors})
+    counts = _thread_counts(threads_per_core)
     chosen = subjects(locks, handovers.DEFAULT_LOCKS)
     given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
     settings = {
@@ -298,25 +272,12 @@ def handover(
 
 @bench.command()
 @_options(9, herds.DEFAULT_LOCKS)
-@click.option(
-    "--waiters",
-    type=click.IntRange(min=1, max=30_000),
-    default=1000,
-    show_default=True,
-    help="Threads that wait.",
-)
-@click.option(
-    "--rounds-inside",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Broadcasts in one run.",
-)
-@click.option(
+@_whole("--waiters", 1000, least=1, most=30_000, help_text="Threads that wait.")
+@_whole("--rounds-inside", 5, least=1, help_text="Broadcasts in one run.")
+@_listed(
     "--section-ns",
-    default="5000,1000,0",
-    show_default=True,
-    help="Nanoseconds that each woken waiter works under the mutex; a table for each value. "
+    "5000,1000,0",
+    help_text="Nanoseconds that each woken waiter works under the mutex; a table for each value. "
     "Real programs hold it for 0.1 to 1 microsecond as a rule, "
     "and for some microseconds at times.",
 )
@@ -370,34 +331,27 @@ def herd(
 
 @bench.command()
 @_options(3, None)
-@click.option(
+@_listed(
     "--threads-per-core",
-    default="1,2,4,16",
-    show_default=True,
-    help="Threads for each processor, a table for each. The fewest are what the others are "
+    "1,2,4,16",
+    help_text="Threads for each processor, a table for each. The fewest are what the others are "
     "compared with.",
 )
-@click.option(
+@_real(
     "--seconds",
-    type=click.FloatRange(min=0.001),
-    default=2.2,
-    show_default=True,
-    help="How long one run measures. Under one second, nobody can say whether every thread made "
-    "progress in each.",
+    2.2,
+    least=0.001,
+    help_text="How long one run measures. Under one second, nobody can say whether every thread "
+    "made progress in each.",
 )
-@click.option(
-    "--section-cycles",
-    type=click.IntRange(min=0),
-    default=100,
-    show_default=True,
-    help="Processor cycles of work while the mutex is held.",
+@_whole(
+    "--section-cycles", 100, least=0, help_text="Processor cycles of work while the mutex is held."
 )
-@click.option(
+@_whole(
     "--gap-cycles",
-    type=click.IntRange(min=0),
-    default=500,
-    show_default=True,
-    help="Processor cycles of work between two acquisitions of a thread.",
+    500,
+    least=0,
+    help_text="Processor cycles of work between two acquisitions of a thread.",
 )
 @_explained(crowds.COLUMNS)
 def oversubscribe(
@@ -411,8 +365,7 @@ def oversubscribe(
     gap_cycles: int,
 ) -> None:
     """More and more threads contend for one mutex: does it stay fast, does everyone get on?"""
-    factors = _numbers(threads_per_core, "--threads-per-core", 0.001)
-    counts = sorted({max(1, round(factor * processors())) for factor in factors})
+    counts = _thread_counts(threads_per_core)
     chosen = subjects(locks, None)
     given: dict[str, object] = {
         "seconds": seconds,
@@ -434,13 +387,7 @@ def oversubscribe(
 
 @bench.command()
 @_options(9, None, with_locks=False)
-@click.option(
-    "--trips",
-    type=click.IntRange(min=1),
-    default=20_000,
-    show_default=True,
-    help="Round trips in one run.",
-)
+@_whole("--trips", 20_000, least=1, help_text="Round trips in one run.")
 @_explained(parks.COLUMNS)
 def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> None:
     """Two threads put each other to sleep and wake each other; no lock is involved."""
