@@ -1,6 +1,8 @@
 // Threads that contend for one mutex, more of them than processors: whether they get on as fast as
 // few do, whether each of them gets on all the time, and how long one can have to wait.
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,8 @@ constexpr std::uint64_t window_ns = 1'000'000'000;
 // Windows begin this often: ten in each second.
 constexpr std::uint64_t step_ns = 100'000'000;
 
-struct alignas(apart) progress_tally : tally {
+struct alignas(apart) progress_tally {
+  std::atomic<std::uint64_t> acquisitions{0};
   // ticks() when the thread began to wait for the mutex; 0 while it does not.
   std::atomic<std::uint64_t> waiting_since{0};
   // In ticks, of the waits that have ended.

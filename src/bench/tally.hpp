@@ -14,6 +14,7 @@ namespace bench {
 struct alignas(apart) tally {
   std::atomic<std::uint64_t> acquisitions{0};
 
+  // What contest.hpp tells it, for those that want to know more.
   void begins_to_wait() {}
   void has_unlocked() {}
 };
