@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lockwright/flagged.hpp"
 #include "lockwright/waiter_list.hpp"
 
 namespace lockwright {
@@ -24,7 +25,7 @@ template <class Env>
 class fifo_semaphore {
   using entry = waiter<Env>;
   using list = waiter_list<Env>;
-  using flag = flagged<Env>;
+  using flag = flagged<entry>;
 
  public:
   /// Takes a permit. Who has to wait queues behind the others, or before them.

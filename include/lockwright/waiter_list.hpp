@@ -1,8 +1,5 @@
-// A list of parked threads that hangs on one pointer, and pointers to its
-// entries that carry flags in their low bits.
+// A list of parked threads that hangs on one pointer.
 #pragma once
-
-#include <cstdint>
 
 #include "lockwright/wait.hpp"
 
@@ -61,24 +58,6 @@ struct waiter_list {
       next->last = static_cast<entry*>(first->last);
     }
     return next;
-  }
-};
-
-/// A pointer to an entry, with flags in the bits that its alignment leaves free.
-template <class Env>
-struct flagged {
-  using entry = waiter<Env>;
-
-  static constexpr std::uintptr_t flag_bits = alignof(entry) - 1;
-
-  static entry* make(entry* to, std::uintptr_t flags) {
-    return reinterpret_cast<entry*>(reinterpret_cast<std::uintptr_t>(to) | flags);
-  }
-  static entry* pointer(entry* word) {
-    return reinterpret_cast<entry*>(reinterpret_cast<std::uintptr_t>(word) & ~flag_bits);
-  }
-  static std::uintptr_t flags(entry* word) {
-    return reinterpret_cast<std::uintptr_t>(word) & flag_bits;
   }
 };
 

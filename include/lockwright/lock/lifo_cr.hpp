@@ -36,6 +36,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/restriction.hpp"
 #include "lockwright/tunable.hpp"
@@ -54,6 +55,8 @@ class lifo_cr {
     spin_then_park<Env> cell;
   };
 
+  using flag = flagged<node>;
+
  public:
   static constexpr lock_traits traits{
       .category = category::load_control,
@@ -71,7 +74,7 @@ class lifo_cr {
   arrival lock() {
     node* seen = nullptr;
     // Acquire, here and wherever held_ is set, pairs with the release that freed the lock.
-    if (top_.compare_exchange_strong(seen, tagged(nullptr, held_), std::memory_order_acquire,
+    if (top_.compare_exchange_strong(seen, flag::make(nullptr, held_), std::memory_order_acquire,
                                      std::memory_order_relaxed)) [[likely]] {
       return arrival::uncontended;
     }
@@ -80,13 +83,13 @@ class lifo_cr {
 
   bool try_lock() {
     node* seen = top_.load(std::memory_order_relaxed);
-    return !has(seen, held_) &&
-           top_.compare_exchange_strong(seen, tagged(seen, held_), std::memory_order_acquire,
+    return !flag::has(seen, held_) &&
+           top_.compare_exchange_strong(seen, flag::make(seen, held_), std::memory_order_acquire,
                                         std::memory_order_relaxed);
   }
 
   void unlock() {
-    node* seen = tagged(nullptr, held_);
+    node* seen = flag::make(nullptr, held_);
     // Acquire, here and below, pairs with the release in push_and_wait(): nodes are seen.
     if (!top_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
                                       std::memory_order_acquire)) {
@@ -98,21 +101,13 @@ class lifo_cr {
   static constexpr std::uintptr_t held_ = 1;
   static constexpr std::uintptr_t recalled_ = 2;
 
-  static std::uintptr_t bits_of(node* word) { return reinterpret_cast<std::uintptr_t>(word); }
-  static bool has(node* word, std::uintptr_t tag) { return (bits_of(word) & tag) != 0; }
-  static std::uintptr_t tags_of(node* word) { return bits_of(word) & (held_ | recalled_); }
-  static node* top_of(node* word) { return reinterpret_cast<node*>(bits_of(word) - tags_of(word)); }
-  static node* tagged(node* word, std::uintptr_t tags) {
-    return reinterpret_cast<node*>(bits_of(word) | tags);
-  }
-
   [[gnu::noinline]] arrival push_and_wait(node* seen) {
     node* me = nullptr;
     std::uintptr_t mine = 0;  // the tag that goes when a recalled thread comes back
     for (;;) {
-      const std::uintptr_t kept = tags_of(seen) & ~mine;
-      if (!has(seen, held_)) {
-        if (top_.compare_exchange_strong(seen, tagged(top_of(seen), kept | held_),
+      const std::uintptr_t kept = flag::flags(seen) & ~mine;
+      if (!flag::has(seen, held_)) {
+        if (top_.compare_exchange_strong(seen, flag::make(flag::pointer(seen), kept | held_),
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
           break;
         }
@@ -122,10 +117,10 @@ class lifo_cr {
         me = Env::template take_node<node>();
         me->favoured = false;
       }
-      me->below = top_of(seen);
+      me->below = flag::pointer(seen);
       me->cell.arm();
       // Release publishes the node to the holder.
-      if (!top_.compare_exchange_strong(seen, tagged(me, kept), std::memory_order_release,
+      if (!top_.compare_exchange_strong(seen, flag::make(me, kept), std::memory_order_release,
                                         std::memory_order_relaxed)) {
         continue;
       }
@@ -149,7 +144,7 @@ class lifo_cr {
   [[gnu::noinline]] void pass_on(node* seen) {
     node* heir = nullptr;  // to be recalled, once the lock is out of our hands
     if (Env::chance(Env::template value<fairness>())) {
-      if (node* oldest = take_oldest(top_of(seen))) {
+      if (node* oldest = take_oldest(flag::pointer(seen))) {
         if (!oldest->cell.asleep()) {
           grant(oldest, lock_);
           return;
@@ -171,7 +166,7 @@ class lifo_cr {
   /// is to be recalled, if it is somebody.
   node* take_next(node* seen, node*& heir) {
     for (;;) {
-      node* top = top_of(seen);
+      node* top = flag::pointer(seen);
       if (top == nullptr) {
         // Whoever was recalled comes without being missed.
         if (top_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
@@ -182,15 +177,16 @@ class lifo_cr {
       }
       if (!top->cell.asleep() || top->favoured) {
         // Relaxed: the grant hands the section's writes over.
-        if (top_.compare_exchange_strong(seen, tagged(top->below, tags_of(seen)),
+        if (top_.compare_exchange_strong(seen, flag::make(top->below, flag::flags(seen)),
                                          std::memory_order_relaxed, std::memory_order_acquire)) {
           return top;
         }
         continue;
       }
-      const bool recalls = heir == nullptr && !has(seen, recalled_);
+      const bool recalls = heir == nullptr && !flag::has(seen, recalled_);
       node* left = recalls ? static_cast<node*>(top->below) : top;
-      if (top_.compare_exchange_strong(seen, left == nullptr ? nullptr : tagged(left, recalled_),
+      if (top_.compare_exchange_strong(seen,
+                                       left == nullptr ? nullptr : flag::make(left, recalled_),
                                        std::memory_order_release, std::memory_order_acquire)) {
         if (recalls) {
           top->grant = recall_;

@@ -50,6 +50,7 @@
 
 #include <cstdint>
 
+#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/mcscr.hpp"
 #include "lockwright/passive_set.hpp"
@@ -61,6 +62,8 @@ namespace lockwright {
 /// tail of a free lock.
 template <class Env, class Node>
 class one_set {
+  using flag = flagged<Node>;
+
  public:
   struct fields {
     typename Env::template plain<Node*> passive{};
@@ -69,16 +72,17 @@ class one_set {
   bool recalled;
 
   explicit one_set(const Node& holder)
-      : recalled((bits(holder.passive) & recalled_) != 0),
-        set_(pointer(bits(holder.passive) & ~recalled_)) {}
+      : recalled(flag::has(holder.passive, recalled_)), set_(flag::pointer(holder.passive)) {}
 
   static bool none(const Node& holder) { return holder.passive == nullptr; }
-  static bool is_free(Node* tail) { return tail == nullptr || (bits(tail) & free_) != 0; }
+  static bool is_free(Node* tail) { return tail == nullptr || flag::has(tail, free_); }
   static void arrives(Node&) {}
-  static void taken_over(Node& me, Node* tail) { me.passive = pointer(bits(tail) & ~free_); }
-  void leave_to(Node& next) const { next.passive = pointer(held_bits()); }
+  static void taken_over(Node& me, Node* tail) {
+    me.passive = flag::make(flag::pointer(tail), flag::flags(tail) & ~free_);
+  }
+  void leave_to(Node& next) const { next.passive = held(); }
   /// With nobody in the set, whoever was recalled comes without being missed.
-  [[nodiscard]] Node* left_free() const { return empty() ? nullptr : pointer(held_bits() | free_); }
+  [[nodiscard]] Node* left_free() const { return empty() ? nullptr : flag::make(held(), free_); }
 
   [[nodiscard]] bool empty() const { return set_.empty(); }
   [[nodiscard]] Node* by_chance() const { return set_.oldest(); }
@@ -92,11 +96,8 @@ class one_set {
   static constexpr std::uintptr_t free_ = 1;
   static constexpr std::uintptr_t recalled_ = 2;
 
-  static std::uintptr_t bits(Node* word) { return reinterpret_cast<std::uintptr_t>(word); }
-  static Node* pointer(std::uintptr_t bits) { return reinterpret_cast<Node*>(bits); }
-  [[nodiscard]] std::uintptr_t held_bits() const {
-    return bits(set_.youngest()) | (recalled ? recalled_ : 0);
-  }
+  /// The set as it is kept in the holder's node.
+  [[nodiscard]] Node* held() const { return flag::make(set_.youngest(), recalled ? recalled_ : 0); }
 
   passive_set<Node> set_;
 };

@@ -31,6 +31,7 @@
 
 #include <cstdint>
 
+#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/mcscr.hpp"
 #include "lockwright/passive_set.hpp"
@@ -41,6 +42,8 @@ namespace lockwright {
 /// Of mcscrn: a passive set of threads of the home, and those of other nodes.
 template <class Env, class Node>
 class by_numa_node {
+  using flag = flagged<Node>;
+
  public:
   struct fields {
     typename Env::template plain<Node*> passive{};
@@ -61,7 +64,7 @@ class by_numa_node {
   static bool none(const Node& holder) {
     return holder.passive == nullptr && holder.remote == nullptr;
   }
-  static bool is_free(Node* tail) { return tail == nullptr || (bits(tail) & free_) != 0; }
+  static bool is_free(Node* tail) { return tail == nullptr || flag::has(tail, free_); }
   static void arrives(Node& me) { me.numa = Env::node(); }
 
   static void taken_over(Node& me, Node* tail) {
@@ -71,7 +74,7 @@ class by_numa_node {
       me.home = me.numa;
       me.recalled = false;
     } else {
-      by_numa_node(*pointer(bits(tail) & ~free_)).leave_to(me);
+      by_numa_node(*flag::pointer(tail)).leave_to(me);
     }
   }
 
@@ -88,7 +91,7 @@ class by_numa_node {
     }
     Node* keeper = passive_.empty() ? remote_.youngest() : passive_.youngest();
     leave_to(*keeper);
-    return pointer(bits(keeper) | free_);
+    return flag::make(keeper, free_);
   }
 
   [[nodiscard]] bool empty() const { return passive_.empty() && remote_.empty(); }
@@ -120,9 +123,6 @@ class by_numa_node {
 
  private:
   static constexpr std::uintptr_t free_ = 1;
-
-  static std::uintptr_t bits(Node* word) { return reinterpret_cast<std::uintptr_t>(word); }
-  static Node* pointer(std::uintptr_t bits) { return reinterpret_cast<Node*>(bits); }
 
   [[nodiscard]] bool is_remote(Node* one) const { return one->numa != home_; }
 

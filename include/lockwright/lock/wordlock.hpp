@@ -28,6 +28,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/tunable.hpp"
 #include "lockwright/waiter_list.hpp"
@@ -38,7 +39,7 @@ template <class Env>
 class wordlock {
   using entry = waiter<Env>;
   using list = waiter_list<Env>;
-  using flag = flagged<Env>;
+  using flag = flagged<entry>;
 
  public:
   static constexpr lock_traits traits{
@@ -91,7 +92,7 @@ class wordlock {
   static constexpr std::uintptr_t held_ = 1;
   static constexpr std::uintptr_t queuing_ = 2;
 
-  static bool is_held(entry* word) { return (flag::flags(word) & held_) != 0; }
+  static bool is_held(entry* word) { return flag::has(word, held_); }
 
   bool take(entry* seen) {
     return word_.compare_exchange_strong(seen, flag::make(seen, held_), std::memory_order_acquire,
