@@ -40,15 +40,14 @@ class futex {
           "sleeps, and an unlock enters the kernel only if somebody may sleep. Light, small, and "
           "at ease with more threads than cores."};
 
-  static constexpr tunable spin{
-      .name = "spin",
-      .initially = 100,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
-      .meaning = "how often a waiter polls before it sleeps",
-      .source = "the futex mutex of Rust's standard library"};
+  static constexpr tunable spin{.name = "spin",
+                                .initially = 100,
+                                .in = unit::count,
+                                .least = 0,
+                                .most = 1u << 20,
+                                .checked = 1,
+                                .meaning = "how often a waiter polls before it sleeps",
+                                .source = "the futex mutex of Rust's standard library"};
   static constexpr tunable_list<1> tunables{&spin};
 
   arrival lock() {
