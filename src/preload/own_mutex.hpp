@@ -188,7 +188,7 @@ class own_mutex {
   static constexpr std::uint32_t counted = std::uint32_t{1} << 31;
   static constexpr std::uint32_t most_again = counted - 1;
 
-  explicit own_mutex(kind_word kind) : kind_(kind) {}
+  explicit own_mutex(kind_word kind) : kind_(kind) { check_layout(); }
 
   /// Acquire pairs with the release in adopt(): the lock that it left is seen.
   kind_word kind() const { return kind_.load(std::memory_order_acquire); }

@@ -174,7 +174,7 @@ class own_rwlock {
     return self;
   }
 
-  explicit own_rwlock(kind_word kind) : kind_(kind | generation) {}
+  explicit own_rwlock(kind_word kind) : kind_(kind | generation) { check_layout(); }
 
   int destroy() {
     if (!is_held()) {

@@ -73,6 +73,7 @@ template <class Env>
 inline constexpr bool is_library_lock<libc_mutex<Env>> = true;
 
 using spin = own_spin<chosen_lock>;
+static_assert(!spin::fits || sizeof(spin) == sizeof(pthread_spinlock_t));
 
 /// Whether the spin locks that are initialised in this process are ours.
 bool redirects() { return spin::fits && spins.get() == spin_way::exclusive; }
