@@ -37,9 +37,9 @@ from program_inputs import INPUTS, make_inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 FIELDS = ["program", "threads", "lock", "ending", "seconds", "acquisitions", "output"]
-#: As src/preload/counting.hpp has it: magic, header and stripes of eight words each.
-STATS_BYTES = 8 * (8 + 64 * 8)
-STATS_MAGIC = b"LWSTATS1"
+#: As src/preload/counting.hpp has it: magic, a header of 8 words and stripes of 16 each.
+STATS_BYTES = 8 * (8 + 64 * 16)
+STATS_MAGIC = b"LWSTATS2"
 #: Programs that write the same to -o whatever the threads do.
 SAME_OUTPUT = {"gnu_sort", "x264"}
 #: How much less of what is counted is done than the catalogue says.
@@ -58,7 +58,7 @@ class Outcome:
 def acquisitions(stats: Path) -> int:
     """Locks taken so far, from a file that the counting library keeps up to date."""
     words = struct.unpack(f"={STATS_BYTES // 8}Q", stats.read_bytes())
-    return sum(words[9::8])
+    return sum(words[9::16])
 
 
 def shorten(command: str) -> str:
