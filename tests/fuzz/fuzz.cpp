@@ -1,6 +1,6 @@
-// fuzz SEED STEPS: a random legal program over mutexes, condition variables and semaphores,
-// and what it can observe, one line a step. The same seed gives the same program, and every library
-// that keeps POSIX's promises has it print the same lines.
+// fuzz SEED STEPS: a random legal program over mutexes, condition variables, reader-writer locks and
+// semaphores, and what it can observe, one line a step. The same seed gives the same program, and
+// every library that keeps POSIX's promises has it print the same lines.
 //
 // One thread at a time is told what to do, and the next step is drawn when all are idle or blocked,
 // so nothing depends on speed. What POSIX leaves open is kept out of sight: those who wait for the
@@ -23,6 +23,7 @@ constexpr int members = 5;
 constexpr int mutexes = 3;
 constexpr int conds = 2;
 constexpr int sems = 2;
+constexpr int rwlocks = 2;
 constexpr int nobody = -1;
 
 std::atomic<int> handled{0};
@@ -74,9 +75,15 @@ struct Sem {
   sem_t it{};
 };
 
+struct Rwlock {
+  pthread_rwlock_t it = PTHREAD_RWLOCK_INITIALIZER;
+  int writer = nobody;
+  int reads[members] = {};  // by each
+};
+
 // What a member is blocked in. Those of a state with equal values are alike.
 struct Blocked {
-  enum What { not_at_all, mutex, cond, back_from_cond, sem } what = not_at_all;
+  enum What { not_at_all, mutex, cond, back_from_cond, sem, read, write } what = not_at_all;
   int on = nobody;    // the mutex, condition variable or semaphore
   int with = nobody;  // of a condition variable: the mutex
   bool operator==(const Blocked& other) const {
@@ -121,7 +128,13 @@ class Program {
 
   bool holds_nothing(int member) {
     return std::none_of(std::begin(mutex_), std::end(mutex_),
-                        [&](const Mutex& m) { return m.owner == member; });
+                        [&](const Mutex& m) { return m.owner == member; }) &&
+           holds_no_rwlock(member);
+  }
+
+  bool holds_no_rwlock(int member) {
+    return std::none_of(std::begin(rwlock_), std::end(rwlock_),
+                        [&](const Rwlock& r) { return r.writer == member || r.reads[member] > 0; });
   }
 
   int waiting(Blocked::What what, int on) {
@@ -159,7 +172,26 @@ class Program {
       }
       if (wanted && !come) return true;
     }
+    for (int r = 0; r < rwlocks; ++r) {
+      if (rwlock_[r].writer != nobody) continue;
+      // All readers come; of the writers, one when there are no readers.
+      bool come = false;
+      for (int i = 0; i < members; ++i) {
+        if (blocked(i).on != r || crew(i).is_working()) continue;
+        come = come || blocked(i).what == Blocked::write;
+      }
+      for (int i = 0; i < members; ++i) {
+        if (blocked(i).on != r || !crew(i).is_working()) continue;
+        if (blocked(i).what == Blocked::read) return true;
+        if (blocked(i).what == Blocked::write && !come && readers(r) == 0) return true;
+      }
+    }
     return false;
+  }
+
+  int readers(int r) {
+    return static_cast<int>(std::count_if(std::begin(rwlock_[r].reads), std::end(rwlock_[r].reads),
+                                          [](int n) { return n > 0; }));
   }
 
   void settle() {
@@ -203,6 +235,10 @@ class Program {
         std::printf("  t%d: %s\n", first, answer.c_str());
         if (was.what == Blocked::mutex) {
           take(was.on, first);
+        } else if (was.what == Blocked::read) {
+          ++rwlock_[was.on].reads[first];
+        } else if (was.what == Blocked::write) {
+          rwlock_[was.on].writer = first;
         } else if (was.what == Blocked::back_from_cond || was.what == Blocked::cond) {
           take(was.with, first);
         }
@@ -228,7 +264,7 @@ class Program {
   bool draw() {
     const int member = random_.below(members);
     const int m = random_.below(mutexes);
-    switch (random_.below(27)) {
+    switch (random_.below(33)) {
       case 0:
       case 1:
       case 2:
@@ -271,6 +307,14 @@ class Program {
       case 25:
       case 26:
         return go_and_wait(member, m, random_.below(conds));
+      case 27:
+      case 28:
+      case 29:
+        return read_or_write(member, random_.below(rwlocks));
+      case 30:
+      case 31:
+      case 32:
+        return end_of_read_or_write(member, random_.below(rwlocks));
       default:
         return false;
     }
@@ -356,6 +400,7 @@ class Program {
     for (int other = 0; other < mutexes; ++other) {
       if (other != m && mutex_[other].owner == member) return false;
     }
+    if (!holds_no_rwlock(member)) return false;
     return (cond_[c].with == nobody || cond_[c].with == m) && waiting(Blocked::mutex, m) == 0 &&
            mutex_[m].kind != Kind::shared;
   }
@@ -385,8 +430,9 @@ class Program {
     on.with = m;
     run(member, "go and wait c" + std::to_string(c) + " m" + std::to_string(m),
         {Blocked::cond, c, m}, [&on, &with, &self] {
-          const std::string told = taken("lock", pthread_mutex_lock(&with.it), &with.it);
-          return told + ", " + wait_cancellably(on, with, self, 0);
+          // Not told: all who wait have to be alike.
+          taken("lock", pthread_mutex_lock(&with.it), &with.it);
+          return wait_cancellably(on, with, self, 0);
         });
     return true;
   }
@@ -569,7 +615,7 @@ class Program {
 
   // A thread may end with a robust mutex in its hands.
   bool replace(int member) {
-    if (!is_idle(member)) return false;
+    if (!is_idle(member) || !holds_no_rwlock(member)) return false;
     for (Mutex& one : mutex_) {
       if (one.owner == member && one.kind != Kind::robust) return false;
     }
@@ -612,6 +658,66 @@ class Program {
         });
         return true;
     }
+  }
+
+  // In one of the ways, to read or to write. Whether a reader comes in past a waiting writer is left
+  // open by POSIX, and so does not happen here.
+  bool read_or_write(int member, int r) {
+    Rwlock& on = rwlock_[r];
+    if (!is_idle(member)) return false;
+    const bool writes = random_.below(2) == 0;
+    const int how = random_.below(5);
+    const bool taken_by_another = (on.writer != nobody && on.writer != member) ||
+                                  (writes && readers(r) - (on.reads[member] > 0 ? 1 : 0) > 0);
+    const bool own_read = on.reads[member] > 0;
+    if (writes && own_read && how != 1) return false;  // waits for itself
+    if (!writes && waiting(Blocked::write, r) > 0) return false;
+    if (writes && waiting(Blocked::read, r) > 0) return false;
+    const bool may_block = how == 0 || how == 4;
+    if (may_block && taken_by_another && !holds_nothing(member)) return false;
+    const Blocked blocked_in{writes ? Blocked::write : Blocked::read, r, nobody};
+    const std::string name = (writes ? "wrlock r" : "rdlock r") + std::to_string(r);
+    run(member, name + " " + std::to_string(how), may_block ? blocked_in : Blocked{},
+        [&on, writes, how] { return enter(on, writes, how); });
+    if (!is_idle(member) || taken_by_another || on.writer == member || (writes && own_read)) {
+      return true;
+    }
+    if (writes) {
+      on.writer = member;
+    } else {
+      ++on.reads[member];
+    }
+    return true;
+  }
+
+  static std::string enter(Rwlock& on, bool writes, int how) {
+    timespec at = in(how == 3 ? CLOCK_MONOTONIC : CLOCK_REALTIME, how == 4 ? never : soon);
+    switch (how) {
+      case 0:
+        return say("lock", writes ? pthread_rwlock_wrlock(&on.it) : pthread_rwlock_rdlock(&on.it));
+      case 1:
+        return say("trylock",
+                   writes ? pthread_rwlock_trywrlock(&on.it) : pthread_rwlock_tryrdlock(&on.it));
+      case 3:
+        return say("clocklock", writes ? pthread_rwlock_clockwrlock(&on.it, CLOCK_MONOTONIC, &at)
+                                       : pthread_rwlock_clockrdlock(&on.it, CLOCK_MONOTONIC, &at));
+      default:
+        return say("timedlock", writes ? pthread_rwlock_timedwrlock(&on.it, &at)
+                                       : pthread_rwlock_timedrdlock(&on.it, &at));
+    }
+  }
+
+  bool end_of_read_or_write(int member, int r) {
+    Rwlock& on = rwlock_[r];
+    if (!is_idle(member) || (on.writer != member && on.reads[member] == 0)) return false;
+    if (on.writer == member) {
+      on.writer = nobody;
+    } else {
+      --on.reads[member];
+    }
+    run(member, "unlock r" + std::to_string(r), {},
+        [&on] { return say("unlock", pthread_rwlock_unlock(&on.it)); });
+    return true;
   }
 
   // The child has one thread, which holds what its parent's thread held.
@@ -693,6 +799,7 @@ class Program {
   Mutex mutex_[mutexes];
   Cond cond_[conds];
   Sem sem_[sems];
+  Rwlock rwlock_[rwlocks];
 };
 
 }  // namespace
