@@ -20,27 +20,31 @@ namespace {
 struct wait_in_progress {
   condvar& cond;
   waiter self;
-  std::uint32_t again = 0;  ///< how to relock the mutex
 };
 
 int take_mutex_again(wait_in_progress& wait) {
-  const int result = mutex::reacquire(wait.self.mutex, wait.again);
+  const int result = mutex::reacquire(wait.self.mutex);
   if (wait.self.leads) {
     mutex::line(wait.self.mutex)->grant_first();
   }
   return result;
 }
 
+/// Takes a waiter back that will not wait. False if it had been signalled already.
+bool withdraw(wait_in_progress& wait) {
+  if (wait.self.give_up()) {
+    wait.cond.remove(wait.self);
+    return true;
+  }
+  wait.self.await_grant();
+  return false;
+}
+
 /// A cancelled waiter: holds the mutex again when the program's own cleanup
 /// handlers run, and passes on a signal that it had already been given.
 void on_cancel(void* argument) {
   auto& wait = *static_cast<wait_in_progress*>(argument);
-  bool signalled = !wait.self.give_up();
-  if (signalled) {
-    wait.self.await_grant();
-  } else {
-    wait.cond.remove(wait.self);
-  }
+  const bool signalled = !withdraw(wait);
   take_mutex_again(wait);
   if (signalled && wait.self.by_signal) {
     wait.cond.signal();
@@ -103,15 +107,25 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
   }
   count(event::cond_waited);
   wait_in_progress wait{condvar::of(cond), waiter(with)};
+  wait.self.keeps = mutex::is_kept_by_wait(with);
   wait.cond.enqueue(wait.self);
-  wait.again = mutex::release(with);
+  // Only the C library refuses here; its mutexes have no line to wait in.
+  if (const int refusal = mutex::release(with)) {
+    if (!withdraw(wait) && wait.self.by_signal) {
+      wait.cond.signal();
+    }
+    return refusal;
+  }
   bool signalled = await_signal(wait, clock, deadline);
   const int result = take_mutex_again(wait);
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
 }
 
-/// A process-shared condition variable is the C library's and needs its mutex.
-bool is_usable_by_library(pthread_mutex_t* with) { return mutex::is_left_to_library(with); }
+/// Whether the wait is the C library's affair.
+bool is_left_to_library(pthread_cond_t* cond, pthread_mutex_t* with) {
+  condvar::suit(cond, mutex::is_left_to_library(with));
+  return condvar::is_shared(cond);
+}
 
 }  // namespace
 }  // namespace lockwright::preload
@@ -146,24 +160,24 @@ int lockwright_cond_destroy(pthread_cond_t* cond) noexcept {
 // Not noexcept, the three waits: a cancellation unwinds through them.
 
 int lockwright_cond_wait(pthread_cond_t* cond, pthread_mutex_t* with) {
-  if (condvar::is_shared(cond)) {
-    return is_usable_by_library(with) ? real.cond_wait(cond, with) : EINVAL;
+  if (is_left_to_library(cond, with)) {
+    return real.cond_wait(cond, with);
   }
   return wait_own(cond, with, CLOCK_REALTIME, nullptr);
 }
 
 int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
                               const timespec* deadline) {
-  if (condvar::is_shared(cond)) {
-    return is_usable_by_library(with) ? real.cond_timedwait(cond, with, deadline) : EINVAL;
+  if (is_left_to_library(cond, with)) {
+    return real.cond_timedwait(cond, with, deadline);
   }
   return wait_own(cond, with, condvar::of(cond).clock(), deadline);
 }
 
 int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
                               const timespec* deadline) {
-  if (condvar::is_shared(cond)) {
-    return is_usable_by_library(with) ? real.cond_clockwait(cond, with, clock, deadline) : EINVAL;
+  if (is_left_to_library(cond, with)) {
+    return real.cond_clockwait(cond, with, clock, deadline);
   }
   return is_known(clock) ? wait_own(cond, with, clock, deadline) : EINVAL;
 }

@@ -7,12 +7,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include "counting.hpp"
 #include "fork.hpp"
 #include "lockwright/three_state.hpp"
 #include "mutex.hpp"
+#include "real.hpp"
 #include "waiter_queue.hpp"
 #include "waiters.hpp"
 
@@ -50,14 +52,28 @@ class condvar {
     return self;
   }
 
-  /// True if it was made for several processes, and is the C library's.
+  /// True if it was made for several processes, and is the C library's, as long as
+  /// the mutexes used with it are.
   static bool is_shared(const pthread_cond_t* cond) {
     return (__atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & shared_bit) != 0;
   }
 
   explicit condvar(clockid_t clock) : clock_(clock) {}
 
-  [[nodiscard]] clockid_t clock() const { return clock_; }
+  [[nodiscard]] clockid_t clock() const { return clock_ & ~made_shared; }
+
+  /// Before a wait: sees to it that the condition variable is of the same library
+  /// as the mutex, if it was made for several processes. All that wait at a time
+  /// have the same mutex, so nobody does when it changes, and a signal that comes
+  /// meanwhile finds nobody in either form.
+  static void suit(pthread_cond_t* cond, bool library) {
+    if (is_shared(cond) == library) {
+      return;
+    }
+    if (!library || (of(cond).clock_ & made_shared) != 0) {
+      change_sides(cond, library);
+    }
+  }
 
   void enqueue(waiter& self) {
     guard_.lock();
@@ -92,22 +108,27 @@ class condvar {
     }
     waiter* first = nullptr;
     waiter* last = nullptr;
+    waiter* keeper = nullptr;
     guard_.lock();
     for (waiter* each = queue_.first(); each != nullptr;) {
       waiter* next = each->next;
       if (each->claim(false)) {
         queue_.unlink(*each);
         each->next = nullptr;
-        if (last == nullptr) {
-          first = each;
+        if (each->keeps) {
+          keeper = each;  // there is one at most: it holds the mutex of all
+        } else if (last == nullptr) {
+          first = last = each;
         } else {
-          last->next = each;
+          last = last->next = each;
         }
-        last = each;
       }
       each = next;
     }
     guard_.unlock();
+    if (keeper != nullptr) {
+      keeper->grant();
+    }
     if (first != nullptr) {
       dispatch(*first, *last);
     }
@@ -130,6 +151,29 @@ class condvar {
   // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared
   // ones and touched by nothing here.
   static constexpr unsigned shared_bit = 1;
+
+  // In clock_: the program asked for one that several processes share.
+  static constexpr clockid_t made_shared = 1 << 8;
+  // The C library's bit for the monotonic clock, beside shared_bit.
+  static constexpr unsigned monotonic_bit = 2;
+
+  [[gnu::noinline]] static void change_sides(pthread_cond_t* cond, bool library) {
+    adopting.lock();
+    if (is_shared(cond) && !library) {
+      const bool monotonic = (cond->__data.__wrefs & monotonic_bit) != 0;
+      std::memset(static_cast<void*>(cond), 0, sizeof *cond);
+      ::new (static_cast<void*>(cond))
+          condvar((monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME) | made_shared);
+    } else if (!is_shared(cond) && library) {
+      pthread_condattr_t attributes;
+      pthread_condattr_init(&attributes);
+      pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+      pthread_condattr_setclock(&attributes,
+                                reinterpret_cast<condvar*>(cond)->clock_ & ~made_shared);
+      real.cond_init(cond, &attributes);
+    }
+    adopting.unlock();
+  }
 
   /// The first touch after a fork: nobody waits, whoever waited in the parent.
   [[gnu::noinline]] void adopt() {

@@ -107,25 +107,14 @@ class library_mutex {
     return is_left_to_library(mutex) ? nullptr : &of(mutex).line_;
   }
 
-  static std::uint32_t release(pthread_mutex_t* mutex) {
-    std::uint32_t again = 0;
-    if (type_of(of(mutex).kind_.load(std::memory_order_relaxed)) == recursive) {
-      while (of(mutex).depth_ > 1) {
-        real.mutex_unlock(mutex);
-        ++again;
-      }
-    }
-    unlock(mutex);
-    return again;
+  static bool is_kept_by_wait(pthread_mutex_t* mutex) {
+    return type_of(of(mutex).kind_.load(std::memory_order_relaxed)) == recursive &&
+           of(mutex).depth_ > 1;
   }
 
-  static int reacquire(pthread_mutex_t* mutex, std::uint32_t again) {
-    int result = real.mutex_lock(mutex);
-    for (; again != 0; --again) {
-      real.mutex_lock(mutex);
-    }
-    return result;
-  }
+  static int release(pthread_mutex_t* mutex) { return unlock(mutex); }
+
+  static int reacquire(pthread_mutex_t* mutex) { return real.mutex_lock(mutex); }
 
  private:
   [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {

@@ -160,33 +160,47 @@ class own_mutex {
     return is_library(self.kind()) ? nullptr : &self.line_;
   }
 
-  /// For a condition variable wait: unlocks entirely, and says how to relock.
-  static std::uint32_t release(pthread_mutex_t* mutex) {
+  /// True if the caller has locked a recursive one more than once: a condition
+  /// variable wait then does not give it up, as the C library's does not.
+  static bool is_kept_by_wait(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_library(self.kind())) {
-      real.mutex_unlock(mutex);
-      return 0;
-    }
-    std::uint32_t again = self.again_ & ~counted;
-    self.again_ &= counted;
-    self.template leave<any_type>();
-    return again;
+    return !is_library(self.kind()) && type_of(self.kind()) == recursive && self.depth() != 0;
   }
 
-  static int reacquire(pthread_mutex_t* mutex, std::uint32_t again) {
+  /// For a condition variable wait: unlocks once. 0, or why the caller may not.
+  static int release(pthread_mutex_t* mutex) {
+    own_mutex& self = of(mutex);
+    if (is_library(self.kind())) {
+      return real.mutex_unlock(mutex);
+    }
+    if (self.depth() != 0) {
+      --self.again_;
+    } else {
+      self.template leave<any_type>();
+    }
+    return 0;
+  }
+
+  static int reacquire(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
     if (is_library(self.kind())) {
       return real.mutex_lock(mutex);
     }
+    if (self.is_own()) {
+      ++self.again_;
+      return 0;
+    }
     self.lock_.lock();
     self.template own<any_type>();
-    self.again_ |= again;
     return 0;
   }
 
  private:
   static constexpr std::uint32_t counted = std::uint32_t{1} << 31;
   static constexpr std::uint32_t most_again = counted - 1;
+
+  /// How often its holder has locked a recursive mutex beyond the first time.
+  [[nodiscard]] std::uint32_t depth() const { return again_ & ~counted; }
 
   explicit own_mutex(kind_word kind) : kind_(kind) { check_layout(); }
 
@@ -288,7 +302,7 @@ class own_mutex {
     if (type_of(kind()) == errorcheck) {
       return EDEADLK;
     }
-    if ((again_ & ~counted) == most_again) {
+    if (depth() == most_again) {
       return EAGAIN;
     }
     ++again_;
@@ -349,7 +363,7 @@ class own_mutex {
     if (!self.is_own()) {
       return EPERM;
     }
-    if ((self.again_ & ~counted) != 0) {
+    if (self.depth() != 0) {
       --self.again_;
       return 0;
     }

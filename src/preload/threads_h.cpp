@@ -42,8 +42,10 @@ extern "C" {
 int lockwright_mtx_init(mtx_t* m, int type) noexcept {
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_settype(
-      &attributes, (type & mtx_recursive) != 0 ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
+  const bool is_recursive =
+      type == (mtx_plain | mtx_recursive) || type == (mtx_timed | mtx_recursive);
+  pthread_mutexattr_settype(&attributes,
+                            is_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
   const int error = mutex::init(posix(m), &attributes);
   pthread_mutexattr_destroy(&attributes);
   return c11(error);

@@ -34,6 +34,7 @@ struct alignas(64) waiter {
   std::atomic<std::uint32_t> state{waiting};
   bool by_signal = false;  ///< claimed by a signal, which must not be lost, rather than a broadcast
   bool leads = false;      ///< the first of a broadcast: see PAIR in waiter_line
+  bool keeps = false;      ///< has not given the mutex up, so nobody is to be waited for
   waiter* next = nullptr;
   waiter* previous = nullptr;
   pthread_mutex_t* const mutex;

@@ -117,6 +117,47 @@ std::string one_after_the_other() {
   return "";
 }
 
+// Whoever has locked a recursive mutex twice keeps it while it waits. It is not to wait for others
+// that were signalled with it: they cannot go on before it does.
+std::string broadcast_to_one_who_keeps_the_mutex() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  std::atomic<int> woken{0};
+  std::vector<std::unique_ptr<check::Worker>> others;
+  for (int i = 0; i < 2; ++i) {
+    others.push_back(std::make_unique<check::Worker>([&](check::Worker& self) {
+      OK(pthread_mutex_lock(&mutex));
+      self.about_to_block();
+      OK(pthread_cond_wait(&cond, &mutex));
+      ++woken;
+      OK(pthread_mutex_unlock(&mutex));
+    }));
+    others.back()->wait_until_blocked();
+    check::wait_until([&] { return check::is_free(&mutex); });
+  }
+  check::Worker keeper{[&](check::Worker& self) {
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(&mutex));
+    self.about_to_block();
+    OK(pthread_cond_wait(&cond, &mutex));
+    CHECK_EQ(0, woken.load());
+    OK(pthread_mutex_unlock(&mutex));
+    CHECK(!check::is_free(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }};
+  keeper.wait_until_blocked();
+  check::sleep_ms(2);
+  CHECK(!check::is_free(&mutex));
+  OK(pthread_cond_broadcast(&cond));
+  keeper.join();
+  for (auto& other : others) other->join();
+  CHECK_EQ(2, woken.load());
+  OK(pthread_cond_destroy(&cond));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,5 +167,6 @@ int main(int argc, char** argv) {
   cases.push_back({"without holding an errorcheck mutex", without_holding_an_errorcheck_mutex});
   cases.push_back({"other mutexes stay held", other_mutexes_stay_held});
   cases.push_back({"one after the other", one_after_the_other});
+  cases.push_back({"broadcast to one who keeps the mutex", broadcast_to_one_who_keeps_the_mutex});
   return check::run(argc, argv, cases);
 }
