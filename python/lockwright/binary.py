@@ -16,6 +16,9 @@ from lockwright.errors import LockwrightError
 _MAX_INTERPRETERS = 5
 """Depth of scripts that are run by scripts; the kernel's own limit (BINPRM_MAX_RECURSION)."""
 
+_GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
+"""What Go's linker writes, and stripping leaves."""
+
 
 def find(command: str) -> Path:
     """Absolute path of the program that `command` names, looked up as execvp does.
@@ -46,10 +49,11 @@ def find(command: str) -> Path:
     return path
 
 
-def check(program: Path, library: Path, arguments: list[str] | None = None) -> None:
+def check(program: Path, library: Path, arguments: list[str] | None = None) -> str | None:
     """Raises LockwrightError if `library` could not be preloaded into `program`.
 
-    A script is judged by its interpreter. `arguments`: those of `program`, without its name;
+    Returns what makes it doubtful that the program uses the mutexes that the library swaps, or
+    None. A script is judged by its interpreter. `arguments`: those of `program`, without its name;
     `env` is looked through to the program that it starts.
     """
     native = elf.read(library)
@@ -62,11 +66,9 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> N
         if line is None:
             _check_privilege(program, shown)
             _check_elf(program, shown, native)
-            if Path(program).name != "env":
-                return
-            following = _env_command(arguments)
+            following = _env_command(arguments) if Path(program).name == "env" else None
             if following is None:
-                return
+                return _doubt(program, shown)
             program, arguments = find(following[0]), following[1:]
             shown = program
             continue
@@ -153,6 +155,11 @@ def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
             f"{name} is built for {header.architecture}, this Lockwright for {native.architecture}",
             "use a program and a Lockwright of the same architecture",
         )
+    if not _GO_SECTIONS.isdisjoint(elf.sections(program)):
+        raise LockwrightError(
+            f"{name} is a Go program, whose locks are Go's own and not the C library's",
+            "see 'lockwright info go-mutex' for that lock under other programs",
+        )
     if header.interpreter is None:
         raise LockwrightError(
             f"{name} is statically linked, so no lock can be put into it",
@@ -168,6 +175,18 @@ def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
             f"the dynamic linker '{header.interpreter}' of {name} does not exist",
             "install the C library that the program was built for",
         )
+
+
+def _doubt(program: Path, shown: Path) -> str | None:
+    """What speaks against the program's mutexes being the C library's, in one line; or None."""
+    if b"rustc version" not in elf.section(program, ".comment"):
+        return None
+    if b"\0pthread_mutex_lock\0" in elf.section(program, ".dynstr"):
+        return None
+    return (
+        f"{_name(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks of "
+        "Rust's standard library go to the kernel directly and stay as they are"
+    )
 
 
 def _env_command(arguments: list[str]) -> list[str] | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 MAGIC = b"\x7fELF"
 _PT_INTERP = 3
+_SHT_NOBITS = 8
 _MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 22: "s390"}
 _MACHINES |= {21: "ppc64", 20: "ppc", 8: "mips", 258: "loongarch"}
 
@@ -66,3 +67,46 @@ def read(path: Path) -> Elf | None:
         except (struct.error, OverflowError, ValueError):
             return None
     return Elf(64 if wide else 32, little, machine, interpreter)
+
+
+def sections(path: Path) -> dict[str, tuple[int, int]]:
+    """Where in the file each named section of a 64-bit ELF file lies: offset and size.
+
+    Empty where the file has no table of them, or one that cannot be right.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+            if len(head) < 64 or head[:4] != MAGIC or head[4] != 2:
+                return found
+            order = "<" if head[5] == 1 else ">"
+            (table,) = struct.unpack_from(order + "Q", head, 40)
+            size, count, names = struct.unpack_from(order + "HHH", head, 58)
+            file.seek(table)
+            rows = file.read(size * count)
+            # Name, type, flags, address, offset, size: as far as anybody asks.
+            headers = [
+                struct.unpack_from(order + "IIQQQQ", rows, size * i) for i in range(count) if size
+            ]
+            if not headers:
+                return found
+            file.seek(headers[names][4])
+            text = file.read(min(headers[names][5], 1 << 20))
+            for name, kind, _, _, offset, length in headers:
+                label = text[name:].split(b"\0", 1)[0].decode(errors="replace")
+                found[label] = (offset, 0 if kind == _SHT_NOBITS else length)
+    except (struct.error, IndexError, OverflowError, ValueError, OSError):
+        return {}
+    return found
+
+
+def section(path: Path, name: str, most: int = 1 << 24) -> bytes:
+    """What stands in a section, at most `most` bytes of it; nothing if there is no such section."""
+    offset, size = sections(path).get(name, (0, 0))
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(min(size, most))
+    except (OverflowError, OSError):
+        return b""

@@ -17,6 +17,18 @@ class LockwrightError(Exception):
 
     def line(self) -> str:
         """The whole message on one line, whatever a program or a path put into it."""
-        text = " ".join(f"lockwright: {self.what}; {self.todo}".split())
-        # A terminal must not obey what was meant to be shown.
-        return "".join(letter if letter.isprintable() else "?" for letter in text)
+        return _line(f"lockwright: {self.what}; {self.todo}")
+
+
+def warn(text: str) -> None:
+    """Says in one line what the user should know; nothing is lost where nobody can read it."""
+    import contextlib
+    import sys
+
+    with contextlib.suppress(OSError):
+        print(_line(f"lockwright: {text}"), file=sys.stderr, flush=True)
+
+
+def _line(text: str) -> str:
+    # A terminal must not obey what was meant to be shown.
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))

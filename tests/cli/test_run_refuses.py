@@ -2,6 +2,7 @@
 
 import shutil
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,67 @@ def test_musl_program(cli: Cli, program: Program, tmp_path: Path) -> None:
     end = glibc.index(b"\0", start)
     musl = b"/lib/ld-musl-x86_64.so.1"[: end - start].ljust(end - start, b"\0")
     refused(cli, executable(tmp_path / "musl", glibc[:start] + musl + glibc[end:]), "musl")
+
+
+#: As a compiler of another language leaves it in a program: section, flags and content.
+MARKS = {
+    "go.buildinfo": ('.go.buildinfo,\\"a\\"', "Go buildinf:"),
+    "go.buildid": ('.note.go.buildid,\\"a\\"', "Go"),
+    "rust": (".comment", "rustc version 1.82.0"),
+}
+
+
+def marked(tmp_path: Path, mark: str, *flags: str) -> Path:
+    """A C program that has such a section; stripped, as a distribution does."""
+    where, text = MARKS[mark]
+    source = tmp_path / f"{mark}.c"
+    uses = "int pthread_mutex_lock(void *); int (*volatile f)(void *) = pthread_mutex_lock;\n"
+    source.write_text(
+        f'__asm__(".pushsection {where}\\n.asciz \\"{text}\\"\\n.popsection");\n'
+        + (uses if "-DLOCKS" in flags else "")
+        + 'int puts(const char *); int main(void) { puts("ran"); return 0; }\n'
+    )
+    target = tmp_path / "marked"
+    subprocess.run(["cc", *flags, source, "-o", target], check=True)
+    subprocess.run(["strip", target], check=True)
+    return target
+
+
+@pytest.mark.parametrize("mark", ["go.buildinfo", "go.buildid"])
+@pytest.mark.parametrize("flags", [[], ["-static"]])
+def test_go_program(cli: Cli, tmp_path: Path, mark: str, flags: list[str]) -> None:
+    """It would run, with locks that nobody swapped; that it is static is not the reason."""
+    refused(cli, marked(tmp_path, mark, *flags), "is a Go program")
+
+
+def test_rust_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
+    """It may use those of a library, so it is run; the line comes before what it says itself."""
+    result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "rust"))
+    assert (result.status, result.out) == (0, "ran\n")
+    assert len(result.err.splitlines()) == 1
+    assert "Rust" in result.err
+    assert "pthread_mutex_lock" in result.err
+
+
+def test_rust_program_with_mutexes(cli: Cli, tmp_path: Path) -> None:
+    """One that calls them itself is like any other."""
+    result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "rust", "-DLOCKS"))
+    assert (result.status, result.out, result.err) == (0, "ran\n", "")
+
+
+@pytest.mark.parametrize("damage", ["offset", "names", "cut"])
+def test_damaged_table_of_sections(cli: Cli, program: Program, tmp_path: Path, damage: str) -> None:
+    """The kernel does not look at it, so the program runs."""
+    content = bytearray(program("worker").read_bytes())
+    if damage == "offset":
+        struct.pack_into("<Q", content, 40, 1 << 62)
+    elif damage == "names":
+        struct.pack_into("<H", content, 62, 0xFFFE)
+    else:
+        (table,) = struct.unpack_from("<Q", content, 40)
+        content = content[: table + 100]
+    path = executable(tmp_path / "damaged", bytes(content))
+    assert cli("run", "--lock", "ttas", "--", path, "1", "10").status == 0
 
 
 def test_neither_program_nor_script(cli: Cli, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def command(
     Exit status, signals, input and output are the program's own.
     """
     from lockwright import binary, calibration
+    from lockwright.errors import warn
     from lockwright.locks import APPEND, RESTRICTING, choose_ways, preload, registry
 
     locks = registry()
@@ -70,7 +71,9 @@ def command(
     choose_ways(chosen, {"rwlock": rwlock, "spin": spin})
     locks.check_environment(lock, chosen)
     program = binary.find(arguments[0])
-    binary.check(program, library, list(arguments[1:]))
+    doubt = binary.check(program, library, list(arguments[1:]))
+    if doubt is not None:
+        warn(doubt)
     calibrated = calibration.all_in_force(locks, [lock], chosen)
     environment = chosen | calibrated[lock]
     if stats:
