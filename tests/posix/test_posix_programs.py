@@ -26,6 +26,8 @@ PROGRAMS = {
     "timedlock": "timed locks give up when asked and never otherwise",
     "threads_h": "the mutexes and condition variables of C11",
     "barriers": "barriers and once, which stay the C library's",
+    "c11": "every function of C11's threads.h, in C",
+    "cpp20": "every class of C++20 that locks, waits or is waited for",
     "fork": "a child can use the mutexes that its parent held or queued for",
     "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
@@ -45,7 +47,7 @@ def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> No
 
 
 def test_every_program_is_run() -> None:
-    sources = {path.stem for path in (locate.TESTS / "posix").glob("*.cpp")}
+    sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "broken", "counted", "old_versions", "order_of_wakes"}
     by_setting = {"semaphores", "rwlocks", "spins", "conformance"}  # run under other settings than locks
     assert sources - helpers - by_setting == set(PROGRAMS)

@@ -1,0 +1,183 @@
+// Every function of C11's <threads.h>, in C.
+#define _POSIX_C_SOURCE 200809L
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <threads.h>
+#include <time.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : fail(__FILE__, __LINE__, #condition))
+
+static void fail(const char* file, int line, const char* condition) {
+  fprintf(stderr, "%s:%d: not true: %s\n", file, line, condition);
+  fflush(stderr);
+  _Exit(1);
+}
+
+enum { workers = 3, rounds = 2000 };
+
+static struct timespec after_ms(long ms) {
+  struct timespec when;
+  CHECK(timespec_get(&when, TIME_UTC) == TIME_UTC);
+  when.tv_nsec += ms * 1000000;
+  when.tv_sec += when.tv_nsec / 1000000000;
+  when.tv_nsec %= 1000000000;
+  return when;
+}
+
+static mtx_t mutex;
+static cnd_t changed;
+static int counter;
+static thread_local int own;
+
+static int count(void* kind) {
+  for (int i = 0; i < rounds; ++i) {
+    const struct timespec late = after_ms(60000);
+    switch (i % 3) {
+      case 0:
+        CHECK(mtx_lock(&mutex) == thrd_success);
+        break;
+      case 1:
+        while (mtx_trylock(&mutex) != thrd_success) thrd_yield();
+        break;
+      default:
+        if (*(const int*)kind & mtx_timed)
+          CHECK(mtx_timedlock(&mutex, &late) == thrd_success);
+        else
+          CHECK(mtx_lock(&mutex) == thrd_success);
+    }
+    if (*(const int*)kind & mtx_recursive) {
+      CHECK(mtx_lock(&mutex) == thrd_success);
+      CHECK(mtx_unlock(&mutex) == thrd_success);
+    }
+    ++counter;
+    ++own;
+    CHECK(mtx_unlock(&mutex) == thrd_success);
+  }
+  CHECK(own == rounds);
+  return own;
+}
+
+static void exclusion(void) {
+  static const int kinds[] = {mtx_plain, mtx_timed, mtx_plain | mtx_recursive,
+                              mtx_timed | mtx_recursive};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+    int kind = kinds[k];
+    counter = 0;
+    CHECK(mtx_init(&mutex, kind) == thrd_success);
+    thrd_t all[workers];
+    for (int i = 0; i < workers; ++i) CHECK(thrd_create(&all[i], count, &kind) == thrd_success);
+    for (int i = 0; i < workers; ++i) {
+      int result = 0;
+      CHECK(thrd_join(all[i], &result) == thrd_success);
+      CHECK(result == rounds);
+    }
+    CHECK(counter == workers * rounds);
+    mtx_destroy(&mutex);
+  }
+}
+
+static int wait_for_turn(void* parity) {
+  CHECK(mtx_lock(&mutex) == thrd_success);
+  for (int i = 0; i < 200; ++i) {
+    const struct timespec late = after_ms(60000);
+    while (counter % 2 != *(const int*)parity)
+      CHECK((i % 2 == 0 ? cnd_wait(&changed, &mutex) : cnd_timedwait(&changed, &mutex, &late)) ==
+            thrd_success);
+    ++counter;
+    CHECK((i % 3 == 0 ? cnd_broadcast(&changed) : cnd_signal(&changed)) == thrd_success);
+  }
+  CHECK(mtx_unlock(&mutex) == thrd_success);
+  thrd_exit(77);
+}
+
+static void turns(void) {
+  int parity[] = {0, 1};
+  counter = 0;
+  CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
+  CHECK(cnd_init(&changed) == thrd_success);
+  thrd_t all[2];
+  for (int i = 0; i < 2; ++i)
+    CHECK(thrd_create(&all[i], wait_for_turn, &parity[i]) == thrd_success);
+  for (int i = 0; i < 2; ++i) {
+    int result = 0;
+    CHECK(thrd_join(all[i], &result) == thrd_success);
+    CHECK(result == 77);
+  }
+  CHECK(counter == 400);
+  CHECK(mtx_lock(&mutex) == thrd_success);
+  struct timespec soon = after_ms(2);
+  CHECK(cnd_timedwait(&changed, &mutex, &soon) == thrd_timedout);
+  CHECK(mtx_unlock(&mutex) == thrd_success);
+  cnd_destroy(&changed);
+  mtx_destroy(&mutex);
+}
+
+static tss_t key;
+static atomic_int destroyed;
+static once_flag once = ONCE_FLAG_INIT;
+
+static void make_key(void) { CHECK(counter++ == 0); }
+
+static void destroy_value(void* value) {
+  CHECK(mtx_lock(&mutex) == thrd_success);  // in the destructor of a thread that ends
+  free(value);
+  CHECK(mtx_unlock(&mutex) == thrd_success);
+  ++destroyed;
+}
+
+static int have_value(void* unused) {
+  (void)unused;
+  call_once(&once, make_key);
+  CHECK(tss_get(key) == NULL);
+  int* value = malloc(sizeof *value);
+  CHECK(value != NULL);
+  CHECK(tss_set(key, value) == thrd_success);
+  CHECK(tss_get(key) == value);
+  return 0;
+}
+
+static void values_of_threads(void) {
+  counter = 0;
+  CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
+  CHECK(tss_create(&key, destroy_value) == thrd_success);
+  thrd_t all[workers];
+  for (int i = 0; i < workers; ++i) CHECK(thrd_create(&all[i], have_value, NULL) == thrd_success);
+  for (int i = 0; i < workers; ++i) CHECK(thrd_join(all[i], NULL) == thrd_success);
+  CHECK(destroyed == workers && counter == 1);
+  tss_delete(key);
+  mtx_destroy(&mutex);
+}
+
+static int say_done(void* flag) {
+  CHECK(mtx_lock(&mutex) == thrd_success);
+  *(int*)flag = 1;
+  CHECK(cnd_signal(&changed) == thrd_success);
+  CHECK(mtx_unlock(&mutex) == thrd_success);
+  return 0;
+}
+
+static void detached(void) {
+  CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
+  CHECK(cnd_init(&changed) == thrd_success);
+  static int done;
+  thrd_t one;
+  CHECK(thrd_create(&one, say_done, &done) == thrd_success);
+  CHECK(!thrd_equal(one, thrd_current()));
+  CHECK(thrd_equal(thrd_current(), thrd_current()));
+  CHECK(thrd_detach(one) == thrd_success);
+  CHECK(mtx_lock(&mutex) == thrd_success);
+  while (!done) CHECK(cnd_wait(&changed, &mutex) == thrd_success);
+  CHECK(mtx_unlock(&mutex) == thrd_success);
+  const struct timespec moment = {0, 1000000};
+  CHECK(thrd_sleep(&moment, NULL) == 0);
+}
+
+int main(void) {
+  exclusion();
+  turns();
+  values_of_threads();
+  detached();
+  puts("ok: C11");
+  return 0;
+}

@@ -1,0 +1,261 @@
+// Every class of C++20's <mutex>, <shared_mutex>, <condition_variable>, <semaphore>, <latch>,
+// <barrier> and <stop_token>, with the C++ library's own threads.
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
+#include <semaphore>
+#include <shared_mutex>
+#include <stop_token>
+#include <thread>
+
+#include "../support/check.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int workers = 3;
+constexpr int rounds = 1'000;
+
+template <class Body>
+void in_threads(Body body) {
+  std::vector<std::jthread> all;
+  for (int i = 0; i < workers; ++i) all.emplace_back([&, i] { body(i); });
+}
+
+template <class Mutex>
+void exclusion() {
+  Mutex mutex;
+  long counter = 0;
+  in_threads([&](int) {
+    for (int i = 0; i < rounds; ++i) {
+      const std::lock_guard hold{mutex};
+      ++counter;
+    }
+    for (int i = 0; i < rounds; ++i) {
+      std::unique_lock hold{mutex, std::try_to_lock};
+      if (!hold.owns_lock()) hold.lock();
+      ++counter;
+    }
+  });
+  CHECK_EQ(2 * workers * rounds, counter);
+}
+
+template <class Mutex>
+void recursion() {
+  Mutex mutex;
+  const std::scoped_lock outer{mutex};
+  const std::unique_lock inner{mutex, std::try_to_lock};
+  CHECK(inner.owns_lock());
+  std::jthread{[&] { CHECK(!mutex.try_lock()); }}.join();
+}
+
+template <class Mutex>
+void timeouts() {
+  Mutex mutex;
+  std::unique_lock hold{mutex};
+  std::jthread{[&] {
+    CHECK(!mutex.try_lock_for(1ms));
+    CHECK(!mutex.try_lock_until(std::chrono::steady_clock::now() + 1ms));
+    CHECK(!mutex.try_lock_until(std::chrono::system_clock::now() + 1ms));
+  }}.join();
+  hold.unlock();
+  std::jthread{[&] {
+    CHECK(mutex.try_lock_for(60s));
+    mutex.unlock();
+  }}.join();
+}
+
+std::string mutexes() {
+  exclusion<std::mutex>();
+  exclusion<std::timed_mutex>();
+  exclusion<std::recursive_mutex>();
+  exclusion<std::recursive_timed_mutex>();
+  exclusion<std::shared_mutex>();
+  exclusion<std::shared_timed_mutex>();
+  recursion<std::recursive_mutex>();
+  recursion<std::recursive_timed_mutex>();
+  timeouts<std::timed_mutex>();
+  timeouts<std::recursive_timed_mutex>();
+  timeouts<std::shared_timed_mutex>();
+  return "";
+}
+
+std::string several_at_once() {
+  std::mutex a;
+  std::timed_mutex b;
+  std::recursive_mutex c;
+  long counter = 0;
+  in_threads([&](int i) {
+    for (int n = 0; n < rounds; ++n) {
+      if (i == 0) {
+        const std::scoped_lock hold{a, b, c};
+        ++counter;
+      } else {
+        std::unique_lock first{c, std::defer_lock};
+        std::unique_lock second{a, std::defer_lock};
+        if (std::try_lock(first, second) != -1) std::lock(first, second);
+        ++counter;
+      }
+    }
+  });
+  CHECK_EQ(workers * rounds, counter);
+  std::once_flag once;
+  int times = 0;
+  in_threads([&](int) {
+    try {
+      std::call_once(once, [&] {
+        if (++times == 1) throw 1;  // it has not been done then
+      });
+    } catch (int) {
+    }
+  });
+  CHECK_EQ(2, times);
+  return "";
+}
+
+std::string shared_mutexes() {
+  std::shared_timed_mutex mutex;
+  long counter = 0;
+  in_threads([&](int i) {
+    for (int n = 0; n < rounds; ++n) {
+      if (i == 0) {
+        const std::unique_lock hold{mutex};
+        counter += 2;
+      } else {
+        const std::shared_lock hold{mutex};
+        CHECK(counter % 2 == 0);
+      }
+    }
+  });
+  const std::shared_lock hold{mutex};
+  std::jthread{[&] {
+    const std::shared_lock also{mutex, 60s};
+    CHECK(also.owns_lock());
+    CHECK(!mutex.try_lock_for(1ms));
+  }}.join();
+  return "";
+}
+
+template <class Condition, class Mutex>
+void turns() {
+  Condition changed;
+  Mutex mutex;
+  int turn = 0;
+  in_threads([&](int i) {
+    std::unique_lock hold{mutex};
+    for (int n = 0; n < 50; ++n) {
+      if (n % 3 == 0) changed.wait(hold, [&] { return turn % workers == i; });
+      if (n % 3 == 1) CHECK(changed.wait_for(hold, 60s, [&] { return turn % workers == i; }));
+      if (n % 3 == 2)
+        CHECK(changed.wait_until(hold, std::chrono::system_clock::now() + 60s,
+                                 [&] { return turn % workers == i; }));
+      ++turn;
+      changed.notify_all();
+    }
+  });
+  CHECK_EQ(50 * workers, turn);
+  std::unique_lock hold{mutex};
+  CHECK(changed.wait_for(hold, 1ms) == std::cv_status::timeout);
+  CHECK(changed.wait_until(hold, std::chrono::system_clock::now() + 1ms) ==
+        std::cv_status::timeout);
+  CHECK(!changed.wait_for(hold, 1ms, [] { return false; }));
+}
+
+std::string condition_variables() {
+  turns<std::condition_variable, std::mutex>();
+  turns<std::condition_variable_any, std::mutex>();
+  turns<std::condition_variable_any, std::timed_mutex>();
+  turns<std::condition_variable_any, std::recursive_mutex>();
+  turns<std::condition_variable_any, std::shared_mutex>();
+  std::condition_variable ended;
+  std::mutex mutex;
+  bool done = false;
+  std::unique_lock hold{mutex};
+  std::jthread last{[&] {
+    std::unique_lock own{mutex};
+    done = true;
+    std::notify_all_at_thread_exit(ended, std::move(own));
+  }};
+  ended.wait(hold, [&] { return done; });
+  return "";
+}
+
+std::string stop_tokens() {
+  std::condition_variable_any changed;
+  std::mutex mutex;
+  std::atomic<int> called{0};
+  std::jthread waiter{[&](const std::stop_token& token) {
+    const std::stop_callback callback{token, [&] { ++called; }};
+    std::unique_lock hold{mutex};
+    CHECK(!changed.wait(hold, token, [] { return false; }));
+    CHECK(!changed.wait_for(hold, token, 60s, [] { return false; }));
+    CHECK(token.stop_requested());
+  }};
+  CHECK(waiter.request_stop());
+  CHECK(!waiter.request_stop());
+  waiter.join();
+  CHECK_EQ(1, called.load());
+  std::stop_source source;
+  CHECK(source.stop_possible() && !source.get_token().stop_requested());
+  return "";
+}
+
+std::string semaphores() {
+  std::counting_semaphore<2> two{2};
+  std::binary_semaphore one{1};
+  std::atomic<int> inside{0};
+  long counter = 0;
+  in_threads([&](int) {
+    for (int n = 0; n < 200; ++n) {
+      two.acquire();
+      CHECK(inside.fetch_add(1) < 2);
+      inside.fetch_sub(1);
+      two.release();
+      if (!one.try_acquire()) CHECK(one.try_acquire_for(60s));
+      ++counter;
+      one.release();
+    }
+  });
+  CHECK_EQ(200 * workers, counter);
+  one.acquire();
+  CHECK(!one.try_acquire_for(1ms));
+  CHECK(!one.try_acquire_until(std::chrono::steady_clock::now() + 1ms));
+  return "";
+}
+
+std::string latches_and_barriers() {
+  std::latch started{workers};
+  int completed = 0;
+  std::barrier barrier{workers, [&]() noexcept { ++completed; }};
+  in_threads([&](int i) {
+    started.arrive_and_wait();
+    CHECK(started.try_wait());
+    for (int n = 0; n < 20; ++n) {
+      if (i == 0) {
+        barrier.wait(barrier.arrive());
+      } else {
+        barrier.arrive_and_wait();
+      }
+      CHECK(completed > n);
+    }
+    barrier.arrive_and_drop();
+  });
+  CHECK_EQ(21, completed);
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"mutexes", mutexes},
+                     {"several at once", several_at_once},
+                     {"shared mutexes", shared_mutexes},
+                     {"condition variables", condition_variables},
+                     {"stop tokens", stop_tokens},
+                     {"semaphores", semaphores},
+                     {"latches and barriers", latches_and_barriers}});
+}
