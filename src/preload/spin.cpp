@@ -63,7 +63,7 @@ class own_spin {
  private:
   static constexpr std::uint16_t ours_ = 0x4c57;
 
-  alignas(2) L lock_{};
+  alignas(alignof(L) > 2 ? alignof(L) : 2) L lock_{};
   std::atomic<std::uint16_t> mark_{ours_};
 };
 

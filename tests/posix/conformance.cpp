@@ -562,7 +562,7 @@ void no_cancellation_points() {
         OK(pthread_mutex_init(&mutex, nullptr));
         pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
         OK(pthread_mutex_lock(&mutex));
-        pthread_mutex_trylock(&mutex);
+        CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
         pthread_mutex_timedlock(&mutex, &past);
         const timespec when = soon();
         pthread_mutex_timedlock(&mutex, &when);
@@ -953,8 +953,10 @@ void barriers_and_once() {
   probe("init", pthread_barrier_init(&barrier, nullptr, 3));
   std::atomic<int> serial{0};
   check::in_parallel(3, [&](int) {
-    for (int i = 0; i < 20; ++i)
-      if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD) ++serial;
+    for (int i = 0; i < 20; ++i) {
+      const int role = pthread_barrier_wait(&barrier);
+      serial += role == PTHREAD_BARRIER_SERIAL_THREAD ? 1 : 0;
+    }
   });
   say("serial threads", std::to_string(serial.load()));
   probe("destroy", pthread_barrier_destroy(&barrier));

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <semaphore>
 #include <shared_mutex>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 
@@ -104,15 +105,18 @@ std::string several_at_once() {
   CHECK_EQ(workers * rounds, counter);
   std::once_flag once;
   int times = 0;
+  int failed = 0;
   in_threads([&](int) {
     try {
       std::call_once(once, [&] {
-        if (++times == 1) throw 1;  // it has not been done then
+        if (++times == 1) throw std::runtime_error("it has not been done then");
       });
-    } catch (int) {
+    } catch (const std::runtime_error&) {
+      ++failed;
     }
   });
   CHECK_EQ(2, times);
+  CHECK_EQ(1, failed);
   return "";
 }
 
