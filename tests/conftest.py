@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import harness, locate
+
+# Whoever starts the tests in the background may have Ctrl-C ignored. Tests send it to programs that
+# they start, and those inherit what is ignored.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
