@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from support import harness, locate
 
-# Whoever starts the tests in the background may have these ignored. Tests send them to programs that
-# they start, and those inherit what is ignored.
+# Whoever starts the tests in the background may have these ignored. Tests send them to programs
+# that they start, and those inherit what is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
