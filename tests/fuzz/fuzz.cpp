@@ -264,7 +264,7 @@ class Program {
   bool draw() {
     const int member = random_.below(members);
     const int m = random_.below(mutexes);
-    switch (random_.below(33)) {
+    switch (random_.below(36)) {
       case 0:
       case 1:
       case 2:
@@ -294,6 +294,9 @@ class Program {
       case 17:
         return interrupt(member);
       case 18:
+      case 33:
+      case 34:
+      case 35:
         return cancel(member);
       case 19:
         return replace(member);
@@ -444,8 +447,12 @@ class Program {
 
   static void clean_up(void* at) {
     auto& it = *static_cast<Cleanup*>(at);
-    // A recursive or error-checking mutex says whether it is held.
-    it.self->say("cleanup " + say("unlock", pthread_mutex_unlock(&it.with->it)));
+    // Held, and by this thread: a recursive one can be taken once more.
+    std::string told = "cleanup " + say("trylock", pthread_mutex_trylock(&it.with->it));
+    if (it.with->kind == Kind::recursive) {
+      told += ", " + say("unlock", pthread_mutex_unlock(&it.with->it));
+    }
+    it.self->say(told + ", " + say("unlock", pthread_mutex_unlock(&it.with->it)));
     it.self->gone.store(true);
   }
 
