@@ -192,12 +192,13 @@ std::string stop_tokens() {
   std::mutex mutex;
   std::atomic<int> called{0};
   std::jthread waiter{[&](const std::stop_token& token) {
-    const std::stop_callback callback{token, [&] { ++called; }};
     std::unique_lock hold{mutex};
     CHECK(!changed.wait(hold, token, [] { return false; }));
     CHECK(!changed.wait_for(hold, token, 60s, [] { return false; }));
     CHECK(token.stop_requested());
   }};
+  // In the thread it might be gone before its turn comes: the wait has a callback too.
+  const std::stop_callback callback{waiter.get_stop_token(), [&] { ++called; }};
   CHECK(waiter.request_stop());
   CHECK(!waiter.request_stop());
   waiter.join();

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "lockwright/row/clof.hpp"
 #include "observed.hpp"
@@ -30,6 +32,10 @@ class Levels : public ::testing::Test {
           my_cache = group % 2;
           lock.lock();
           admitted.push_back(group);
+          // Long enough for who heads the queue of another group now to come to the next level.
+          if (group == 1) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+          }
           // It runs somewhere else by the time it leaves.
           my_node = 1 - my_node;
           my_cache = 1 - my_cache;
