@@ -105,13 +105,24 @@ std::string between_processes() {
       OK(pthread_spin_unlock(lock));
     }
   };
+  OK(pthread_spin_lock(lock));
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
     alarm(60);
+    ready->store(-1);
+    OK(pthread_spin_lock(lock));
+    CHECK_EQ(-2, ready->load());  // the parent has let it go
+    ready->store(0);
+    OK(pthread_spin_unlock(lock));
     work();
     _exit(0);
   }
+  check::wait_until([&] { return ready->load() == -1; });
+  check::sleep_ms(30);
+  ready->store(-2);
+  OK(pthread_spin_unlock(lock));
+  check::wait_until([&] { return ready->load() >= 0; });
   work();
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child);
