@@ -16,6 +16,11 @@ from pathlib import Path
 Maker = Callable[[Path], None]
 
 
+def administrators() -> dict[str, str]:
+    """The environment with the folder in PATH where distributions put servers."""
+    return {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
+
+
 def run_quietly(words: list[str]) -> None:
     """A program that only prepares something, and has to succeed."""
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from program_inputs import run_quietly
+from program_inputs import administrators, run_quietly
 
 APACHE = """
 ServerRoot {folder}
@@ -84,7 +84,7 @@ def port(command: str) -> int:
 def missing(server: str) -> str:
     """The server's program, if it is not installed; else empty."""
     word = "mariadbd" if "my.sh" in server else server.split("{P} ")[1].split()[0]
-    return "" if shutil.which(word, path=f"{os.environ['PATH']}:/usr/sbin") else word
+    return "" if shutil.which(word, path=administrators()["PATH"]) else word
 
 
 def prepare(folder: Path, server: str, threads: int, prefix: str) -> str:
@@ -136,12 +136,11 @@ class Server:
     """A server of ours, in a process group of its own."""
 
     def __init__(self, command: str, folder: Path, at: int) -> None:
-        path = f"{os.environ['PATH']}:/usr/sbin"
         self._port = at
         self._process = subprocess.Popen(
             ["sh", "-c", command],
             cwd=folder,
-            env={**os.environ, "PATH": path},
+            env=administrators(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

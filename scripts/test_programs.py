@@ -23,23 +23,19 @@ import re
 import shlex
 import shutil
 import signal
-import struct
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import program_servers
-from program_inputs import INPUTS, make_inputs
+from lockwright import counters
+from program_inputs import INPUTS, administrators, make_inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 FIELDS = ["program", "threads", "lock", "ending", "seconds", "acquisitions", "output"]
-#: As src/preload/counting.hpp has it: magic, a header of 8 words and stripes of 16 each.
-STATS_BYTES = 8 * (8 + 64 * 16)
-STATS_MAGIC = b"LWSTATS2"
 #: Programs that write the same to -o whatever the threads do.
 SAME_OUTPUT = {"gnu_sort", "x264"}
 #: How much less of what is counted is done than the catalogue says.
@@ -57,8 +53,7 @@ class Outcome:
 
 def acquisitions(stats: Path) -> int:
     """Locks taken so far, from a file that the counting library keeps up to date."""
-    words = struct.unpack(f"={STATS_BYTES // 8}Q", stats.read_bytes())
-    return sum(words[9::16])
+    return counters.read(stats).acquisitions
 
 
 def shorten(command: str) -> str:
@@ -111,10 +106,9 @@ def reason_to_leave_out(program: dict[str, Any]) -> str:
 
 def version(command: str) -> str:
     """The first line that such a command prints."""
-    path = f"{os.environ['PATH']}:/usr/sbin"
     said = subprocess.run(
         shlex.split(command),
-        env={**os.environ, "PATH": path},
+        env=administrators(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -203,14 +197,11 @@ class Campaign:
         make_inputs(self._folder, command)
         output = self._folder / "output"
         output.unlink(missing_ok=True)
-        with tempfile.NamedTemporaryFile(prefix="lockwright-") as file:
-            file.write(STATS_MAGIC + bytes(STATS_BYTES - len(STATS_MAGIC)))
-            file.flush()
-            stats = Path(file.name)
+        with counters.counters_file() as stats:
             words = [str(ROOT / ".venv/bin/lockwright"), "path", "--counting", lock]
             path = subprocess.run(words, capture_output=True, text=True, check=True)
             preload = f"LD_PRELOAD={path.stdout.strip()}"
-            prefix = f"env {shlex.quote(preload)} LOCKWRIGHT_STATS={stats}"
+            prefix = f"env {shlex.quote(preload)} {counters.VARIABLE}={stats}"
             line = expand(command, threads, prefix, self._catalogue)
             if program.get("server"):
                 server = program_servers.prepare(self._folder, program["server"], threads, prefix)

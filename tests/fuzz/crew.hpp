@@ -8,13 +8,12 @@
 #include <unistd.h>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "../support/check.hpp"
 
 namespace fuzz {
 
@@ -52,22 +51,10 @@ class Member {
   // Nanoseconds of processor time.
   [[nodiscard]] std::int64_t used() const {
     clockid_t clock;
-    timespec now{};
-    if (pthread_getcpuclockid(handle_, &clock) == 0) clock_gettime(clock, &now);
-    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+    return pthread_getcpuclockid(handle_, &clock) == 0 ? check::nanoseconds(clock) : 0;
   }
 
-  [[nodiscard]] bool sleeps() const {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid_.load());
-    std::FILE* file = std::fopen(path, "re");
-    if (file == nullptr) return false;
-    char line[256] = {};
-    const bool read = std::fgets(line, sizeof line, file) != nullptr;
-    std::fclose(file);
-    const char* after = read ? std::strrchr(line, ')') : nullptr;
-    return after != nullptr && after[1] == ' ' && after[2] == 'S';
-  }
+  [[nodiscard]] bool sleeps() const { return check::sleeps(tid_.load()); }
 
   // Ends the thread, or waits for one that a cancellation ends, and starts another in its place.
   std::string renew(bool cancelled) {

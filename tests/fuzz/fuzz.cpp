@@ -40,20 +40,6 @@ std::string taken(const char* call, int rc, pthread_mutex_t* mutex) {
   return told;
 }
 
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_{seed * 0x9E3779B97F4A7C15U + 1} {}
-  int below(int bound) {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return static_cast<int>((state_ >> 32) % static_cast<std::uint64_t>(bound));
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 enum class Kind { normal, recursive, errorcheck, adaptive, shared, inherit, robust };
 constexpr const char* kind_names[] = {"normal", "recursive", "errorcheck", "adaptive",
                                       "shared", "inherit",   "robust"};
@@ -92,10 +78,7 @@ struct Blocked {
 };
 
 timespec in(clockid_t clock, std::int64_t us) {
-  timespec now;
-  clock_gettime(clock, &now);
-  const std::int64_t ns = now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec + us * 1000;
-  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  return check::to_timespec(check::nanoseconds(clock) + us * 1000);
 }
 
 constexpr std::int64_t soon = 1'500;
@@ -262,9 +245,9 @@ class Program {
   }
 
   bool draw() {
-    const int member = random_.below(members);
-    const int m = random_.below(mutexes);
-    switch (random_.below(36)) {
+    const int member = below(members);
+    const int m = below(mutexes);
+    switch (below(36)) {
       case 0:
       case 1:
       case 2:
@@ -281,16 +264,16 @@ class Program {
       case 9:
       case 10:
       case 11:
-        return wait(member, m, random_.below(conds));
+        return wait(member, m, below(conds));
       case 12:
       case 13:
-        return wake(member, random_.below(conds));
+        return wake(member, below(conds));
       case 14:
-        return wait_a_moment(member, m, random_.below(conds));
+        return wait_a_moment(member, m, below(conds));
       case 15:
         return make_mutex(member, m);
       case 16:
-        return make_cond(member, random_.below(conds));
+        return make_cond(member, below(conds));
       case 17:
         return interrupt(member);
       case 18:
@@ -303,21 +286,21 @@ class Program {
       case 20:
       case 21:
       case 22:
-        return semaphore(member, random_.below(sems));
+        return semaphore(member, below(sems));
       case 23:
-        return random_.below(3) == 0 && fork_by(member);
+        return below(3) == 0 && fork_by(member);
       case 24:
       case 25:
       case 26:
-        return go_and_wait(member, m, random_.below(conds));
+        return go_and_wait(member, m, below(conds));
       case 27:
       case 28:
       case 29:
-        return read_or_write(member, random_.below(rwlocks));
+        return read_or_write(member, below(rwlocks));
       case 30:
       case 31:
       case 32:
-        return end_of_read_or_write(member, random_.below(rwlocks));
+        return end_of_read_or_write(member, below(rwlocks));
       default:
         return false;
     }
@@ -331,7 +314,7 @@ class Program {
     const bool blocks = on.owner != nobody && on.owner != member;
     // Waiters are alike only if they hold nothing and wait in the same way.
     if (blocks && (!holds_nothing(member) || coming_back_to(m) > 0)) return false;
-    const bool timed = random_.below(4) == 0;
+    const bool timed = below(4) == 0;
     run(member, "lock m" + std::to_string(m), {Blocked::mutex, m, nobody}, [&on, timed] {
       if (!timed) return taken("lock", pthread_mutex_lock(&on.it), &on.it);
       const timespec far = in(CLOCK_REALTIME, never);
@@ -363,7 +346,7 @@ class Program {
     if (!is_idle(member)) return false;
     if (on.owner == member && on.kind != Kind::recursive && on.kind != Kind::errorcheck)
       return false;
-    const int how = random_.below(6);
+    const int how = below(6);
     // A mutex with a protocol waits by the real-time clock only.
     if ((how == 1 || how == 4) && on.kind == Kind::inherit) return false;
     run(member, "timedlock m" + std::to_string(m) + " " + std::to_string(how), {}, [&on, how] {
@@ -389,7 +372,7 @@ class Program {
     const bool checks =
         on.kind == Kind::recursive || on.kind == Kind::errorcheck || on.kind == Kind::robust;
     if (on.owner != member && !checks) return false;
-    if (on.owner != member && random_.below(4) != 0) return false;
+    if (on.owner != member && below(4) != 0) return false;
     const bool last = on.owner == member && --on.depth == 0;
     if (last) released(m);
     run(member, "unlock m" + std::to_string(m), {},
@@ -413,7 +396,7 @@ class Program {
     Cond& on = cond_[c];
     Mutex& with = mutex_[m];
     Member& self = crew(member);
-    const int how = random_.below(3);
+    const int how = below(3);
     on.with = m;
     released(m);
     run(member, "wait c" + std::to_string(c) + " m" + std::to_string(m), {Blocked::cond, c, m},
@@ -475,7 +458,7 @@ class Program {
     if (coming_back_to(m) > 0) return false;
     Cond& on = cond_[c];
     Mutex& with = mutex_[m];
-    const int how = random_.below(4);
+    const int how = below(4);
     run(member,
         "timedwait c" + std::to_string(c) + " m" + std::to_string(m) + " " + std::to_string(how),
         {}, [&on, &with, how] {
@@ -496,7 +479,7 @@ class Program {
     if (!is_idle(member)) return false;
     // Those who come back and those who come by lock would not be alike.
     if (there > 0 && waiting(Blocked::mutex, m) > 0) return false;
-    const bool all = random_.below(3) == 0;
+    const bool all = below(3) == 0;
     int woken = all ? there : std::min(there, 1);
     for (int i = 0; i < members && woken > 0; ++i) {
       if (blocked(i).what == Blocked::cond && blocked(i).on == c) {
@@ -534,7 +517,7 @@ class Program {
   bool make_mutex(int member, int m) {
     if (!is_idle(member) || in_use(m)) return false;
     Mutex& on = mutex_[m];
-    const int how = random_.below(9);
+    const int how = below(9);
     on.kind = how < 7 ? static_cast<Kind>(how) : how == 7 ? Kind::normal : Kind::recursive;
     run(member,
         std::string("make m") + std::to_string(m) + " " + std::to_string(how) + " " +
@@ -572,7 +555,7 @@ class Program {
   bool make_cond(int member, int c) {
     Cond& on = cond_[c];
     if (!is_idle(member) || waiting(Blocked::cond, c) > 0) return false;
-    const bool monotonic = random_.below(2) == 0;
+    const bool monotonic = below(2) == 0;
     on.monotonic = monotonic;
     run(member, "make c" + std::to_string(c), {}, [&on, monotonic] {
       std::string told = say("destroy", pthread_cond_destroy(&on.it));
@@ -640,7 +623,7 @@ class Program {
     if (!is_idle(member)) return false;
     sem_t* on = &sem_[s].it;
     const std::string name = "s" + std::to_string(s);
-    switch (random_.below(5)) {
+    switch (below(5)) {
       case 0:
       case 1:
         run(member, "post " + name, {},
@@ -672,8 +655,8 @@ class Program {
   bool read_or_write(int member, int r) {
     Rwlock& on = rwlock_[r];
     if (!is_idle(member)) return false;
-    const bool writes = random_.below(2) == 0;
-    const int how = random_.below(5);
+    const bool writes = below(2) == 0;
+    const int how = below(5);
     const bool taken_by_another = (on.writer != nobody && on.writer != member) ||
                                   (writes && readers(r) - (on.reads[member] > 0 ? 1 : 0) > 0);
     const bool own_read = on.reads[member] > 0;
@@ -798,7 +781,11 @@ class Program {
     return told;
   }
 
-  Random random_;
+  int below(int bound) {
+    return static_cast<int>(random_.below(static_cast<std::uint32_t>(bound)));
+  }
+
+  check::Random random_;
   int number_ = 0;
   std::vector<std::unique_ptr<Member>> crew_;
   std::vector<int> real_;  // by name: which of the crew it is

@@ -158,6 +158,20 @@ class Random {
   std::uint64_t state_;
 };
 
+// Whether a thread of this process is asleep in the kernel.
+inline bool sleeps(pid_t tid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return false;
+  char line[256] = {};
+  const bool read = std::fgets(line, sizeof line, file) != nullptr;
+  std::fclose(file);
+  // "tid (name) S ...": the name may hold blanks, so look behind the last parenthesis.
+  const char* after = read ? std::strrchr(line, ')') : nullptr;
+  return after != nullptr && after[1] == ' ' && after[2] == 'S';
+}
+
 // A thread that can say "the next thing I do may block" and be watched from outside.
 class Worker {
  public:
@@ -206,19 +220,6 @@ class Worker {
   static void* enter(void* self) {
     static_cast<Worker*>(self)->start_();
     return nullptr;
-  }
-
-  static bool sleeps(pid_t tid) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-    std::FILE* file = std::fopen(path, "re");
-    if (file == nullptr) return false;
-    char line[256] = {};
-    const bool read = std::fgets(line, sizeof line, file) != nullptr;
-    std::fclose(file);
-    // "tid (name) S ...": the name may hold blanks, so look behind the last parenthesis.
-    const char* after = read ? std::strrchr(line, ')') : nullptr;
-    return after != nullptr && after[1] == ' ' && after[2] == 'S';
   }
 
   std::function<void()> start_;

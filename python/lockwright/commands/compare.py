@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from lockwright.commands.options import of_other_locks
+
 if TYPE_CHECKING:
     from lockwright.compare.plan import Plan
     from lockwright.compare.report import Report
@@ -47,18 +49,7 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 @click.option(
     "--timeout", default=60.0, show_default=True, metavar="S", help="Seconds a run may take."
 )
-@click.option(
-    "--rwlock",
-    metavar="keep|mutex|phase-fair",
-    help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
-    "readers too, or one whose readers and writers take turns.  [default: keep]",
-)
-@click.option(
-    "--spin",
-    metavar="keep|mutex",
-    help="What becomes of spin locks: they stay the C library's, or become the lock, if that fits "
-    "into them.  [default: keep]",
-)
+@of_other_locks
 @click.option("--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured.")
 @click.option("--json", "json_file", type=_FILE, metavar="F", help="Write everything as JSON.")
 @click.option("--csv", "csv_file", type=_FILE, metavar="F", help="Write a line per run as CSV.")

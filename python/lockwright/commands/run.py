@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.commands.options import of_other_locks
+
 if TYPE_CHECKING:
     from lockwright.counters import Counts
     from lockwright.locks import Registry
@@ -30,18 +32,7 @@ if TYPE_CHECKING:
     help="Whose the semaphores are: the C library's, or ours, which wake as with --cond cr.  "
     "[default: libc]",
 )
-@click.option(
-    "--rwlock",
-    metavar="keep|mutex|phase-fair",
-    help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
-    "readers too, or one whose readers and writers take turns.  [default: keep]",
-)
-@click.option(
-    "--spin",
-    metavar="keep|mutex",
-    help="What becomes of spin locks: they stay the C library's, or become the lock, if that fits "
-    "into them.  [default: keep]",
-)
+@of_other_locks
 @click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
 def command(
     lock: str,
