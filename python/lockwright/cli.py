@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Run a program under several locks and show which is best.",
     "bench": "Measure what each lock costs.",
     "calibrate": "Measure this machine, and set the locks' numbers by it.",
+    "check": "Try every interleaving of small programs over a lock.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
 

@@ -7,6 +7,7 @@
 
 #include "locks.hpp"
 #include "mutants.hpp"
+#include "search.hpp"
 
 namespace lockwright::check {
 namespace {
@@ -19,59 +20,6 @@ struct options {
   double budget = 10;         ///< seconds for a search
   bool trace = false;
 };
-
-struct finding {
-  outcome what;
-  std::string extent;  ///< how much was searched
-};
-
-/// Executions at random, as many as fit the budget.
-outcome at_random(const test_case& c, double budget, bool trace) {
-  constexpr std::uint64_t more_than_fit = 1'000'000'000;
-  outcome found =
-      run(c.make_program, c.threads, {search::random, more_than_fit, budget}, c.world, trace);
-  if (found.result == outcome::out_of_time) {
-    found.result = outcome::passed;
-  }
-  return found;
-}
-
-/// One forced switch more multiplies the executions by less each time, but never by less than a third
-/// of the time before, on all the locks here. With that, would the next bound still not fit?
-bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before, double budget) {
-  constexpr double decline = 3;
-  const double growth =
-      static_cast<double>(last.executions) / static_cast<double>(executions_before);
-  return last.seconds * growth / decline > budget;
-}
-
-/// Everything if that fits the budget, else up to as many forced switches as
-/// fit; if not even one does, at random.
-finding search_within(const test_case& c, double budget, bool trace) {
-  model_env::world world = c.world;
-  world.reduced = true;
-  finding best{run(c.make_program, c.threads, {search::full, 0, budget}, world, trace),
-               "exhaustive"};
-  if (best.what.result != outcome::out_of_time) {
-    return best;
-  }
-  for (std::uint64_t bound = 0; bound < 8; ++bound) {
-    outcome found = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
-    if (found.result == outcome::out_of_time) {
-      break;
-    }
-    const std::uint64_t executions_before = best.what.executions;
-    best = {std::move(found), "bound=" + std::to_string(bound)};
-    if (best.what.result == outcome::failed ||
-        (bound > 0 && next_bound_is_too_far(best.what, executions_before, budget))) {
-      break;
-    }
-  }
-  if (best.what.result == outcome::out_of_time) {
-    best = {at_random(c, budget, trace), "random"};
-  }
-  return best;
-}
 
 bool wanted(const options& o, const test_case& c) {
   return (o.threads == 0 || o.threads == c.threads) && (o.scenario.empty() || o.scenario == c.name);
@@ -152,18 +100,25 @@ int check_mutants(const options& o) {
       const std::string found = caught_by(s, o);
       model_env::planted = {};
       ++(found.empty() ? survived : caught);
-      std::printf("%-12s %-58s %s\n", s.name, describe(m).c_str(),
+      std::printf("%-15s %-90s  %s\n", s.name, describe(m).c_str(),
                   found.empty() ? "survived" : found.c_str());
       std::fflush(stdout);
     }
-    std::printf("%-12s caught %u, survived %u\n", s.name, caught, survived);
+    std::printf("%-15s caught %u, survived %u\n", s.name, caught, survived);
+  }
+  return 0;
+}
+
+int print_names() {
+  for (const subject& s : registered_locks()) {
+    std::puts(s.name);
   }
   return 0;
 }
 
 [[noreturn]] void usage(const char* problem) {
   std::fprintf(stderr,
-               "model-check: %s; use: model-check [locks|broken|mutants] [--only NAME] "
+               "model-check: %s; use: model-check [locks|broken|mutants|names] [--only NAME] "
                "[--scenario NAME] [--threads N] [--budget SECONDS] [--trace]\n",
                problem);
   std::exit(2);
@@ -184,7 +139,7 @@ options read(int argc, char** argv) {
       o.budget = std::atof(value());
     } else if (arg == "--trace") {
       o.trace = true;
-    } else if (arg == "locks" || arg == "broken" || arg == "mutants") {
+    } else if (arg == "locks" || arg == "broken" || arg == "mutants" || arg == "names") {
       o.mode = arg;
     } else {
       usage("an argument is not known");
@@ -201,6 +156,9 @@ int main(int argc, char** argv) {
   const options o = read(argc, argv);
   if (o.mode == "broken") {
     return check_broken(o);
+  }
+  if (o.mode == "names") {
+    return print_names();
   }
   return o.mode == "mutants" ? check_mutants(o) : check_locks(o);
 }

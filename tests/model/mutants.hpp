@@ -12,7 +12,7 @@ namespace lockwright::check {
 /// Every mutant of the operations that the cases of `s` reach.
 std::vector<model_env::mutation> mutants_of(const subject& s);
 
-/// For instance "mcs.hpp:76 exchange acq_rel -> acquire".
+/// For instance "include/lockwright/lock/mcs.hpp:76 read-modify-write acq_rel -> acquire".
 std::string describe(const model_env::mutation& m);
 
 }  // namespace lockwright::check

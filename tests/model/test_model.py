@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support import locate
+from support import locate, model, mutants
 
 RELACY = Path("relacy/relacy.hpp")
 
@@ -27,150 +27,7 @@ BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.7")
 
 #: Their mutants are caught so quickly that every run tries them all; with a larger budget, all are.
 LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin"]
-MUTATED = LIGHT if float(BUDGET) < 2 else LOCKS
-
-GATE = (
-    "the counts of active threads and the gate say who waits and until when, not who is inside; "
-    "who waits at the gate leaves it in the end by its deadline"
-)
-
-#: Mutants that no scenario can find, by file and change, and why.
-EXPLAINED = {
-    ("hmcs.hpp", "store dropped"): (
-        "the counts of passes in a leaf bound unfairness; exclusion does not depend on them"
-    ),
-    ("pthreadadapt.hpp", "store dropped"): "how often others had to try is advice",
-    ("biased.hpp", "wake dropped"): "the revoking thread looks again after a while anyhow",
-    ("biased.hpp", "read-modify-write in two steps"): "as a wake that does not come",
-    ("biased.hpp", "load acquire -> relaxed"): (
-        "matters where another thread unlocks for the owner, which no scenario does"
-    ),
-    ("cna.hpp", "compare-and-swap release -> relaxed"): (
-        "revive(): an arriving thread sets the null link that was set before; that a store may "
-        "take effect before an earlier one of another thread is not modelled"
-    ),
-    ("k42_mcs.hpp", "compare-and-swap release -> relaxed"): (
-        "replace(): the same, of the lock's own link"
-    ),
-    ("hemlock.hpp", "compare-and-swap in two steps"): (
-        "the claim of a word by two threads that unlock what a third one has locked, which no "
-        "scenario does; hemlock_test does"
-    ),
-    ("fissile.hpp", "store dropped"): (
-        "impatience that stays keeps arriving threads from overtaking; exclusion does not depend "
-        "on it"
-    ),
-    **{
-        ("shfllock.hpp", what): (
-            "three threads form no queue in which anybody is moved: the holder, the first, and the "
-            "last, which stays where it is; numa_queue_test moves them"
-        )
-        for what in (
-            "store dropped",
-            "store release -> relaxed",
-            "load acquire -> relaxed",
-            "read-modify-write release -> relaxed",
-        )
-    },
-    ("mutable.hpp", "read-modify-write in two steps"): (
-        "two unlocks give permits at once only where two threads sleep: four threads"
-    ),
-    ("mutexee.hpp", "store dropped"): "the tally chooses how long to poll and to wait, no more",
-    **{
-        ("crowding.hpp", what): "what is known of the load is advice"
-        for what in ("store dropped", "compare-and-swap in two steps")
-    },
-    ("glk.hpp", "store dropped"): (
-        "the choice of a lock: the one in use would do for ever; glk_test sees it change"
-    ),
-    ("gcr.hpp", "store dropped"): GATE,
-    ("gcr.hpp", "read-modify-write in two steps"): GATE,
-    ("gcr.hpp", "compare-and-swap in two steps"): GATE,
-    ("gcr.hpp", "wake dropped"): GATE,
-    ("mcs_timepub.hpp", "store dropped"): (
-        "the times decide who is passed over; whoever is has to queue again, and gets in"
-    ),
-    ("mcscr.hpp", "compare-and-swap release -> relaxed"): (
-        "when a passive node is grafted onto the end, a newcomer's link has to come after the null "
-        "in the node's next; in the model a store always comes last"
-    ),
-}
-
-#: The same for what one lock alone does not need of a part that others need it of.
-EXPLAINED_FOR = {
-    "glk": {
-        **{
-            ("lazy_part.hpp", what): "only who is inside makes the part, so no two threads do"
-            for what in (
-                "compare-and-swap, failing, acquire -> relaxed",
-                "compare-and-swap in two steps",
-            )
-        },
-        **{
-            ("mcs.hpp", what): (
-                "the trylock of the queue while others come, further than the search gets; "
-                "mcs-spin has the same line for itself, and needs it"
-            )
-            for what in (
-                "compare-and-swap acq_rel -> acquire",
-                "compare-and-swap acq_rel -> release",
-                "compare-and-swap in two steps",
-            )
-        },
-    },
-    "clof": {
-        ("mcs.hpp", "compare-and-swap acq_rel -> release"): (
-            "the trylock at the lowest level: what it protects was also let go with the locks "
-            "above, which the trylock has to take too"
-        ),
-    },
-    "parking-lot": {
-        ("wordlock.hpp", "store release -> relaxed"): (
-            "sleepers at the door of a bucket: it takes more threads than the search gets through; "
-            "wordlock has the same line for itself, and needs it"
-        ),
-    },
-    "go-mutex": {
-        ("go_mutex.hpp", "read-modify-write in two steps"): (
-            "a thread that comes while a starving mutex is handed over would be lost: three "
-            "threads, one of which has starved, further than the search gets"
-        ),
-    },
-    "fissile": {
-        ("cna.hpp", what): (
-            "one of three threads holds the outer lock and one the inner, so the queue is too "
-            "short for anybody to be set aside; numa_queue_test has longer ones"
-        )
-        for what in ("store dropped", "load acquire -> relaxed")
-    },
-    "phase-fair": {
-        ("phase_fair.hpp", "compare-and-swap acq_rel -> acquire"): (
-            "announce(): the store to front_ has to come before the grant; in the model a store "
-            "takes effect when it is made"
-        ),
-        **{
-            ("three_state.hpp", what): (
-                "the door: all it protects is front_, whose stores take effect when they are made"
-            )
-            for what in (
-                "compare-and-swap acquire -> relaxed",
-                "read-modify-write acquire -> relaxed",
-                "read-modify-write release -> relaxed",
-            )
-        },
-        ("three_state.hpp", "read-modify-write in two steps"): (
-            "two that wait at the door, one until a deadline, and one that leaves it: four threads"
-        ),
-    },
-    "c-ptl-tkt": {
-        ("ticket.hpp", "read-modify-write acquire -> relaxed"): (
-            "the trylock at the local lock: what it protects was also let go with the global lock, "
-            "which the trylock has to take too; c-tkt-tkt has the same line for both, and needs it"
-        ),
-    },
-}
-
-ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$")
+MUTATED = [name for name in LOCKS if name in LIGHT or float(BUDGET) >= 2]
 
 
 @cache
@@ -201,7 +58,7 @@ def checker() -> Path:
                 command, cwd=locate.ROOT, capture_output=True, text=True, timeout=280, check=False
             )
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return build / "tests/model/model-check"
+    return model.PROGRAM
 
 
 def run(*arguments: str, timeout: float = 240) -> tuple[int, str]:
@@ -212,13 +69,12 @@ def run(*arguments: str, timeout: float = 240) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def table(*arguments: str) -> list[tuple[str, int, str, str]]:
-    """Scenario, threads, extent and verdict of each row."""
+def table(*arguments: str) -> list[model.Row]:
     _, text = run("locks", *arguments)
     print(text)  # The bounds that were reached, for `pytest -s` and for failures.
-    rows = [match for line in text.splitlines() if (match := ROW.match(line))]
+    rows = model.rows(text)
     assert len(rows) == len(text.splitlines()) - 1, text
-    return [(m[2], int(m[3]), m[5], m[7]) for m in rows]
+    return rows
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -226,8 +82,8 @@ def table(*arguments: str) -> list[tuple[str, int, str, str]]:
 def test_no_interleaving_breaks_the_lock(lock: str, threads: int) -> None:
     rows = table("--only", lock, "--threads", str(threads), "--budget", BUDGET)
     assert rows, f"no scenario was run for {lock}"
-    for scenario, _, extent, verdict in rows:
-        assert verdict == "passed", f"{lock}: {scenario} ({extent}): {verdict}"
+    for row in rows:
+        assert row.verdict == "passed", f"{lock}: {row.scenario} ({row.extent}): {row.verdict}"
 
 
 def test_every_broken_lock_is_found() -> None:
@@ -243,20 +99,97 @@ def test_every_broken_lock_is_found() -> None:
 def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
     """Each order and each store matters to some scenario, or it is explained why not."""
     _, text = run("mutants", "--only", lock, "--budget", str(max(2.0, float(BUDGET))), timeout=1500)
-    lines = text.splitlines()
-    assert len(lines) > 3, text
-    explained = EXPLAINED | EXPLAINED_FOR.get(lock, {})
-    unexplained = []
-    for line in lines[:-1]:
-        if line.endswith(" survived"):
-            file, what = re.split(r":\d+ ", line.split(maxsplit=1)[1].removesuffix("survived"))
-            if (file, what.strip()) not in explained:
-                unexplained.append(line)
-    assert not unexplained, text
+    found = mutants.parse(text)
+    assert len(found) == len(text.splitlines()) - 1 > 2, text
+    unexplained = [m for m in found if not m.caught and not mutants.explained(m)]
+    assert not unexplained, "\n".join(map(str, unexplained))
 
 
-def test_the_source_of_a_failure_is_shown() -> None:
-    """A trace names the line of the lock at which each step was made."""
+def test_the_explanations_are_of_statements_that_there_are() -> None:
+    """And no comment begins as one without being one."""
+    for each in mutants.explanations():
+        assert (locate.ROOT / each.file).read_text().splitlines()[each.first - 1].strip(), each
+
+
+SOURCE = """
+  void unlock() {
+    // Release pairs with the acquire in lock().
+    // mutant survives: dropped, release -> relaxed: it is only
+    // advice.
+    word_.store(0, std::memory_order_release);
+    // mutant survives in ttas, backoff: in two steps: why
+    while (!word_.compare_exchange_strong(a, b, std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+      a = 0;
+    }
+    other_.store(1);  // mutant survives: dropped: beside
+  }
+"""
+
+
+def mutant(lock: str, line: int, change: str, caught: str = "") -> mutants.Mutant:
+    return mutants.Mutant(lock, "a.hpp", line, "store", change, caught)
+
+
+def test_an_explanation_covers_its_statement_and_no_other() -> None:
+    by = list(mutants.explanations_in("a.hpp", SOURCE))
+    assert [(each.first, each.last) for each in by] == [(6, 6), (8, 9), (12, 12)]
+    assert by[0].reason == "it is only advice."
+    assert mutants.explained(mutant("ttas", 6, "dropped"), by)
+    assert mutants.explained(mutant("ttas", 6, "release -> relaxed"), by)
+    assert not mutants.explained(mutant("ttas", 6, "in two steps"), by)
+    assert not mutants.explained(mutant("ttas", 12, "release -> relaxed"), by)
+    assert mutants.explained(mutant("ttas", 9, "in two steps"), by)
+    assert mutants.explained(mutant("backoff", 8, "in two steps"), by)
+    assert not mutants.explained(mutant("mcs-spin", 8, "in two steps"), by)
+    with pytest.raises(mutants.Malformed):
+        list(mutants.explanations_in("a.hpp", SOURCE.replace("dropped: beside", "lost: beside")))
+
+
+def test_an_explanation_of_what_does_not_survive_is_stale() -> None:
+    by = list(mutants.explanations_in("a.hpp", SOURCE))
+    good = [
+        mutant("ttas", 6, "dropped"),
+        mutant("ttas", 6, "release -> relaxed"),
+        mutant("backoff", 8, "in two steps"),
+        mutant("mcs-spin", 8, "in two steps", caught="exclusion/2"),
+        mutant("ttas", 12, "dropped"),
+    ]
+    assert mutants.stale(good, everything=True, by=by) == []
+    caught = [*good[1:], mutant("ttas", 6, "dropped", caught="exclusion/2")]
+    assert mutants.stale(caught, everything=False, by=by) == [
+        (by[0], "dropped is caught (ttas)"),
+    ]
+    assert mutants.stale(good[:4], everything=False, by=by) == []
+    assert mutants.stale(good[:4], everything=True, by=by) == [
+        (by[2], "there is no such mutant: dropped"),
+    ]
+
+
+def test_a_mutant_is_read_as_it_is_printed() -> None:
+    line = (
+        "mcs-spin        include/lockwright/lock/mcs.hpp:76 compare-and-swap failing acquire -> "
+        "relaxed  survived\n"
+    )
+    assert mutants.parse(line) == [
+        mutants.Mutant(
+            "mcs-spin",
+            "include/lockwright/lock/mcs.hpp",
+            76,
+            "compare-and-swap",
+            "failing acquire -> relaxed",
+            "",
+        )
+    ]
+
+
+def test_a_failure_is_told_step_by_step() -> None:
+    """Thread, operation, object, order, values, and the line of the lock, and what went wrong."""
     _, text = run("broken", "--only", "test-then-set", "--trace")
-    step = r"thread 1: .*atomic store, value=1.*order=relaxed +broken\.hpp\(\d+\)"
-    assert re.search(step, text), text
+    for thread in ("T0", "T1"):
+        step = thread + r" +store byte_ relaxed: 0 -> 1 +broken\.hpp:\d+"
+        assert re.search(step, text), text
+    assert "two threads are inside at once" in text
+    _, text = run("broken", "--only", "no-wake", "--trace")
+    assert re.search(r"T\d +sleeps while word_ is 2 +broken\.hpp:\d+", text), text
+    assert "nobody can go on" in text

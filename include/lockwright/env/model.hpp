@@ -167,7 +167,9 @@ struct model {
   }
 
   static constexpr std::uint32_t most_self = 1'000;
-  static std::uint32_t self() { return rl::thread_index() + 1; }
+  static std::uint32_t self() {
+    return rl::thread_index() + 1 + model_env::most_threads * model_env::here().life;
+  }
 
   /// A thread has one bit for all locks, and begins with either value.
   static bool recall(const void*) {
@@ -183,13 +185,16 @@ struct model {
     me.remembered = what;
   }
 
-  /// One for each thread and execution.
+  /// One for each thread; one that comes after another has ended may get that one's.
   template <class T>
   static T* own() {
     model_env::thread_state& me = model_env::here();
+    if (me.own == nullptr && me.life != 0) {
+      me.own = model_env::execution_now.left_piece();
+    }
     if (me.own == nullptr) {
-      me.own = ::new (model_env::execution_now.own_room(rl::thread_index())) T;
-      me.bury_own = [](void* mine) { static_cast<T*>(mine)->~T(); };
+      me.own = ::new (
+          model_env::execution_now.cut_piece([](void* mine) { static_cast<T*>(mine)->~T(); })) T;
     }
     return static_cast<T*>(me.own);
   }

@@ -1,6 +1,5 @@
 """`lockwright bench`: what each lock costs, measured side by side with the C library's mutex."""
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import lockwright.bench.park as parks
 import lockwright.bench.uncontended as pairs
 from lockwright.bench.report import Column, Report, definitions, processors, show
 from lockwright.bench.run import loops_per_us, subjects
+from lockwright.commands.options import check_writable
 from lockwright.errors import LockwrightError
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -27,16 +27,6 @@ def bench() -> None:
     Every lock's run has a run without any library right beside it, over several rounds, and a
     ratio is taken within each such pair: so it means the same on a noisy machine.
     """
-
-
-def _check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
-    """Refuses, before minutes are spent on measuring, a file that cannot be written then."""
-    if file is None:
-        return None
-    there = file if file.exists() else file.absolute().parent
-    if not there.exists() or not os.access(there, os.W_OK):
-        raise LockwrightError(f"cannot write {file}", "choose another file with --json")
-    return file
 
 
 def _options(
@@ -64,7 +54,7 @@ def _options(
                 "--json",
                 "json_file",
                 type=click.Path(path_type=Path, dir_okay=False),
-                callback=_check_writable,
+                callback=check_writable,
                 help="Also write every run and every figure to this file.",
             ),
         ]

@@ -1,9 +1,13 @@
 """Options that several commands have."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
+
+from lockwright.errors import LockwrightError
 
 _RWLOCK = click.option(
     "--rwlock",
@@ -22,3 +26,13 @@ _SPIN = click.option(
 def of_other_locks(command: Callable[..., Any]) -> Callable[..., Any]:
     """What becomes of locks that are no mutexes: `rwlock` and `spin`, both None if not given."""
     return _RWLOCK(_SPIN(command))
+
+
+def check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    """Refuses, before minutes are spent on the work, a file that cannot be written then."""
+    if file is None:
+        return None
+    there = file if file.exists() else file.absolute().parent
+    if not there.exists() or not os.access(there, os.W_OK):
+        raise LockwrightError(f"cannot write {file}", "choose another file with --json")
+    return file

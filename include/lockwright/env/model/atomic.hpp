@@ -46,7 +46,11 @@ class atomic : lifetime {
     const std::memory_order mine = order_at(operation::load, at, order);
     const step now({next_step::load, this});
     here().polls_a_word = std::is_same_v<T, std::uint32_t>;
-    return use(at).load(relacy_order(mine), relacy_info(at));
+    const checked& c = use(at);
+    const T latest = tells() ? c.debug_value() : T{};
+    const T value = c.load(relacy_order(mine), relacy_info(at));
+    show(event::load, "load", mine, latest, value, at);
+    return value;
   }
 
   void store(T value, std::memory_order order = std::memory_order_seq_cst,
@@ -57,7 +61,9 @@ class atomic : lifetime {
     }
     const step now({next_step::change, this});
     publish(value);
-    use(at).store(value, relacy_order(mine), relacy_info(at));
+    checked& c = use(at);
+    show(event::store, "store", mine, tells() ? c.debug_value() : T{}, value, at);
+    c.store(value, relacy_order(mine), relacy_info(at));
   }
 
   T exchange(T value, std::memory_order order = std::memory_order_seq_cst,
@@ -95,13 +101,16 @@ class atomic : lifetime {
     {
       const step now({next_step::change, this});
       checked& c = use(at);
-      if (c.debug_value() != expected) {
+      const T found = c.debug_value();
+      if (found != expected) {
+        show(event::mismatch, "compare_exchange", failure, found, expected, at);
         // As the success order Relacy gets the failure order too: it does not
         // know a failure order that its success order does not include.
         return c.compare_exchange(rl::bool_t<false>(), expected, desired, relacy_order(failure),
                                   relacy_order(failure), relacy_info(at));
       }
       publish(desired);
+      show(event::change, "compare_exchange", success, found, desired, at);
       if (!split) {
         return c.compare_exchange(rl::bool_t<false>(), expected, desired, relacy_order(success),
                                   relacy_info(at));
@@ -181,13 +190,51 @@ class atomic : lifetime {
     }
   }
 
+  static constexpr const char* name_of(rl::rmw_type_e type) {
+    switch (type) {
+      case rl::rmw_type_swap:
+        return "exchange";
+      case rl::rmw_type_add:
+        return "fetch_add";
+      case rl::rmw_type_sub:
+        return "fetch_sub";
+      case rl::rmw_type_and:
+        return "fetch_and";
+      case rl::rmw_type_or:
+        return "fetch_or";
+      default:
+        return "fetch_xor";
+    }
+  }
+
+  void show(event::kind what, const char* name, std::memory_order order, T before, T after,
+            const location& at) const {
+    if (tells()) {
+      history_now.add({.what = what,
+                       .has_order = true,
+                       .pointer = std::is_pointer_v<T>,
+                       .order = order,
+                       .name = name,
+                       .object = this,
+                       .before = bits_of(before),
+                       .after = bits_of(after),
+                       .at = at});
+    }
+  }
+
   template <rl::rmw_type_e type>
   T modify(T value, std::memory_order order, const location& at) {
     const std::memory_order mine = order_at(operation::rmw, at, order);
     if (!splits(at)) {
       const step now({next_step::change, this});
       publish(value);
-      return use(at).rmw(rl::rmw_type_t<type>(), value, relacy_order(mine), relacy_info(at));
+      checked& c = use(at);
+      if (tells()) {
+        const T found = c.debug_value();
+        show(event::change, name_of(type), mine, found,
+             rl::perform_rmw(rl::rmw_type_t<type>(), found, value), at);
+      }
+      return c.rmw(rl::rmw_type_t<type>(), value, relacy_order(mine), relacy_info(at));
     }
     T before;
     {
@@ -196,8 +243,9 @@ class atomic : lifetime {
     }
     const step later({next_step::change, this});
     publish(value);
-    use(at).store(rl::perform_rmw(rl::rmw_type_t<type>(), before, value),
-                  relacy_order(store_part(mine)), relacy_info(at));
+    const T after = rl::perform_rmw(rl::rmw_type_t<type>(), before, value);
+    show(event::store, name_of(type), mine, before, after, at);
+    use(at).store(after, relacy_order(store_part(mine)), relacy_info(at));
     return before;
   }
 
@@ -265,6 +313,7 @@ inline void fence(const location& at) {
   }
   static constexpr char order_of_fences = 0;
   const step now({next_step::change, &order_of_fences});
+  tell(event::fence, "fence seq_cst", nullptr, 0, at);
   rl::atomic_thread_fence(rl::mo_seq_cst, relacy_info(at));
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lockwright/env/model/history.hpp"
 #include "lockwright/env/model/relacy.hpp"
 
 namespace lockwright::model_env {
@@ -25,8 +26,12 @@ struct world {
 
 inline world world_now;
 
-/// Fails the execution: Relacy stops it here and prints how it came about.
+/// Fails the execution: Relacy stops it here.
 inline void fail(const char* what, rl::test_result_e kind, const rl::debug_info& info) {
+  history_now.problem = what;
+  history_now.thread = rl::thread_index();
+  history_now.file = info.file_;
+  history_now.line = info.line_;
   rl::ctx().fail_test(what, kind, info);
 }
 
@@ -67,8 +72,8 @@ struct thread_state {
   bool remembers = false;           ///< has a hint about locks
   bool remembered = false;          ///< which one
   std::uint64_t clock = 0;
-  void* own = nullptr;  ///< what is the thread's own, and how it ends
-  void (*bury_own)(void*) = nullptr;
+  std::uint32_t life = 0;  ///< how many threads have ended in its place
+  void* own = nullptr;     ///< the piece of memory that is its own
   std::uint32_t free_count = 0;
   std::byte* free_nodes[most_nodes];
 };
@@ -109,12 +114,16 @@ class execution {
       t.gave_up_early = 0;
       t.remembers = t.remembered = false;
       t.clock = 0;
+      t.life = 0;
       t.free_count = 0;
       t.own = nullptr;
     }
     nodes_taken = 0;
     blocks_reserved = 0;
     nodes_cut_ = 0;
+    shared_count_ = 0;
+    pieces_cut_ = 0;
+    left_count_ = 0;
     block_count_ = 0;
     block_bytes_ = 0;
     common_ = nullptr;
@@ -135,6 +144,8 @@ class execution {
     std::byte* node = nullptr;
     if (me.free_count != 0) {
       node = me.free_nodes[--me.free_count];
+    } else if (shared_count_ != 0) {
+      node = shared_nodes_[--shared_count_];
     } else {
       if (nodes_cut_ == most_nodes) {
         fail("more queue nodes than this model holds", rl::test_result_inconsistent_test_suite,
@@ -143,6 +154,7 @@ class execution {
       node = node_memory_ + node_room * nodes_cut_++;
     }
     published_[node_at(node)] = false;
+    tell(event::take_node, "", node, 0);
     return node;
   }
 
@@ -153,6 +165,22 @@ class execution {
     }
   }
 
+  /// The number of the node that `p` lies in, from 1 on; 0 if it lies in none.
+  [[nodiscard]] std::size_t node_number(const void* p) const {
+    const std::size_t node = node_at(p);
+    return node < most_nodes ? node + 1 : 0;
+  }
+
+  /// Likewise of a block of reserved memory.
+  [[nodiscard]] std::size_t block_number(const void* p) const {
+    for (std::uint32_t i = 0; i < block_count_; ++i) {
+      if (blocks_[i].holds(p)) {
+        return i + 1;
+      }
+    }
+    return 0;
+  }
+
   /// Whether `p` lies in a node that only its taker knows so far.
   [[nodiscard]] bool is_private(const void* p) const {
     const std::size_t node = node_at(p);
@@ -160,6 +188,7 @@ class execution {
   }
 
   void give_node(void* node) {
+    tell(event::give_node, "", node, 0);
     thread_state& me = threads[rl::thread_index()];
     --nodes_taken;
     me.free_nodes[me.free_count++] = static_cast<std::byte*>(node);
@@ -213,14 +242,39 @@ class execution {
     std::memset(b->begin, 0xdd, b->bytes);
   }
 
-  [[nodiscard]] void* own_room(std::uint32_t thread) { return own_memory_ + node_room * thread; }
+  /// The piece of a thread that has ended, for one that has come after it; null if there is none.
+  [[nodiscard]] void* left_piece() { return left_count_ == 0 ? nullptr : left_[--left_count_]; }
 
-  void bury_own() {
-    for (thread_state& t : threads) {
-      if (t.own != nullptr) {
-        t.bury_own(t.own);
-      }
+  /// Room for a piece of a thread's own, and how what is made there ends.
+  [[nodiscard]] void* cut_piece(void (*bury)(void*)) {
+    if (pieces_cut_ == most_pieces) {
+      fail("more threads with a piece of their own than this model holds",
+           rl::test_result_inconsistent_test_suite, RL_INFO);
     }
+    bury_piece_[pieces_cut_] = bury;
+    return piece_memory_ + node_room * pieces_cut_++;
+  }
+
+  void bury_pieces() {
+    for (std::uint32_t i = 0; i < pieces_cut_; ++i) {
+      bury_piece_[i](piece_memory_ + node_room * i);
+    }
+  }
+
+  /// The calling thread ends, and another begins in its place. What it leaves is for those that
+  /// come: the nodes for all, its own piece, as it is, for a thread that begins after this.
+  void replace_thread() {
+    thread_state& me = threads[rl::thread_index()];
+    if (me.own != nullptr) {
+      left_[left_count_++] = me.own;
+      me.own = nullptr;
+    }
+    while (me.free_count != 0) {
+      shared_nodes_[shared_count_++] = me.free_nodes[--me.free_count];
+    }
+    me.remembers = me.remembered = false;
+    ++me.life;
+    tell(event::replaced, "", nullptr, 0);
   }
 
   [[nodiscard]] block* block_of(const void* p) {
@@ -234,6 +288,7 @@ class execution {
 
  private:
   static constexpr std::uint32_t most_blocks = 16;
+  static constexpr std::uint32_t most_pieces = 2 * most_threads;
 
   [[nodiscard]] std::size_t node_at(const void* p) const {
     // Far beyond most_nodes for what lies elsewhere.
@@ -243,12 +298,18 @@ class execution {
 
   std::uint32_t nodes_cut_ = 0;
   bool published_[most_nodes] = {};
+  std::uint32_t shared_count_ = 0;
+  std::byte* shared_nodes_[most_nodes];
+  std::uint32_t pieces_cut_ = 0;
+  void (*bury_piece_[most_pieces])(void*);
+  std::uint32_t left_count_ = 0;
+  void* left_[most_pieces];
   std::uint32_t block_count_ = 0;
   std::size_t block_bytes_ = 0;
   void* common_ = nullptr;
   block blocks_[most_blocks];
   alignas(64) std::byte node_memory_[node_room * most_nodes];
-  alignas(64) std::byte own_memory_[node_room * most_threads];
+  alignas(64) std::byte piece_memory_[node_room * most_pieces];
   alignas(64) std::byte block_memory_[std::size_t{1} << 16];
 };
 

@@ -92,7 +92,9 @@ void futex_wait(atomic<T>& word, std::uint32_t expected, const location& at) {
     }
   }
   const pause asleep;
+  tell(event::sleep, "", &word, expected, at);
   sleepers_now.sleep(&word, relacy_info(at));
+  tell(event::awake, "", &word, 0, at);
 }
 
 /// The same with a deadline; true if that ended the sleep. A sleeper whose
@@ -118,7 +120,10 @@ bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location&
     rl::yield(1, relacy_info(at));
     return true;
   }
-  return sleepers_now.sleep_a_while(&word, relacy_info(at));
+  tell(event::sleep, "", &word, expected, at);
+  const bool late = sleepers_now.sleep_a_while(&word, relacy_info(at));
+  tell(event::awake, late ? "its deadline has come" : "", &word, 0, at);
+  return late;
 }
 
 /// Only the word's address counts: the word itself may be gone.
@@ -129,6 +134,7 @@ void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
     return;
   }
   const step now({next_step::change, &word});
+  tell(event::wake, "", &word, count, at);
   sleepers_now.wake(&word, count, relacy_info(at));
 }
 

@@ -11,13 +11,13 @@
 
 namespace lockwright::model_env {
 
-enum class operation : std::uint8_t { load, store, rmw, cas, wake, fence };
+enum class operation : std::uint8_t { load, store, rmw, cas, wake, fence, assignment };
 
 enum class change : std::uint8_t {
   none,
   order,          ///< the operation's memory order is replaced by a weaker one
   failure_order,  ///< likewise, for a compare-and-swap that fails
-  drop,           ///< a store, a wake or a fence does not happen
+  drop,           ///< a store, an assignment, a wake or a fence does not happen
   split,          ///< a read-modify-write becomes a load and a later store
 };
 

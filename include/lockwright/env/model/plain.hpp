@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <ostream>
 #include <type_traits>
 
 #include "lockwright/env/model/lifetime.hpp"
+#include "lockwright/env/model/location.hpp"
+#include "lockwright/env/model/mutation.hpp"
 
 namespace lockwright::model_env {
 
@@ -13,18 +14,17 @@ namespace lockwright::model_env {
 /// No other thread comes in at an access: the race detector does not need it.
 template <class T>
 class plain {
-  struct access {
-    const void* where;
+  /// What is assigned, and where: an operator has no room for a default argument.
+  struct assigned {
     T value;
-    const char* what;
-    void output(std::ostream& s) const {
-      s << "<" << where << "> " << what << ", value=" << +value;
-    }
+    location at;
+    assigned(T v, const location& here = location::current())  // NOLINT: stands for a T
+        : value(v), at(here) {}
   };
 
  public:
   constexpr plain() : plain(T{}) {}
-  constexpr plain(T value) : value_(value) {  // NOLINT: stands for a T
+  constexpr explicit plain(T value) : value_(value) {
     if (!std::is_constant_evaluated() && rl::is_ctx()) {
       open();
     }
@@ -33,7 +33,7 @@ class plain {
 
   ~plain() {
     if (races_ != nullptr) {
-      touch(races_->store(thread()), "end");
+      touch(races_->store(thread()));
       rl::ctx().var_dtor(races_);
       // Volatile: the compiler knows that nobody may look at a dead object.
       *const_cast<rl::var_data* volatile*>(&races_) = dead();
@@ -42,16 +42,23 @@ class plain {
 
   operator T() const {
     open();
-    touch(races_->load(thread()), "read");
+    show(event::read, value_, {});
+    touch(races_->load(thread()));
     return value_;
   }
 
-  plain& operator=(T value) {
+  plain& operator=(const assigned& to) {
     open();
-    touch(races_->store(thread()), "write");
-    value_ = value;
+    reached.note(operation::assignment, to.at, std::memory_order_relaxed,
+                 std::memory_order_relaxed);
+    if (drops(to.at)) {
+      return *this;
+    }
+    show(event::write, to.value, to.at);
+    touch(races_->store(thread()));
+    value_ = to.value;
     if constexpr (std::is_pointer_v<T>) {
-      execution_now.publish(value);
+      execution_now.publish(to.value);
     }
     return *this;
   }
@@ -83,11 +90,18 @@ class plain {
     }
   }
 
-  void touch(bool ordered, const char* what) const {
-    rl::context& c = rl::ctx();
-    if (c.collecting_history()) {
-      c.exec_log(RL_INFO, access{this, value_, what});
+  void show(event::kind what, T value, const location& at) const {
+    if (tells()) {
+      history_now.add({.what = what,
+                       .pointer = std::is_pointer_v<T>,
+                       .object = this,
+                       .before = bits_of(value_),
+                       .after = bits_of(value),
+                       .at = at});
     }
+  }
+
+  static void touch(bool ordered) {
     if (!ordered) {
       fail("two threads are inside at once, or the second does not see what the first did",
            rl::test_result_data_race, RL_INFO);

@@ -52,10 +52,9 @@ namespace lockwright::model_env {
   return rl::mo_seq_cst;
 }
 
-/// Where in the lock's source a step was made, as Relacy's traces want it.
+/// Where in the lock's source a step was made, as Relacy wants it.
 [[nodiscard]] inline rl::debug_info relacy_info(const location& at) {
-  const char* slash = std::strrchr(at.file_name(), '/');
-  return {"at", slash == nullptr ? at.file_name() : slash + 1, at.line()};
+  return {"at", at.file_name(), at.line()};
 }
 
 }  // namespace lockwright::model_env

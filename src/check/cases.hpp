@@ -31,6 +31,8 @@ std::vector<test_case> cases_over() {
       {"node-reuse", 2, make<reuse<L>>, world},
       {"nested", 2, make<nested<L>>, world},
       {"last-user-destroys", 2, make<last_user_destroys<L, 2>>, world},
+      {"released-by-another", 2, make<released_by_another<L>>, world},
+      {"thread-exit", 2, make<thread_exit<L>>, world},
   };
   if (L::traits.parks()) {
     model_env::world early = world;
@@ -63,6 +65,9 @@ std::vector<test_case> cases_over() {
     caches.migrates = false;
     cases.push_back({"exclusion-levels", 3, make<exclusion<L, 3, 1>>, caches});
     cases.push_back({"last-user-levels", 3, make<last_user_destroys<L, 3>>, caches});
+  }
+  if (L::traits.category == category::direct_handoff && L::traits.node_bytes == 0) {
+    cases.push_back({"both-released", 3, make<both_released_by_others<L>>, world});
   }
   cases.push_back({"exclusion", 3, make<exclusion<L, 3, 1>>, world});
   cases.push_back({"last-user-destroys", 3, make<last_user_destroys<L, 3>>, world});

@@ -6,6 +6,7 @@
 
 #include "lockwright/env/model.hpp"
 #include "program.hpp"
+#include "told.hpp"
 
 namespace lockwright::check {
 
@@ -13,11 +14,11 @@ namespace lockwright::check {
 /// see what the one before did, is a data race, which the checker reports.
 class protected_data {
  public:
-  void change() { count_ = count_ + 1; }
-  [[nodiscard]] std::uint32_t count() const { return count_; }
+  void change() { data_ = data_ + 1; }
+  [[nodiscard]] std::uint32_t count() const { return data_; }
 
  private:
-  model::plain<std::uint32_t> count_{0};
+  model::plain<std::uint32_t> data_{0};
 };
 
 inline void require(bool condition, const char* what,
@@ -29,7 +30,7 @@ inline void require(bool condition, const char* what,
 
 template <class L>
 struct one_lock : program {
-  L lock;
+  told<L> lock{"the lock"};
   protected_data data;
 
   void section() {
@@ -155,7 +156,8 @@ struct in_time final : one_lock<L> {
 /// Queue nodes go from lock to lock and from thread to thread.
 template <class L>
 struct reuse final : program {
-  L first, second;
+  told<L> first{"the first lock"};
+  told<L> second{"the second lock"};
   protected_data of_first, of_second;
 
   void thread(std::uint32_t index) override {
@@ -176,7 +178,8 @@ struct reuse final : program {
 /// Two locks held at once and released in the order of their taking.
 template <class L>
 struct nested final : program {
-  L outer, inner;
+  told<L> outer{"the outer lock"};
+  told<L> inner{"the inner lock"};
   protected_data of_outer, of_inner;
 
   void thread(std::uint32_t index) override {
@@ -202,13 +205,91 @@ struct nested final : program {
   }
 };
 
+/// What one thread has locked another one unlocks, while the first comes again.
+template <class L>
+struct released_by_another final : one_lock<L> {
+  model::atomic<std::uint32_t> locked{0};
+
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      this->lock.lock();
+      this->data.change();
+      locked.store(1, std::memory_order_release);
+      this->section();
+    } else {
+      while (locked.load(std::memory_order_acquire) == 0) {
+        model::relax();
+      }
+      this->data.change();
+      this->lock.unlock();
+    }
+  }
+};
+
+/// Two locks of one thread are unlocked by two others at once, while there are waiters for both.
+template <class L>
+struct both_released_by_others final : program {
+  told<L> first{"the first lock"};
+  told<L> second{"the second lock"};
+  protected_data of_first, of_second;
+  model::atomic<std::uint32_t> locked{0};
+
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      first.lock();
+      of_first.change();
+      second.lock();
+      of_second.change();
+      locked.store(1, std::memory_order_release);
+    } else {
+      while (locked.load(std::memory_order_acquire) == 0) {
+        model::relax();
+      }
+    }
+    if (index == 1) {
+      of_first.change();
+      first.unlock();
+    } else if (index == 2) {
+      of_second.change();
+      second.unlock();
+    }
+    told<L>& next = index == 1 ? second : first;
+    if (index != 2) {
+      next.lock();
+      (index == 1 ? of_second : of_first).change();
+      next.unlock();
+    }
+  }
+};
+
+/// Each thread ends while it is inside; the next one unlocks, and may get what the others have
+/// left: their queue nodes and their own pieces of memory.
+template <class L>
+struct thread_exit final : one_lock<L> {
+  model::atomic<std::uint32_t> ended{0};
+
+  void thread(std::uint32_t index) override {
+    this->lock.lock();
+    this->data.change();
+    ended.fetch_add(1, std::memory_order_release);
+    model_env::execution_now.replace_thread();
+    ended.fetch_add(0,
+                    std::memory_order_acquire);  // as who creates a thread knows what ended before
+    this->data.change();
+    this->lock.unlock();
+    if (index == 0) {
+      this->section();
+    }
+  }
+};
+
 /// Whoever leaves last destroys the lock, as POSIX lets the last user of a
 /// mutex do: unlock must be through with the lock once another can have it.
 /// One thread tries first, so that both ways in are unlocked.
 template <class L, std::uint32_t Threads>
 struct last_user_destroys final : program {
-  alignas(L) unsigned char room[sizeof(L)];
-  L* lock = ::new (static_cast<void*>(room)) L;
+  alignas(told<L>) unsigned char room[sizeof(told<L>)];
+  told<L>* lock = ::new (static_cast<void*>(room)) told<L>{"the lock"};
   protected_data left;
 
   void thread(std::uint32_t index) override {
@@ -219,7 +300,7 @@ struct last_user_destroys final : program {
     const bool last = left.count() == Threads;
     lock->unlock();
     if (last) {
-      lock->~L();
+      lock->~told<L>();
     }
   }
 };

@@ -48,8 +48,9 @@ struct outcome {
   verdict result = passed;
   std::uint64_t executions = 0;
   double seconds = 0;
-  std::string problem;  ///< in a few words, when failed
-  std::string trace;    ///< the failing execution, step by step
+  std::string problem;      ///< in a few words, when failed; in a sentence with a trace
+  std::string trace;        ///< the failing execution, a line for each step
+  std::uint32_t steps = 0;  ///< of that
 };
 
 /// `trace` asks for the failing execution too, which costs a second run of it.

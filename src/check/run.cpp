@@ -1,12 +1,12 @@
 // Relacy's searches, instantiated once for each number of threads.
 
 #include <chrono>
-#include <sstream>
 #include <stdexcept>
 
 #include "lockwright/env/model.hpp"
 #include "lockwright/env/model/reduced_search.hpp"
 #include "program.hpp"
+#include "trace.hpp"
 
 namespace lockwright::check {
 namespace {
@@ -28,13 +28,14 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
 
   suite() {
     model_env::execution_now.begin();
+    model_env::history_now.begin();
     model_env::sleepers_now.begin();
     model_env::execution_now.make_common(model_env::world_now.common_bytes);
     current = now_running.make_program(room);
   }
   ~suite() {
     current->~program();
-    model_env::execution_now.bury_own();
+    model_env::execution_now.bury_pieces();
     model_env::execution_now.end();
     if (model_env::execution_now.nodes_taken != 0) {
       model_env::fail("a queue node was never given back", rl::test_result_memory_leak, RL_INFO);
@@ -50,7 +51,10 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
       rl::ctx().rl_until("out of time", RL_INFO);
     }
   }
-  void thread(unsigned index) { current->thread(index); }
+  void thread(unsigned index) {
+    current->thread(index);
+    model_env::tell(model_env::event::ended, "", nullptr, 0);
+  }
   void after() { current->after(); }
 };
 
@@ -91,41 +95,6 @@ rl::test_result_e search_once(rl::test_params& p, std::ostream& state, bool agai
   }
 }
 
-/// The execution in the order in which it happened, without the copies by
-/// thread that Relacy adds, and without what the model does for itself.
-std::string readable(const std::string& history) {
-  std::istringstream lines(history);
-  std::string text;
-  std::string line;
-  bool inside = false;
-  while (std::getline(lines, line)) {
-    if (line.starts_with("execution history")) {
-      inside = true;
-      continue;
-    }
-    if (!inside || line.find(", in open, ") != std::string::npos) {
-      continue;
-    }
-    if (!line.starts_with("[")) {
-      break;
-    }
-    if (std::size_t at = line.find(", in at, "); at != std::string::npos) {
-      line.replace(at, 9, "  ");
-    } else {
-      line.resize(std::min(line.size(), line.find(", in ")));
-    }
-    // The step's number among all, which has gaps now.
-    line.erase(0, line.find(' ') + 1);
-    text += "    thread ";
-    for (const char c : line) {
-      // Relacy prints a byte as a character.
-      text += static_cast<unsigned char>(c) < ' ' ? std::to_string(+c) : std::string(1, c);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 template <class Suite>
 outcome run_suite(const search& how, bool trace) {
   rl::ostringstream out;  // Relacy writes to it while it owns `new`
@@ -154,11 +123,11 @@ outcome run_suite(const search& how, bool trace) {
     p.collect_history = true;
     now_running.deadline = clock::time_point::max();
     rl::ostringstream ignored;
-    search_once<Suite>(p, ignored, true);
-    const rl::string written = out.str();
-    const std::string history(written.data(), written.size());
-    result.problem = history.substr(0, history.find('\n'));
-    result.trace = readable(history);
+    const rl::test_result_e again = search_once<Suite>(p, ignored, true);
+    const story told = told_by_history(again, Suite::params::thread_count);
+    result.problem = told.end;
+    result.trace = told.steps;
+    result.steps = told.count;
   }
   return result;
 }

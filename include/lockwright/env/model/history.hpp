@@ -1,0 +1,93 @@
+// What one execution did, step by step, kept for people when Relacy repeats a
+// failing one. What it means in words is src/check/trace.cpp's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "lockwright/env/model/location.hpp"
+#include "lockwright/env/model/relacy.hpp"
+
+namespace lockwright::model_env {
+
+struct event {
+  enum kind : std::uint8_t {
+    load,      ///< `after` was read, of an object whose latest value is `before`
+    store,     ///< `before` was replaced by `after`
+    change,    ///< likewise, as one step
+    mismatch,  ///< a compare-and-swap found `before`
+    fence,
+    sleep,      ///< while the object holds `after`
+    awake,      ///< the sleep is over
+    wake,       ///< of up to `after` sleepers
+    take_node,  ///< `object` is the node
+    give_node,
+    read,  ///< of a plain variable
+    write,
+    call,      ///< of a member of the lock at `object`, which takes `after` bytes
+    returned,  ///< from there
+    replaced,  ///< the thread has ended, and another began
+    ended,     ///< and none did
+  };
+
+  kind what = load;
+  bool has_order = false;
+  bool pointer = false;  ///< the values are addresses
+  std::memory_order order = std::memory_order_relaxed;
+  std::uint32_t thread = 0;
+  const char* name = "";   ///< of the operation or the lock's member, or a remark
+  const char* owner = "";  ///< what the lock is called
+  const void* object = nullptr;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  location at{};
+};
+
+template <class T>
+[[nodiscard]] std::uint64_t bits_of(T value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<std::uintptr_t>(value);
+  } else {
+    return static_cast<std::uint64_t>(value);
+  }
+}
+
+struct history {
+  static constexpr std::size_t most = 1 << 13;
+
+  std::size_t count = 0;
+  event events[most];
+  const char* problem = nullptr;  ///< as the model found it; null if Relacy did
+  std::uint32_t thread = 0;       ///< whose last step failed
+  const char* file = "";
+  std::uint32_t line = 0;
+
+  void begin() {
+    count = 0;
+    problem = nullptr;
+  }
+
+  void add(const event& e) {
+    if (count < most) {
+      events[count] = e;
+      events[count++].thread = rl::thread_index();
+    }
+  }
+};
+
+inline history history_now;
+
+/// Whether anybody will read it; a search through millions of executions has no time for it.
+[[nodiscard]] inline bool tells() { return rl::ctx().collecting_history(); }
+
+/// Tells a step that has no values of its own to show but `after`.
+inline void tell(event::kind what, const char* name, const void* object, std::uint64_t after,
+                 const location& at = {}) {
+  if (tells()) {
+    history_now.add({.what = what, .name = name, .object = object, .after = after, .at = at});
+  }
+}
+
+}  // namespace lockwright::model_env

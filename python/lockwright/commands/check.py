@@ -1,0 +1,199 @@
+"""`lockwright check`: run a lock through the model checker."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lockwright.commands.options import check_writable
+
+if TYPE_CHECKING:
+    from lockwright.checker import Subject
+
+_HEADER = ("algorithm", "scenario", "threads", "interleavings", "extent", "seconds", "verdict")
+_ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
+
+
+@click.command("check")
+@click.argument("lock", metavar="LOCK|HEADER")
+@click.option(
+    "--type",
+    "type_",
+    metavar="NAME",
+    help="The class template of the header, as NAME or NAME<Env, ...>.  [default: as the file]",
+)
+@click.option("--threads", type=click.IntRange(2, 3), help="Programs of so many threads only.")
+@click.option("--scenario", metavar="NAME", help="This program only.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Seconds for a search.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=check_writable,
+    help="Also write the table and the failing interleaving to this file.",
+)
+def command(
+    lock: str,
+    type_: str | None,
+    threads: int | None,
+    scenario: str | None,
+    budget: float,
+    json_file: Path | None,
+) -> int:
+    """Try every interleaving of small programs over a lock, or as many as the budget allows.
+
+    LOCK is one of 'lockwright list'; HEADER is a file with a lock of your own.
+
+    Extent: 'exhaustive' is every interleaving; 'bound=N' every one with at most N switches away
+    from a thread that could go on; 'random' as many as the budget allows. If one fails, it is
+    shown step by step, and the exit status is 1.
+    """
+    import json
+
+    from lockwright import checker
+
+    subject = _subject(lock, type_)
+    with _status(f"compiling the checker for {subject.name}"):
+        program = checker.build(subject)
+    arguments = _arguments(subject, program, threads, scenario)
+    rows: list[dict[str, object]] = []
+    steps: list[str] = []
+    problem: dict[str, object] | None = None
+    print(_ROW.format(*_HEADER), flush=True)
+    now = ""
+    try:
+        for fields in _watched(program, [*arguments, "--budget", str(budget)], budget):
+            kind, *values = fields
+            if kind == "begin":
+                now = f"{values[0]} with {values[1]} threads"
+            elif kind == "end":
+                rows.append(_row(subject.name, values))
+                print(_ROW.format(subject.name, *values), flush=True)
+            elif kind == "step":
+                steps.append(values[0])
+            elif kind == "problem":
+                problem = {"scenario": values[0], "threads": int(values[1]), "what": values[2]}
+    except checker.Crashed as crash:
+        problem = {"scenario": now.split(" ")[0], "threads": int(now.split(" ")[-2])}
+        problem["what"] = f"the lock {crash}"
+    if problem:
+        _show(problem, steps)
+    else:
+        whole = sum(row["extent"] == "exhaustive" for row in rows)
+        print(f"Nothing fails: {len(rows)} programs, {whole} of them in every interleaving.")
+    if json_file is not None:
+        failure = problem and {**problem, "steps": steps}
+        result = {"lock": subject.name, "type": subject.type, "header": subject.header}
+        result |= {"budget": budget, "rows": rows, "failure": failure}  # type: ignore[dict-item]
+        json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    return 1 if problem else 0
+
+
+def _subject(lock: str, type_: str | None) -> "Subject":
+    from lockwright import checker
+    from lockwright.errors import LockwrightError
+    from lockwright.locks import BASELINE, registry
+
+    if "/" in lock or Path(lock).suffix in (".hpp", ".h", ".hh", ".hxx") or Path(lock).is_file():
+        return checker.of_header(Path(lock), type_)
+    if type_ is not None:
+        raise click.UsageError("--type is for a header: a lock of the list has its type")
+    if registry().find(lock).name == BASELINE:
+        raise LockwrightError(
+            f"{BASELINE} is the C library's mutex, whose source is not here",
+            "choose another lock, or a header",
+        )
+    return checker.of_registry(lock)
+
+
+def _arguments(
+    subject: "Subject", program: Path, threads: int | None, scenario: str | None
+) -> list[str]:
+    """What tells the checker which programs to run. Raises LockwrightError if there is none."""
+    from difflib import get_close_matches
+
+    from lockwright import checker
+    from lockwright.errors import LockwrightError
+
+    arguments = []
+    known = [fields[1:] for fields in checker.lines(program, ["--list"], patience=60)]
+    if scenario is not None:
+        names = list(dict.fromkeys(name for name, _ in known))
+        if scenario not in names:
+            near = get_close_matches(scenario, names, n=1)
+            todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
+            raise LockwrightError(f"{subject.name} has no scenario '{scenario}'", todo)
+        if threads is not None and [scenario, str(threads)] not in known:
+            raise LockwrightError(
+                f"the scenario '{scenario}' has no program with {threads} threads",
+                "leave out --threads",
+            )
+        arguments += ["--scenario", scenario]
+    if threads is not None:
+        arguments += ["--threads", str(threads)]
+    return arguments
+
+
+def _row(name: str, values: list[str]) -> dict[str, object]:
+    scenario, threads, interleavings, extent, seconds, verdict = values
+    return {
+        "algorithm": name,
+        "scenario": scenario,
+        "threads": int(threads),
+        "interleavings": int(interleavings),
+        "extent": extent,
+        "seconds": float(seconds),
+        "verdict": verdict,
+    }
+
+
+def _show(problem: dict[str, object], steps: list[str]) -> None:
+    print(f"\n{problem['scenario']} with {problem['threads']} threads fails", end="")
+    print(" in these steps:\n" if steps else ".\n")
+    for step in steps:
+        print(step)
+    print(f"\nWhat went wrong: {problem['what']}", flush=True)
+
+
+def _watched(program: Path, arguments: list[str], budget: float) -> Iterator[list[str]]:
+    """The checker's lines, and on a terminal what it is at."""
+    from lockwright import checker
+
+    # A search begins with all, goes on by bounds, and a failure is then searched for again.
+    patience = 20 * budget + 60
+    status = None
+    try:
+        for fields in checker.lines(program, arguments, patience):
+            if status is not None:
+                status.__exit__(None, None, None)
+                status = None
+            if fields[0] == "begin":
+                status = _status(f"searching: {fields[1]} with {fields[2]} threads")
+                status.__enter__()
+            yield fields
+    finally:
+        if status is not None:
+            status.__exit__(None, None, None)
+
+
+class _status:  # noqa: N801  (used as a function)
+    """A line on the terminal while something takes its time; nothing for a pipe."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text if sys.stderr.isatty() else ""
+
+    def __enter__(self) -> None:
+        if self.text:
+            print(f"{self.text} ...", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self.text:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

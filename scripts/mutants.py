@@ -1,0 +1,79 @@
+"""Plant one fault after the other in every lock and see that the model checker finds it;
+`./dev mutants`.
+
+A fault is one memory order weakened, one store, wake or fence dropped, or one read-modify-write
+torn in two. Those that nothing finds have to be explained beside the code. With the budget of 2
+seconds for a search all locks take hours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support import locate, model, mutants  # noqa: E402  (where it is has to be said first)
+
+FORM = "{:<16} {:>7} {:>10} {:>9}"
+
+
+def verdict(mutant: mutants.Mutant) -> str:
+    """What became of it, in one word."""
+    if mutant.caught:
+        return "caught"
+    return "explained" if mutants.explained(mutant) else "survived"
+
+
+def print_counts(name: str, text: str) -> None:
+    """One row, and each survivor below it."""
+    found = mutants.parse(text)
+    if not found:
+        print(f"{name}: no mutants were tried\n{text}", end="")
+        return
+    verdicts = [verdict(mutant) for mutant in found]
+    print(FORM.format(name, *(verdicts.count(x) for x in ("caught", "explained", "survived"))))
+    for mutant, what in zip(found, verdicts, strict=True):
+        if what == "survived":
+            print(f"    {mutant}")
+
+
+def main() -> int:
+    """Status 1 if a mutant survives unexplained."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--locks", default="", help="names with commas; all by default")
+    parser.add_argument("--budget", type=float, default=2, help="seconds for a search (2)")
+    parser.add_argument("--jobs", type=int, default=model.processors(), help="locks at a time")
+    parser.add_argument("--json", type=Path, help="also write every mutant and what became of it")
+    options = parser.parse_args()
+    names = model.chosen(options.locks)
+
+    print(FORM.format("algorithm", "caught", "explained", "survived"), flush=True)
+    arguments = ["mutants", "--budget", str(options.budget)]
+    texts = model.run_each(names, lambda _: arguments, options.jobs, print_counts)
+    found = [mutant for name in names for mutant in mutants.parse(texts[name])]
+    if options.json:
+        everything = [{**asdict(mutant), "verdict": verdict(mutant)} for mutant in found]
+        options.json.write_text(json.dumps(everything, indent=1) + "\n")
+    verdicts = [verdict(mutant) for mutant in found]
+    totals = {word: verdicts.count(word) for word in ("caught", "explained", "survived")}
+    print(FORM.format("all", *totals.values()))
+    for explanation, why in mutants.stale(found, everything=not options.locks):
+        print(f"stale: {explanation}: {why}")
+    untried = [name for name in names if not mutants.parse(texts[name])]
+    return 1 if totals["survived"] or untried else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (locate.Missing, mutants.Malformed) as problem:
+        sys.exit(f"mutants: {problem}")

@@ -1,0 +1,68 @@
+#include "search.hpp"
+
+#include <utility>
+
+namespace lockwright::check {
+namespace {
+
+/// One forced switch more multiplies the executions by less each time, but never by less than a third
+/// of the time before, on all the locks here. With that, would the next bound still not fit?
+bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before, double budget) {
+  constexpr double decline = 3;
+  const double growth =
+      static_cast<double>(last.executions) / static_cast<double>(executions_before);
+  return last.seconds * growth / decline > budget;
+}
+
+}  // namespace
+
+outcome at_random(const test_case& c, double budget, bool trace) {
+  constexpr std::uint64_t more_than_fit = 1'000'000'000;
+  outcome found =
+      run(c.make_program, c.threads, {search::random, more_than_fit, budget}, c.world, trace);
+  if (found.result == outcome::out_of_time) {
+    found.result = outcome::passed;
+  }
+  return found;
+}
+
+finding search_within(const test_case& c, double budget, bool trace) {
+  model_env::world world = c.world;
+  world.reduced = true;
+  finding best{run(c.make_program, c.threads, {search::full, 0, budget}, world, trace),
+               "exhaustive"};
+  if (best.what.result != outcome::out_of_time) {
+    return best;
+  }
+  for (std::uint64_t bound = 0; bound < 8; ++bound) {
+    outcome found = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
+    if (found.result == outcome::out_of_time) {
+      break;
+    }
+    const std::uint64_t executions_before = best.what.executions;
+    best = {std::move(found), "bound=" + std::to_string(bound)};
+    if (best.what.result == outcome::failed ||
+        (bound > 0 && next_bound_is_too_far(best.what, executions_before, budget))) {
+      break;
+    }
+  }
+  if (best.what.result == outcome::out_of_time) {
+    best = {at_random(c, budget, trace), "random"};
+  }
+  return best;
+}
+
+outcome simplest_failure(const test_case& c, const outcome& found, double budget) {
+  for (std::uint64_t bound = 0; bound < 4; ++bound) {
+    outcome simple = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, true);
+    if (simple.result == outcome::failed) {
+      return simple.steps <= found.steps ? simple : found;
+    }
+    if (simple.result == outcome::out_of_time) {
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace lockwright::check

@@ -1,0 +1,169 @@
+"""`lockwright check`: one's own lock on the model checker, and what it says of a broken one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support import locate
+
+from .conftest import Cli, Result
+
+PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
+GOOD = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
+
+#: Sees the lock free and takes it in two steps.
+BROKEN = GOOD.replace(
+    "return flag_.exchange(1, std::memory_order_acquire) == 0;",
+    """
+    if (flag_.load(std::memory_order_acquire) != 0) {
+      return false;
+    }
+    flag_.store(1, std::memory_order_relaxed);
+    return true;
+ """,
+)
+
+ROW = re.compile(r"^my-lock +(\S+) +(\d) +(\d+)  (\S+) +[\d.]+  (\S+)$")
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled once serves all tests, and is compiled quickly."""
+    if not Path("/usr/include/relacy/relacy.hpp").exists():
+        pytest.skip(
+            "the model checker Relacy is not installed (Debian: apt-get install relacy-dev)"
+        )
+    if shutil.which("g++") is None and "CXX" not in os.environ:
+        pytest.skip("no g++")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(locate.ROOT / "build/test-check"))
+    monkeypatch.setenv("CXXFLAGS", "-O0")
+
+
+@pytest.fixture
+def header(tmp_path: Path) -> Path:
+    return tmp_path / "my_lock.hpp"
+
+
+def rows(result: Result) -> list[tuple[str, ...]]:
+    found = [ROW.match(line) for line in result.out.splitlines()]
+    return [match.groups() for match in found if match]
+
+
+def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
+    """The lock of docs/adding-a-lock.md passes, and a second run compiles nothing."""
+    header.write_text(GOOD)
+    result = cli("check", header, "--threads", "2", "--json", tmp_path / "out.json")
+    assert (result.status, result.err) == (0, ""), result.out + result.err
+    table = rows(result)
+    assert {"exclusion", "trylock", "last-user-destroys", "thread-exit"} <= {r[0] for r in table}
+    assert {row[1] for row in table} == {"2"}
+    assert {row[4] for row in table} == {"passed"}
+    assert "Nothing fails" in result.out.splitlines()[-1]
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert written["failure"] is None
+    assert [row["scenario"] for row in written["rows"]] == [row[0] for row in table]
+
+    compiler = tmp_path / "compiler"
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec g++ "$@"\n')
+    compiler.chmod(0o755)
+    for _ in range(2):
+        result = cli("check", header, "--scenario", "nested", env={"CXX": str(compiler)})
+        assert [row[0] for row in rows(result)] == ["nested"], result.err
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[-1] == "--version"
+    assert calls[-2] != "--version"
+
+
+def test_a_broken_lock_is_shown_step_by_step(cli: Cli, header: Path, tmp_path: Path) -> None:
+    """Thread, operation, object, order, values and line of each step, and the end in words."""
+    header.write_text(BROKEN)
+    result = cli("check", header, "--scenario", "exclusion", "--json", tmp_path / "out.json")
+    assert (result.status, result.err) == (1, ""), result.out + result.err
+    assert {row[4] for row in rows(result)} == {"failed"}
+    lines = BROKEN.splitlines()
+    load = next(i for i, line in enumerate(lines, 1) if "flag_.load" in line)
+    store = next(i for i, line in enumerate(lines, 1) if "flag_.store(1" in line)
+    _, _, story = result.out.partition("fails in these steps:")
+    for thread in ("T0", "T1"):
+        own = [line for line in story.splitlines() if re.match(rf" *\d+ +{thread} ", line)]
+        told = "\n".join(own)
+        assert re.search(
+            rf"load flag_ acquire: 0 .*my_lock\.hpp:{load}\n"
+            rf"(.*\n)*.*store flag_ relaxed: . -> 1 +my_lock\.hpp:{store}",
+            told,
+        ), story
+        assert "calls lock" in told
+    assert re.search(r"What went wrong: T[01]: two threads are inside at once", story), story
+    failure = json.loads((tmp_path / "out.json").read_text())["failure"]
+    assert failure["scenario"] == "exclusion"
+    assert any("store flag_" in step for step in failure["steps"])
+
+
+def test_a_lock_of_the_registry(cli: Cli) -> None:
+    result = cli("check", "ttas", "--scenario", "exclusion", "--threads", "2")
+    assert (result.status, result.err) == (0, ""), result.out + result.err
+    assert re.search(r"^ttas +exclusion +2 +\d+  exhaustive ", result.out, re.M), result.out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (GOOD.replace("try_lock", "may_lock"), [], "'bool try_lock()'"),
+        (GOOD.replace("flag_{};", "flag_{}"), [], "does not compile: my_lock.hpp:"),
+        (GOOD, ["--type", "your_lock"], "no class template your_lock<Env>"),
+    ],
+    ids=["concept", "syntax", "type"],
+)
+def test_what_is_no_lock_is_refused(
+    cli: Cli, header: Path, text: str, options: list[str], said: str
+) -> None:
+    header.write_text(text)
+    cli("check", header, *options).refuses("my_lock.hpp", said)
+
+
+def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
+    cli("check", tmp_path / "none.hpp").refuses("there is no file")
+    cli("check", "mcs-spinn").refuses("mcs-spin")
+    cli("check", "pthread").refuses("the C library's mutex")
+    cli("check", "ttas", "--type", "x").refuses("--type is for a header")
+    cli("check", "ttas", "--scenario", "exclusio").refuses("did you mean 'exclusion'?")
+    cli("check", "ttas", "--json", tmp_path / "none" / "x.json").refuses("cannot write")
+    header.write_text(GOOD)
+    cli("check", header, env={"CXX": "no-such-compiler"}).refuses("no-such-compiler")
+    cli("check", header, env={"CXX": "", "PATH": str(tmp_path)}).refuses("apt-get install g++")
+    compiler = tmp_path / "compiler"
+    missing = "relacy.hpp:10:10: fatal error: relacy/base.hpp: No such file or directory"
+    compiler.write_text(f'#!/bin/sh\necho "{missing}" >&2\nexit 1\n')
+    compiler.chmod(0o755)
+    cli("check", header, env={"CXX": str(compiler)}).refuses("apt-get install relacy-dev")
+
+
+def test_ctrl_c_ends_it_with_what_it_started(
+    command: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """In the middle of a search that would take long."""
+    process = subprocess.Popen(
+        [*command, "check", "ttas", "--threads", "3", "--budget", "200"],
+        env=environment | {name: os.environ[name] for name in ("XDG_CACHE_HOME", "CXXFLAGS")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("algorithm")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not (searching := children.read_text().split()):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "Traceback" not in err
+    assert not Path(f"/proc/{searching[0]}").exists()
