@@ -19,6 +19,7 @@ if(LOCKWRIGHT_BUILD_TESTS)
   if(NOT LOCKWRIGHT_SANITIZE)
     lockwright_tests(tests/posix)
     lockwright_tests(tests/fuzz)
+    lockwright_tests(tests/torture)
   endif()
 endif()
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "Run a program with a lock in place.",
     "compare": "Run a program under several locks and show which is best.",
     "bench": "Measure what each lock costs.",
+    "torture": "Try to break a lock.",
     "calibrate": "Measure this machine, and set the locks' numbers by it.",
     "check": "Try every interleaving of small programs over a lock.",
 }

@@ -30,6 +30,7 @@ NOT_RUN = {
     ".venv/bin/lockwright list": "likewise",
     ".venv/bin/lockwright info my-lock": "likewise",
     ".venv/bin/lockwright run --lock my-lock": "likewise",
+    "lockwright torture all": "takes an hour",
     "cmake --preset": "takes minutes",
     "cmake --build": "takes minutes",
     "LOCKWRIGHT_LIBDIR=build/release/lib": "needs that build",

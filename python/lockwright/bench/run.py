@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lockwright import counters, locks
+from lockwright import counters, locks, tools
 from lockwright.counters import Counts
 from lockwright.errors import LockwrightError
 
@@ -23,15 +23,7 @@ Line = Mapping[str, object]
 
 def program() -> Path:
     """Absolute path of lockwright-bench. Raises LockwrightError if it was not built."""
-    libraries = locks.directory()
-    for place in (libraries.parent / "bin", libraries):
-        found = place / "lockwright-bench"
-        if os.access(found, os.X_OK) and found.is_file():
-            return found
-    raise LockwrightError(
-        f"the measuring program lockwright-bench is not in {libraries.parent / 'bin'}",
-        "build or install Lockwright again",
-    )
+    return tools.find("lockwright-bench", "measuring")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Locks under all that a program and a machine can do to them."""

@@ -1,0 +1,163 @@
+"""What a torture shows while it runs and at its end."""
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from lockwright import invocation, terminal, version
+from lockwright.bench.report import machine
+from lockwright.errors import LockwrightError
+from lockwright.torture.plan import TOPOLOGY, Run
+from lockwright.torture.run import Finding, Orders
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+class Display:
+    """A live line on a terminal; a plain line for each run elsewhere."""
+
+    def __init__(self, planned: Sequence[Run], bar: Progress) -> None:
+        self._left = sum(run.seconds for run in planned)
+        self._bar = bar
+        self._task = bar.add_task("", total=self._left, left="")
+        self._run: Run | None = None
+        self._since = 0.0
+
+    def begin(self, run: Run) -> None:
+        """This run starts."""
+        self._run, self._since = run, time.monotonic()
+        self.phase("")
+
+    def phase(self, what: str) -> None:
+        """What happens now in it."""
+        assert self._run is not None
+        gone = min(time.monotonic() - self._since, self._run.seconds)
+        left = self._left - gone
+        text = f"{self._run.label}: {what}" if what else self._run.label
+        self._bar.update(self._task, description=text, left=f"about {duration(left)} left")
+        self._bar.update(self._task, completed=(self._bar.tasks[0].total or 0) - left)
+
+    def end(self, finding: Finding) -> None:
+        """The run is over."""
+        assert self._run is not None
+        self._left -= self._run.seconds
+        if self._bar.disable:
+            result = "clean" if finding.failure is None else "FAILED"
+            left = f", about {duration(self._left)} left" if self._left else ""
+            print(f"lockwright: {self._run.label}: {result}{left}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def display(planned: Sequence[Run]) -> Iterator[Display]:
+    """Shows how far the runs are."""
+    console = terminal.errors()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[left]}"),
+        console=console,
+        transient=True,
+        refresh_per_second=2,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        yield Display(planned, bar)
+
+
+def again(run: Run, finding: Finding, orders: Orders) -> str:
+    """The command that repeats the phase of a failure."""
+    words = [*invocation.words(), "torture", run.lock.name, "--seed", str(orders.seed)]
+    phase = (finding.failure or {}).get("phase")
+    if phase is not None:
+        words += ["--phase", str(phase)]
+    for option, parts in (("--only", orders.only), ("--without", orders.without)):
+        if parts:
+            words += [option, ",".join(parts)]
+    line = shlex.join(words)
+    return line if run.topology is None else f"{TOPOLOGY}={shlex.quote(run.topology)} {line}"
+
+
+def show_failure(run: Run, finding: Finding, orders: Orders) -> None:
+    """Says at once what failed, with all that is known."""
+    assert finding.failure is not None
+    console = terminal.output()
+    console.print(
+        f"{run.label} FAILED: {finding.failure['what']}", style="bold red", soft_wrap=True
+    )
+    if "in" in finding.failure:
+        where = f"  in phase {finding.failure['phase']}: {finding.failure['in']}"
+        console.print(where, soft_wrap=True)
+    for line in finding.state.splitlines():
+        console.print(f"  | {line}", soft_wrap=True)
+    console.print(f"  Again: {again(run, finding, orders)}", soft_wrap=True)
+    sys.stdout.flush()
+
+
+def show_table(results: Sequence[tuple[Run, Finding]]) -> None:
+    """One line for each run."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("Lock")
+    table.add_column("Result")
+    for heading in ("Phases", "Sections", "Threads", "Signals", "Stops", "Time"):
+        table.add_column(heading, justify="right")
+    for run, finding in results:
+        failure, final = finding.failure, finding.final or {}
+        result = "clean" if failure is None else f"FAILED: {failure['check']}"
+        names = ("phases", "sections", "most_threads", "signals", "stops")
+        figures = [f"{int(final[name]):,}" if name in final else "-" for name in names]
+        table.add_row(run.label, result, *figures, duration(finding.seconds))
+    terminal.output().print(table)
+
+
+def write(
+    path: Path,
+    command: Sequence[str],
+    orders: Orders,
+    results: Sequence[tuple[Run, Finding]],
+    complete: bool,
+) -> None:
+    """Writes everything as one JSON document."""
+    document: dict[str, Any] = {
+        "command": list(command),
+        "lockwright": version(),
+        "machine": machine(),
+        "seed": orders.seed,
+        "complete": complete,
+        "runs": [_row(run, finding, orders) for run, finding in results],
+    }
+    try:
+        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot write {path}: {error.strerror}", "choose another file with --json"
+        ) from error
+
+
+def _row(run: Run, finding: Finding, orders: Orders) -> Mapping[str, Any]:
+    row: dict[str, Any] = {
+        "lock": run.lock.name,
+        "topology": run.topology,
+        "clean": finding.failure is None,
+        "seconds": finding.seconds,
+        "phases": list(finding.phases),
+        "final": finding.final,
+    }
+    if finding.failure is not None:
+        row["failure"] = dict(finding.failure)
+        row["state"] = finding.state
+        row["again"] = again(run, finding, orders)
+    return row

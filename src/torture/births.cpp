@@ -1,0 +1,78 @@
+#include <cstdint>
+#include <vector>
+
+#include "clock.hpp"
+#include "phases.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+constexpr std::uint64_t most_children = 4;
+
+void live(actor& me) {
+  for (std::uint64_t i = me.draw.between(1, 12); i > 0; --i) {
+    guarded& it = me.at.any_mutex(me);
+    if (!me.draw.one_in(4)) {
+      it.lock(me);
+    } else if (!it.try_lock(me)) {
+      continue;
+    }
+    me.at.section(me);
+    it.unlock(me);
+  }
+}
+
+void live_and_exit(actor& me) {
+  live(me);
+  pthread_exit(nullptr);
+}
+
+// Leaves the first mutex locked, for whoever waits for this thread.
+void die_inside(actor& me) {
+  live(me);
+  me.at.mutexes()[0].lock(me);
+}
+
+// Only a mutex that does not ask who holds it can be unlocked by another thread.
+bool may_be_left(const guarded& it) {
+  return it.type == PTHREAD_MUTEX_NORMAL || it.type == PTHREAD_MUTEX_ADAPTIVE_NP;
+}
+
+void raise(actor& me, const std::vector<actor*>& children) {
+  while (!me.at.over()) {
+    guarded& first = me.at.mutexes()[0];
+    const std::uint64_t count = me.draw.between(1, children.size());
+    const bool leaves = may_be_left(first) && me.draw.one_in(8);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      me.at.bear(*children[i], leaves && i == 0    ? die_inside
+                               : me.draw.one_in(2) ? live
+                                                   : live_and_exit);
+    }
+    me.does(act::directs);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      me.at.bury(*children[i]);
+      if (leaves && i == 0) {
+        first.leave(*children[0]);
+        must(pthread_mutex_unlock(&first.mutex), "pthread_mutex_unlock by another thread");
+      }
+    }
+    me.at.gap(me);
+  }
+}
+
+}  // namespace
+
+void births(stage& on) {
+  const std::uint64_t parents = on.plan.threads < 8 ? 1 : on.plan.threads < 32 ? 2 : 4;
+  for (std::uint64_t i = 0; i < parents; ++i) {
+    std::vector<actor*> children;
+    for (std::uint64_t n = 0; n < (on.asked.parks ? most_children : 2); ++n) {
+      children.push_back(&on.understudy("child"));
+    }
+    on.cast("parent", [children](actor& me) { raise(me, children); });
+  }
+  write_until_over(on);
+}
+
+}  // namespace torture

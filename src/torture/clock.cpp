@@ -1,0 +1,31 @@
+#include "clock.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace torture {
+
+void nap(std::uint64_t ns) {
+  timespec left = at(ns);
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+void busy(std::uint64_t ns) {
+  const std::uint64_t start = now();
+  while (now() - start < ns) {
+  }
+}
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word, int how_many) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, how_many, nullptr, nullptr, 0);
+}
+
+}  // namespace torture

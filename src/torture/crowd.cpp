@@ -1,0 +1,118 @@
+#include <cstdint>
+#include <memory>
+
+#include "clock.hpp"
+#include "phases.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+void write(actor& me) {
+  while (!me.at.over()) {
+    guarded& it = me.at.any_mutex(me);
+    it.lock(me);
+    me.at.section(me);
+    it.unlock(me);
+    me.at.gap(me);
+  }
+}
+
+void attempt(actor& me) {
+  while (!me.at.over()) {
+    guarded& it = me.at.any_mutex(me);
+    if (it.try_lock(me)) {
+      me.at.section(me);
+      it.unlock(me);
+    }
+    me.at.gap(me);
+  }
+}
+
+void hurry(actor& me) {
+  while (!me.at.over()) {
+    guarded& it = me.at.any_mutex(me);
+    // Deadlines that have passed, that are hardly ahead, and that a section can outlast.
+    const std::uint64_t most = me.draw.one_in(4) ? 0 : me.draw.one_in(2) ? 50 * us : 5 * ms;
+    if (it.lock_within(me, most == 0 ? 0 : me.draw.below(most))) {
+      me.at.section(me);
+      it.unlock(me);
+    }
+    me.at.gap(me);
+  }
+}
+
+// Waits on a condition variable for what may not come.
+void wait_a_while(actor& me, condition& on) {
+  while (!me.at.over()) {
+    guarded& it = me.at.mutexes()[0];
+    it.lock(me);
+    it.wait_within(me, on, me.draw.below(me.draw.one_in(2) ? 50 * us : 2 * ms));
+    me.at.section(me);
+    it.unlock(me);
+    if (me.draw.one_in(8)) {
+      me.draw.one_in(2) ? on.signal() : on.broadcast();
+    }
+    me.at.gap(me);
+  }
+}
+
+// Holds two at a time, taken in order and given back in either.
+void nest(actor& me) {
+  while (!me.at.over()) {
+    auto& all = me.at.mutexes();
+    const std::uint64_t first = me.draw.below(all.size());
+    const std::uint64_t second = me.draw.between(first, all.size() - 1);
+    all[first].lock(me);
+    if (second != first) {
+      all[second].lock(me);
+      me.at.section(me);
+      const bool crossed = me.draw.one_in(2);
+      all[crossed ? first : second].unlock(me);
+      all[crossed ? second : first].unlock(me);
+    } else {
+      if (all[first].recursive()) {
+        all[first].lock_again();
+        me.at.section(me);
+        all[first].unlock_again();
+      }
+      all[first].unlock(me);
+    }
+    me.at.gap(me);
+  }
+}
+
+}  // namespace
+
+void write_until_over(stage& on) { on.cast("writer", write); }
+
+void crowd(stage& on) {
+  const auto seldom = std::make_shared<condition>(CLOCK_MONOTONIC);
+  const auto waiter = [seldom](actor& me) { wait_a_while(me, *seldom); };
+  for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
+    // The first ones so that any two threads contend.
+    const std::uint64_t part = i < 2 ? 0 : i % 8;
+    if (part == 3) {
+      on.cast("trylocker", attempt);
+    } else if (part == 4) {
+      on.cast("locker with deadlines", hurry);
+    } else if (part == 5 && !on.plan.greedy) {
+      on.cast("holder of two", nest);
+    } else if (part == 6) {
+      on.cast("waiter with deadlines", waiter);
+    } else {
+      on.cast("writer", write);
+    }
+  }
+  // However few there are, all the calls are made.
+  if (on.plan.threads < 7) {
+    on.cast("trylocker", attempt);
+    on.cast("locker with deadlines", hurry);
+    on.cast("waiter with deadlines", waiter);
+    if (!on.plan.greedy) {
+      on.cast("holder of two", nest);
+    }
+  }
+}
+
+}  // namespace torture

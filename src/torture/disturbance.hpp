@@ -1,0 +1,40 @@
+// What happens to the threads of a stage from outside, beat by beat.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dice.hpp"
+
+namespace torture {
+
+class stage;
+class stopper;
+
+class disturbance {
+ public:
+  disturbance(stage& on, stopper& stops);
+  void beat();
+  // No more from now on.
+  void end();
+
+ private:
+  void stutter();
+  void shuffle();
+  void send_signals();
+
+  stage& on_;
+  stopper& stops_;
+  dice draw_;
+  bool halted_ = false;
+  std::uint64_t next_stutter_ = 0;
+  std::uint64_t next_shuffle_ = 0;
+};
+
+// Before any thread is there: the handler of the signals, and which processors there are.
+void prepare_disturbances();
+
+// How many signals have been handled.
+std::uint64_t signals_handled();
+
+}  // namespace torture

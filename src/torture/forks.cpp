@@ -1,0 +1,169 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "clock.hpp"
+#include "phases.hpp"
+#include "report.hpp"
+#include "stacks.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+// How a child ends that finds something wrong.
+enum verdict : int {
+  well,
+  orphan,
+  unlock_fails,
+  lock_fails,
+  trylock_busy,
+  deadline_fails,
+  wait_fails
+};
+
+const char* words(int status) {
+  switch (status) {
+    case unlock_fails:
+      return "could not unlock a mutex that it held across the fork";
+    case lock_fails:
+      return "could not lock or unlock a mutex that nobody held";
+    case trylock_busy:
+      return "found a mutex locked that nobody held";
+    case deadline_fails:
+      return "could not lock a mutex with a deadline that nobody held";
+    case wait_fails:
+      return "did not get the mutex back from a wait with a deadline";
+    default:
+      return "ended in a way of its own";
+  }
+}
+
+struct place {
+  explicit place(guarded& by) : mutex{by} {}
+  guarded& mutex;
+  condition woken{CLOCK_MONOTONIC};
+};
+
+// In the child, which is the only thread of its process. Ends with a verdict.
+[[noreturn]] void be_child(stage& on, place& of, pid_t parent, std::uint64_t held) {
+  if (!follow(parent)) {
+    std::_Exit(orphan);
+  }
+  const timespec soon = at(now() + ms);
+  for (guarded& each : on.mutexes()) {
+    // What the parent's other threads held stays so.
+    if (each.number >= held) {
+      if (pthread_mutex_trylock(&each.mutex) == 0 &&
+          (pthread_mutex_unlock(&each.mutex) != 0 || pthread_mutex_lock(&each.mutex) != 0 ||
+           pthread_mutex_unlock(&each.mutex) != 0)) {
+        std::_Exit(lock_fails);
+      }
+      continue;
+    }
+    if (pthread_mutex_unlock(&each.mutex) != 0) {
+      std::_Exit(unlock_fails);
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (pthread_mutex_lock(&each.mutex) != 0 || pthread_mutex_unlock(&each.mutex) != 0) {
+        std::_Exit(lock_fails);
+      }
+    }
+    if (pthread_mutex_trylock(&each.mutex) != 0 || pthread_mutex_unlock(&each.mutex) != 0) {
+      std::_Exit(trylock_busy);
+    }
+    if (pthread_mutex_clocklock(&each.mutex, CLOCK_MONOTONIC, &soon) != 0 ||
+        pthread_mutex_unlock(&each.mutex) != 0) {
+      std::_Exit(deadline_fails);
+    }
+  }
+  // Those who wait there are in the parent.
+  pthread_cond_signal(&of.woken.cond);
+  pthread_cond_broadcast(&of.woken.cond);
+  if (pthread_mutex_trylock(&of.mutex.mutex) != 0) {
+    std::_Exit(held == 0 ? well : trylock_busy);
+  }
+  if (pthread_cond_timedwait(&of.woken.cond, &of.mutex.mutex, &soon) != ETIMEDOUT ||
+      pthread_mutex_unlock(&of.mutex.mutex) != 0) {
+    std::_Exit(wait_fails);
+  }
+  std::_Exit(well);
+}
+
+void await_child(actor& me, pid_t child) {
+  me.does(act::directs);
+  const std::uint64_t began = me.at.tick();
+  int status = 0;
+  for (std::uint64_t pause = 100 * us; waitpid(child, &status, WNOHANG) == 0; pause = 2 * ms) {
+    nap(pause);
+    if (me.at.tick() - began >= me.at.patience_ticks()) {
+      show_stack_of(child);
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+      fail("fork", "the child of a fork does not get on (its stack is above)");
+    }
+  }
+  if (WIFSIGNALED(status)) {
+    fail("fork", "the child of a fork died of signal " + std::to_string(WTERMSIG(status)));
+  }
+  if (WEXITSTATUS(status) != well) {
+    fail("fork", std::string("the child of a fork ") + words(WEXITSTATUS(status)));
+  }
+}
+
+void beget(actor& me, place& of) {
+  auto& all = me.at.mutexes();
+  while (!me.at.over()) {
+    // With all of them held, as handlers of pthread_atfork do, with one, or with none.
+    const std::uint64_t drawn = me.draw.below(4);
+    const std::uint64_t held = drawn < 2 ? 0 : drawn == 2 ? 1 : all.size();
+    for (std::uint64_t i = 0; i < held; ++i) {
+      all[i].lock(me);
+    }
+    const pid_t own = getpid();
+    const pid_t child = fork();
+    if (child == 0) {
+      be_child(me.at, of, own, held);
+    }
+    if (child < 0) {
+      fail("fork", "fork failed");
+    }
+    for (std::uint64_t i = held; i > 0; --i) {
+      all[i - 1].unlock(me);
+    }
+    await_child(me, child);
+    me.at.gap(me);
+  }
+}
+
+// Somebody who waits while others fork.
+void wait_about(actor& me, place& of) {
+  while (!me.at.over()) {
+    of.mutex.lock(me);
+    of.mutex.wait_within(me, of.woken, me.draw.between(1, 5 * ms));
+    of.mutex.unlock(me);
+    me.at.gap(me);
+  }
+}
+
+}  // namespace
+
+void forks(stage& on) {
+  const auto of = std::make_shared<place>(on.mutexes()[0]);
+  on.cast("forker", [of](actor& me) { beget(me, *of); });
+  if (on.plan.threads >= 8) {
+    on.cast("forker", [of](actor& me) { beget(me, *of); });
+  }
+  on.cast("waiter", [of](actor& me) { wait_about(me, *of); });
+  for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
+    write_until_over(on);
+  }
+}
+
+}  // namespace torture

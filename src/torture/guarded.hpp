@@ -1,0 +1,83 @@
+// A mutex, and what it guards, which shows if two threads were inside at once.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "actor.hpp"
+
+namespace torture {
+
+// Fails the run unless a pthread call returned 0.
+void must(int result, const char* call);
+
+class condition {
+ public:
+  explicit condition(clockid_t clock);
+  condition(const condition&) = delete;
+  condition& operator=(const condition&) = delete;
+  ~condition();
+
+  // Ends it and begins anew, as a program may right after a broadcast.
+  void renew();
+  void signal() { must(pthread_cond_signal(&cond), "pthread_cond_signal"); }
+  void broadcast() { must(pthread_cond_broadcast(&cond), "pthread_cond_broadcast"); }
+
+  pthread_cond_t cond;
+  const clockid_t clock;
+
+ private:
+  void init();
+};
+
+class guarded {
+ public:
+  guarded(std::uint32_t id, int kind);
+  guarded(const guarded&) = delete;
+  guarded& operator=(const guarded&) = delete;
+  ~guarded() = default;
+
+  // Destroys the mutex, which nobody uses any more.
+  void end();
+
+  void lock(actor& me);
+  bool try_lock(actor& me);
+  // False if the deadline, so many nanoseconds ahead, came first, and indeed it has.
+  bool lock_within(actor& me, std::uint64_t ns);
+  void unlock(actor& me);
+
+  // The mutex of a recursive one a second time, and back.
+  void lock_again();
+  void unlock_again();
+
+  void wait(actor& me, condition& on);
+  // False if the deadline came first, and indeed it has.
+  bool wait_within(actor& me, condition& on, std::uint64_t ns);
+
+  // Marks the caller as the one inside; to be called by who has just got the mutex otherwise.
+  void enter(actor& me);
+  void leave(actor& me);
+
+  // The sections so far, for who looks on from outside.
+  [[nodiscard]] std::uint64_t entries() const { return entries_.load(std::memory_order_relaxed); }
+  // The same, exactly, for when everybody has gone.
+  [[nodiscard]] std::uint64_t counted() const { return left_; }
+  [[nodiscard]] std::uint32_t owner() const { return owner_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool recursive() const { return type == PTHREAD_MUTEX_RECURSIVE; }
+
+  const std::uint32_t number;
+  const int type;
+  alignas(apart) pthread_mutex_t mutex;
+
+ private:
+  // Plain words on two lines, equal whenever nobody is inside. Whoever gets in too early, or does
+  // not see what the one before has written, finds them different.
+  alignas(apart) std::uint64_t left_ = 0;
+  std::atomic<std::uint32_t> owner_{0};
+  std::atomic<std::uint64_t> entries_{0};
+  alignas(apart) std::uint64_t right_ = 0;
+};
+
+}  // namespace torture

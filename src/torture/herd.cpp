@@ -1,0 +1,83 @@
+#include <cstdint>
+#include <memory>
+
+#include "phases.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+struct herd_state {
+  explicit herd_state(guarded& by) : mutex{by} {}
+
+  guarded& mutex;
+  // Of even and odd rounds: those that wait for the next round wait on the other one.
+  condition go[2] = {condition(CLOCK_REALTIME), condition(CLOCK_MONOTONIC)};
+  condition back{CLOCK_MONOTONIC};
+  std::uint64_t round = 0;
+  std::uint64_t missing = 0;
+  bool last = false;
+};
+
+void follow_calls(actor& me, herd_state& of) {
+  std::uint64_t seen = 0;
+  for (bool last = false; !last;) {
+    of.mutex.lock(me);
+    while (of.round == seen) {
+      of.mutex.wait(me, of.go[(seen + 1) % 2]);
+    }
+    seen = of.round;
+    last = of.last;
+    if (--of.missing == 0) {
+      of.back.signal();
+    }
+    me.at.section(me);
+    of.mutex.unlock(me);
+  }
+}
+
+void call(actor& me, herd_state& of, std::uint64_t herd) {
+  for (bool last = false; !last;) {
+    me.at.gap(me);
+    of.mutex.lock(me);
+    last = me.at.over();
+    of.last = last;
+    ++of.round;
+    of.missing = herd;
+    condition& go = of.go[of.round % 2];
+    const bool ends = me.draw.one_in(2);
+    const bool early = ends || me.draw.one_in(2);
+    if (early) {
+      go.broadcast();
+    }
+    if (ends) {
+      // All who waited have been woken, and nobody comes to it before the next round but one.
+      go.renew();
+    }
+    if (!early) {
+      of.mutex.unlock(me);
+      go.broadcast();
+      of.mutex.lock(me);
+    }
+    while (of.missing != 0) {
+      of.mutex.wait(me, of.back);
+    }
+    of.mutex.unlock(me);
+  }
+}
+
+}  // namespace
+
+void herd(stage& on) {
+  const auto state = std::make_shared<herd_state>(on.mutexes()[0]);
+  const std::uint64_t count = on.plan.threads;
+  on.cast("caller", [state, count](actor& me) { call(me, *state, count); });
+  for (std::uint64_t i = 0; i < count; ++i) {
+    on.cast("herd", [state](actor& me) { follow_calls(me, *state); });
+  }
+  if (dice(on.plan.seed).one_in(2)) {
+    write_until_over(on);
+  }
+}
+
+}  // namespace torture

@@ -1,0 +1,136 @@
+// lockwright-torture: mutexes and condition variables under all that a program and a machine can do
+// to them, after the Linux kernel's locktorture. It knows no lock: what is preloaded is tortured,
+// `lockwright torture` preloads one lock after the other.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "clock.hpp"
+#include "disturbance.hpp"
+#include "footprint.hpp"
+#include "phases.hpp"
+#include "plan.hpp"
+#include "report.hpp"
+#include "settings.hpp"
+#include "stacks.hpp"
+#include "stage.hpp"
+#include "stopper.hpp"
+
+namespace torture {
+namespace {
+
+constexpr struct {
+  const char* kind;
+  void (*set_up)(stage&);
+} phases[] = {{"crowd", crowd}, {"births", births}, {"rings", rings},
+              {"herd", herd},   {"market", market}, {"forks", forks},
+              {"order", order}, {"reuse", reuse},   {"memory", memory}};
+
+void set_up(stage& on) {
+  for (const auto& each : phases) {
+    if (on.plan.kind == each.kind) {
+      each.set_up(on);
+    }
+  }
+}
+
+// The file that serves a call: the proof that the lock is in.
+std::string origin_of(const char* call) {
+  Dl_info info;
+  void* const address = dlsym(RTLD_DEFAULT, call);
+  return address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr
+             ? info.dli_fname
+             : "unknown";
+}
+
+// Several passes over all kinds, and no phase so short that nothing happens in it or so long that
+// few are drawn.
+double seconds_each(const settings& given, const plan& drawn) {
+  return std::clamp(given.seconds / (2.0 * static_cast<double>(drawn.kinds())), 0.2, 3.0);
+}
+
+// What is kept for later use (threads' stacks, queue nodes) has its size after one pass.
+class ceiling {
+ public:
+  explicit ceiling(std::uint64_t first) : first_{first} {}
+  void check(std::uint64_t number) {
+    const footprint taken = measure_footprint();
+    if (number < first_) {
+      after_warm_up_ = taken;
+    } else if (taken.bytes > after_warm_up_.bytes + more_bytes ||
+               taken.mappings > after_warm_up_.mappings + more_mappings) {
+      fail("memory", "the process has grown from " + std::to_string(after_warm_up_.bytes >> 10) +
+                         " to " + std::to_string(taken.bytes >> 10) + " KiB, and from " +
+                         std::to_string(after_warm_up_.mappings) + " to " +
+                         std::to_string(taken.mappings) + " mappings");
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t more_bytes = 256 << 20;
+  static constexpr std::uint64_t more_mappings = 8'000;
+  const std::uint64_t first_;
+  footprint after_warm_up_;
+};
+
+int run(const settings& given) {
+  const plan drawn(given);
+  prepare_disturbances();
+  prepare_stacks();
+  catch_crashes(is_retired);
+  stopper stops(given.seed);
+  line("start")
+      .field("seed", given.seed)
+      .field("processors", processors())
+      .field("mutex", origin_of("pthread_mutex_lock"))
+      .field("cond", origin_of("pthread_cond_wait"))
+      .print();
+
+  const std::uint64_t began = now();
+  const auto length = static_cast<std::uint64_t>(given.seconds * 1e9);
+  const double each = seconds_each(given, drawn);
+  ceiling memory_taken(2 * drawn.kinds());
+  std::uint64_t sections = 0;
+  std::uint64_t number = 0;
+  std::uint64_t threads = 0;
+  for (; now() - began < length; ++number) {
+    const phase current =
+        drawn.at(given.phase < 0 ? number : static_cast<std::uint64_t>(given.phase));
+    line("phase").field("number", current.number).field("what", current.description()).print();
+    stage on(given, current);
+    announce(&given, &current, &on);
+    set_up(on);
+    const double left = static_cast<double>(length - (now() - began)) / 1e9;
+    on.perform(std::clamp(left, 0.05, each), stops);
+    sections += on.sections();
+    threads = std::max<std::uint64_t>(threads, on.actors().size());
+    announce(&given, &current, nullptr);
+    memory_taken.check(number);
+  }
+  line("final")
+      .field("phases", number)
+      .field("sections", sections)
+      .field("most_threads", threads)
+      .field("signals", signals_handled())
+      .field("stops", stops.stops())
+      .field("seconds", static_cast<double>(now() - began) / 1e9)
+      .print();
+  return 0;
+}
+
+}  // namespace
+}  // namespace torture
+
+int main(int argc, char** argv) {
+  const torture::settings given = torture::read_settings(argc, argv);
+  if (given.parent != 0 && !torture::follow(given.parent)) {
+    return EXIT_FAILURE;
+  }
+  // Before any thread is put on one of them.
+  torture::processors();
+  return torture::run(given);
+}

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "clock.hpp"
+#include "phases.hpp"
+#include "report.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+// One place for goods. Every signal is needed: while the place is full, no other one comes for the
+// consumers. So one that is lost, to a consumer that is cancelled say, stops the market.
+struct market_state {
+  explicit market_state(guarded& by) : mutex{by} {}
+
+  guarded& mutex;
+  condition filled{CLOCK_MONOTONIC};
+  condition emptied{CLOCK_MONOTONIC};
+  bool full = false;
+  bool is_end = false;  // what lies there sends who takes it home
+  std::uint64_t consumers = 0;
+  std::uint64_t produced = 0;
+  // Nobody comes in the place of one who was cancelled before the others have taken something: a
+  // newcomer needs no signal to see that the place is full.
+  bool waits_for_others = false;
+  // Changed inside, looked at from outside as well.
+  std::atomic<std::uint64_t> producers{0};
+  std::atomic<std::uint64_t> consumed{0};
+};
+
+void put(actor& me, market_state& in, bool end) {
+  in.mutex.lock(me);
+  while (in.full) {
+    in.mutex.wait(me, in.emptied);
+  }
+  in.full = true;
+  in.is_end = end;
+  in.produced += end ? 0 : 1;
+  const bool early = me.draw.one_in(2);
+  if (early) {
+    in.filled.signal();
+  }
+  me.at.section(me);
+  in.mutex.unlock(me);
+  if (!early) {
+    in.filled.signal();
+  }
+}
+
+void produce(actor& me, market_state& in) {
+  while (!me.at.over()) {
+    put(me, in, false);
+    me.at.gap(me);
+  }
+  in.mutex.lock(me);
+  const bool last = --in.producers == 0;
+  in.mutex.unlock(me);
+  for (std::uint64_t i = 0; last && i < in.consumers; ++i) {
+    put(me, in, true);
+  }
+}
+
+struct visit {
+  actor& me;
+  market_state& in;
+};
+
+// Runs when a consumer is cancelled: it has to hold the mutex.
+void go_home(void* argument) {
+  const visit& of = *static_cast<visit*>(argument);
+  if (!of.in.mutex.recursive()) {
+    const int result = pthread_mutex_trylock(&of.in.mutex.mutex);
+    if (result != EBUSY) {
+      fail("cancellation", "a cleanup handler could trylock the mutex that it has to hold already");
+    }
+  }
+  of.in.mutex.enter(of.me);
+  of.me.at.section(of.me);
+  of.in.mutex.unlock(of.me);
+}
+
+// True if it was the end.
+bool take(visit& of) {
+  market_state& in = of.in;
+  actor& me = of.me;
+  int before = 0;
+  in.mutex.lock(me);
+  while (!in.full) {
+    // The only place where a cancellation may act.
+    pthread_cleanup_push(go_home, &of);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+    in.mutex.wait(me, in.filled);
+    pthread_setcancelstate(before, &before);
+    pthread_cleanup_pop(0);
+  }
+  in.full = false;
+  const bool end = in.is_end;
+  in.consumed += end ? 0 : 1;
+  const bool early = me.draw.one_in(2);
+  if (early) {
+    in.emptied.signal();
+  }
+  me.at.section(me);
+  in.mutex.unlock(me);
+  if (!early) {
+    in.emptied.signal();
+  }
+  return end;
+}
+
+void consume(actor& me, market_state& in) {
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  visit of{me, in};
+  while (!take(of)) {
+  }
+}
+
+// Has a consumer that is cancelled and replaced again and again.
+void keep_consumer(actor& me, market_state& in, actor& consumer) {
+  for (bool sent_home = false; !sent_home;) {
+    me.at.bear(consumer, [&in](actor& it) { consume(it, in); });
+    me.does(act::directs);
+    nap(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
+    // One that has been sent home may be asked to go as well; when it is over nobody is cancelled,
+    // for then everybody counts that is to be sent home.
+    if (!me.at.over()) {
+      pthread_cancel(consumer.thread);
+    }
+    sent_home = me.at.bury(consumer) != PTHREAD_CANCELED;
+    const std::uint64_t before = in.consumed.load();
+    while (in.waits_for_others && !sent_home && in.consumed.load() == before &&
+           in.producers.load() != 0) {
+      nap(100 * us);
+    }
+  }
+}
+
+}  // namespace
+
+void market(stage& on) {
+  const auto state = std::make_shared<market_state>(on.mutexes()[0]);
+  state->waits_for_others = !dice(on.plan.seed).one_in(4);
+  const std::uint64_t producers = std::max<std::uint64_t>(1, on.plan.threads / 4);
+  state->producers = producers;
+  const std::uint64_t kept = std::max<std::uint64_t>(1, on.plan.threads / 4);
+  const std::uint64_t steady = std::max<std::uint64_t>(1, on.plan.threads / 4);
+  state->consumers = kept + steady;
+  for (std::uint64_t i = 0; i < producers; ++i) {
+    on.cast("producer", [state](actor& me) { produce(me, *state); });
+  }
+  for (std::uint64_t i = 0; i < steady; ++i) {
+    on.cast("consumer", [state](actor& me) { consume(me, *state); });
+  }
+  for (std::uint64_t i = 0; i < kept; ++i) {
+    actor& consumer = on.understudy("cancelled consumer");
+    on.cast("canceller", [state, &consumer](actor& me) { keep_consumer(me, *state, consumer); });
+  }
+  on.afterwards([state] {
+    if (state->produced != state->consumed.load()) {
+      fail("market", std::to_string(state->produced) + " goods were put there, and " +
+                         std::to_string(state->consumed.load()) + " taken");
+    }
+  });
+}
+
+}  // namespace torture

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "clock.hpp"
+#include "footprint.hpp"
+#include "phases.hpp"
+#include "report.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+// A kind of work, of which each thread does the same amount in every window.
+struct work {
+  const char* name;
+  void (*once)(actor& me, actor& child);
+  std::uint64_t amount;  // of each thread
+  // What it must take at least to be called a leak.
+  std::uint64_t bytes_each;
+};
+
+void lock_once(actor& me, actor&) {
+  guarded& it = me.at.any_mutex(me);
+  it.lock(me);
+  it.unlock(me);
+}
+
+void wait_once(actor& me, actor&) {
+  guarded& it = me.at.any_mutex(me);
+  condition nobody_signals(CLOCK_MONOTONIC);
+  it.lock(me);
+  it.wait_within(me, nobody_signals, 0);
+  it.unlock(me);
+  if (it.lock_within(me, 0)) {
+    it.unlock(me);
+  }
+}
+
+void make_and_end(actor& me, actor&) {
+  pthread_mutex_t made;
+  must(pthread_mutex_init(&made, nullptr), "pthread_mutex_init");
+  must(pthread_mutex_lock(&made), "pthread_mutex_lock");
+  must(pthread_mutex_unlock(&made), "pthread_mutex_unlock");
+  must(pthread_mutex_destroy(&made), "pthread_mutex_destroy");
+  me.does(act::between);
+}
+
+void bear_one(actor& me, actor& child) {
+  me.at.bear(child, [](actor& it) { lock_once(it, it); });
+  me.does(act::directs);
+  me.at.bury(child);
+  me.does(act::between);
+}
+
+constexpr work works[] = {{"acquisition", lock_once, 6'000, 16},
+                          {"wait", wait_once, 2'000, 64},
+                          {"mutex", make_and_end, 3'000, 32},
+                          {"thread", bear_one, 60, 1024}};
+
+// The first window warms up what is kept for later use; all others must not need more.
+constexpr int windows = 4;
+// Below this, chance may have it that some page is touched for the first time.
+constexpr std::uint64_t least_bytes = 96 << 10;
+// However slow the machine, a window ends, and is judged by what was done.
+constexpr std::uint64_t longest_window = 400 * ms;
+constexpr std::uint64_t most_workers = 4;
+
+struct office {
+  alignas(apart) std::atomic<std::uint32_t> window{0};  // odd while it is open
+  std::atomic<const work*> task{nullptr};               // null: go home
+  alignas(apart) std::atomic<std::uint32_t> busy{0};
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<bool> enough{false};
+  std::uint32_t workers = 0;
+};
+
+void toil(actor& me, office& in, actor& child) {
+  for (std::uint32_t window = 0;; window += 2) {
+    me.does(act::halted);
+    while (in.window.load() == window) {
+      futex_wait(in.window, window);
+    }
+    const work* const task = in.task.load();
+    if (task == nullptr) {
+      return;
+    }
+    me.does(act::between);
+    std::uint64_t done = 0;
+    while (done < task->amount && !in.enough.load(std::memory_order_relaxed)) {
+      task->once(me, child);
+      ++done;
+    }
+    in.done.fetch_add(done);
+    me.does(act::halted);
+    in.busy.fetch_sub(1);
+    while (in.window.load() == window + 1) {
+      futex_wait(in.window, window + 1);
+    }
+  }
+}
+
+void step(office& in) {
+  in.window.fetch_add(1);
+  futex_wake(in.window);
+}
+
+// How much more memory is taken after a window, a negative number for less.
+std::int64_t growth(office& in, const work& task, std::uint64_t& done) {
+  const std::uint64_t before = measure_footprint().bytes;
+  in.task.store(&task);
+  in.done.store(0);
+  in.enough.store(false);
+  in.busy.store(in.workers);
+  const std::uint64_t began = now();
+  step(in);
+  while (in.busy.load() != 0) {
+    nap(ms);
+    in.enough.store(now() - began > longest_window);
+  }
+  step(in);
+  done = in.done.load();
+  return static_cast<std::int64_t>(measure_footprint().bytes - before);
+}
+
+void judge(const work& task, office& in) {
+  bool leaks = true;
+  std::string grew;
+  for (int i = 0; i < windows; ++i) {
+    std::uint64_t done = 0;
+    const std::int64_t bytes = growth(in, task, done);
+    const std::uint64_t bound = std::max(least_bytes, done * task.bytes_each);
+    if (i > 0) {
+      leaks = leaks && bytes >= static_cast<std::int64_t>(bound);
+      grew += (i > 1 ? ", " : "") + std::to_string(bytes) + " bytes in " + std::to_string(done);
+    }
+  }
+  if (leaks) {
+    fail("memory", std::string("memory grows with each ") + task.name + ": by " + grew);
+  }
+}
+
+void keep_books(actor& me, office& in) {
+  me.does(act::directs);
+  // Once at least, even if it is over before.
+  do {
+    for (const work& task : works) {
+      judge(task, in);
+    }
+  } while (!me.at.over());
+  in.task.store(nullptr);
+  step(in);
+}
+
+}  // namespace
+
+void memory(stage& on) {
+  const auto in = std::make_shared<office>();
+  in->workers = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(std::min(on.plan.threads, processors()), 2, most_workers));
+  on.cast("bookkeeper", [in](actor& me) { keep_books(me, *in); });
+  for (std::uint32_t i = 0; i < in->workers; ++i) {
+    actor& child = on.understudy("child");
+    on.cast("worker", [in, &child](actor& me) { toil(me, *in, child); });
+  }
+}
+
+}  // namespace torture

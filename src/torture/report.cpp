@@ -1,0 +1,130 @@
+#include "report.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "clock.hpp"
+#include "stacks.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+const settings* asked = nullptr;
+const phase* going_on = nullptr;
+const stage* set_up = nullptr;
+
+bool (*retired)(const void*) = nullptr;
+
+void crash(int number, siginfo_t* info, void*) {
+  char text[100];
+  const bool ours = number == SIGSEGV && retired != nullptr && retired(info->si_addr);
+  std::snprintf(text, sizeof text, "a thread died of signal %d (SIG%s) at address %p", number,
+                sigabbrev_np(number), info->si_addr);
+  if (ours) {
+    fail("reuse", "a mutex was touched after its last user had destroyed it");
+  }
+  fail("crash", text);
+}
+
+}  // namespace
+
+void announce(const settings* given, const phase* current, const stage* on) {
+  asked = given;
+  going_on = current;
+  set_up = on;
+}
+
+void fail(const char* check, const std::string& what) {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) {
+    // Somebody else is about to end us all.
+    for (;;) {
+      pause();
+    }
+  }
+  // Whatever state things are in, this ends.
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(20);
+  line told("failure");
+  told.field("check", std::string(check)).field("what", what);
+  if (going_on != nullptr) {
+    told.field("phase", going_on->number).field("in", going_on->description());
+  }
+  told.print();
+  std::fprintf(stderr, "FAILED (%s): %s\n", check, what.c_str());
+  if (asked != nullptr && going_on != nullptr) {
+    std::fprintf(stderr, "in phase %llu of seed %llu: %s\n",
+                 static_cast<unsigned long long>(going_on->number),
+                 static_cast<unsigned long long>(asked->seed), going_on->description().c_str());
+  }
+  if (set_up != nullptr) {
+    set_up->show(stderr);
+    show_stacks(*set_up);
+  }
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+void catch_crashes(bool (*is_ours)(const void* address)) {
+  retired = is_ours;
+  struct sigaction action{};
+  action.sa_sigaction = crash;
+  // Kept in place: others may crash while the first one tells of it.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    sigaction(number, &action, nullptr);
+  }
+}
+
+bool follow(int parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return getppid() == parent;
+}
+
+void line::key(const char* name) {
+  text_ += text_.empty() ? "{\"" : ",\"";
+  text_ += name;
+  text_ += "\":";
+}
+
+line& line::field(const char* name, const std::string& value) {
+  key(name);
+  text_ += '"';
+  for (const char c : value) {
+    if (c == '"' || c == '\\') {
+      text_ += '\\';
+    }
+    text_ += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  text_ += '"';
+  return *this;
+}
+
+line& line::field(const char* name, std::uint64_t value) {
+  key(name);
+  text_ += std::to_string(value);
+  return *this;
+}
+
+line& line::field(const char* name, double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  key(name);
+  text_ += text;
+  return *this;
+}
+
+void line::print() {
+  text_ += "}\n";
+  std::fputs(text_.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace torture

@@ -1,0 +1,102 @@
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "clock.hpp"
+#include "phases.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+// Tokens go round among the threads; who has none waits on a condition variable of its own. Nobody
+// is woken but by being passed a token, so a wake-up that gets lost is missed for ever: the end, too,
+// is passed on.
+struct ring {
+  ring(guarded& by, std::uint64_t members, std::uint64_t count, bool monotonic)
+      : mutex{by}, tokens{count} {
+    for (std::uint64_t i = 0; i < members; ++i) {
+      places.emplace_back(monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      ++places[i % members].tokens;
+    }
+  }
+
+  struct place {
+    explicit place(clockid_t clock) : filled{clock} {}
+    condition filled;
+    std::uint64_t tokens = 0;
+  };
+
+  guarded& mutex;
+  std::deque<place> places;
+  std::uint64_t tokens;  // that go round
+  bool last = false;     // the one that goes round now ends it
+};
+
+void turn(actor& me, ring& in, std::uint64_t own) {
+  const std::uint64_t next = (own + 1) % in.places.size();
+  ring::place& here = in.places[own];
+  // One in four looks for itself now and then.
+  const bool impatient = own % 4 == 3;
+  for (bool going = true; going;) {
+    in.mutex.lock(me);
+    while (here.tokens == 0) {
+      if (impatient) {
+        in.mutex.wait_within(me, here.filled, me.draw.below(me.draw.one_in(2) ? 50 * us : 20 * ms));
+      } else {
+        in.mutex.wait(me, here.filled);
+      }
+    }
+    --here.tokens;
+    bool passes = true;
+    if (in.last) {
+      going = false;
+    } else if (own == 0 && me.at.over()) {
+      // The first one collects all tokens, and sends the last one round once more.
+      passes = --in.tokens == 0;
+      in.last = passes;
+      going = !passes;
+    }
+    passes = passes && (going || next != 0);
+    if (passes) {
+      ++in.places[next].tokens;
+    }
+    const bool early = me.draw.one_in(2);
+    condition& filled = in.places[next].filled;
+    const bool to_all = me.draw.one_in(8);
+    if (passes && early) {
+      to_all ? filled.broadcast() : filled.signal();
+    }
+    me.at.section(me);
+    in.mutex.unlock(me);
+    if (passes && !early) {
+      to_all ? filled.broadcast() : filled.signal();
+    }
+    if (me.draw.one_in(16)) {
+      me.at.gap(me);
+    }
+  }
+}
+
+}  // namespace
+
+void rings(stage& on) {
+  dice draw(on.plan.seed);
+  const std::uint64_t count = on.plan.threads < 8 ? 1 : 2;
+  const std::uint64_t members = on.plan.threads / count < 2 ? 2 : on.plan.threads / count;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    guarded& by = on.mutexes()[i % on.mutexes().size()];
+    const std::uint64_t tokens = draw.one_in(2) ? 1 : draw.between(1, members);
+    const auto one = std::make_shared<ring>(by, members, tokens, draw.one_in(2));
+    for (std::uint64_t own = 0; own < members; ++own) {
+      on.cast("ring", [one, own](actor& me) { turn(me, *one, own); });
+    }
+  }
+  if (draw.one_in(2)) {
+    write_until_over(on);
+  }
+}
+
+}  // namespace torture

@@ -1,0 +1,41 @@
+// What the program was asked to do.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace torture {
+
+struct settings {
+  std::uint64_t seed = 1;
+  double seconds = 10;
+  // How long a thread may be without progress while this program itself gets on.
+  double patience = 10;
+  // Waiters of the lock sleep, so there may be many more threads than processors.
+  bool parks = true;
+  // The lock promises to admit in the order of arrival.
+  bool fifo = false;
+  // After about so many turns for each of them, a lock lets in the threads that it keeps aside.
+  std::uint64_t turns = 1000;
+  // The only phase to run, again and again; -1 for all, one after the other.
+  std::int64_t phase = -1;
+  // Kinds of phases and disturbances to leave out.
+  std::vector<std::string> without;
+  // The kinds of phases to run; empty for all.
+  std::vector<std::string> only;
+  // The process that started this one and whose end ends it; 0 if nobody is to be watched.
+  pid_t parent = 0;
+
+  [[nodiscard]] bool wants(const std::string& kind) const;
+};
+
+// Ends the program with one line and status 2 for what is no setting.
+settings read_settings(int argc, char** argv);
+
+// Processors that this process may use.
+std::uint64_t processors();
+
+}  // namespace torture

@@ -1,0 +1,69 @@
+#include "stacks.hpp"
+
+#include <execinfo.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "clock.hpp"
+#include "stage.hpp"
+
+namespace torture {
+namespace {
+
+constexpr int most_frames = 24;
+// Of that many threads all is said that there is to say.
+constexpr int most_stacks = 40;
+
+std::atomic<std::uint32_t> shown{0};
+
+void print_own(int) {
+  void* frames[most_frames];
+  const int count = backtrace(frames, most_frames);
+  // The first two are this function and the kernel's return from the signal.
+  backtrace_symbols_fd(frames + 2, count > 2 ? count - 2 : 0, STDERR_FILENO);
+  shown.fetch_add(1);
+}
+
+}  // namespace
+
+void prepare_stacks() {
+  // The first call loads a library, which no handler should have to do.
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+  struct sigaction action{};
+  action.sa_handler = print_own;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR2, &action, nullptr);
+}
+
+void show_stacks(const stage& on) {
+  int left = most_stacks;
+  for (const actor& each : on.actors()) {
+    const int tid = each.tid.load();
+    if (each.now.load() == act::absent || tid == 0 || left-- <= 0) {
+      continue;
+    }
+    std::fprintf(stderr, "stack of thread %u (%s):\n", each.number, each.role);
+    std::fflush(stderr);
+    const std::uint32_t before = shown.load();
+    if (syscall(SYS_tgkill, getpid(), tid, SIGUSR2) != 0) {
+      continue;
+    }
+    // One that is asked from its own handler, or has the signal blocked, does not answer.
+    for (int i = 0; i < 100 && shown.load() == before; ++i) {
+      nap(2 * ms);
+    }
+  }
+}
+
+void show_stack_of(int pid) {
+  std::fflush(stderr);
+  kill(pid, SIGUSR2);
+  nap(200 * ms);
+}
+
+}  // namespace torture

@@ -1,0 +1,13 @@
+// The stacks of all threads of a stage, each printed by its own thread when asked by a signal.
+#pragma once
+
+namespace torture {
+
+class stage;
+
+void prepare_stacks();
+void show_stacks(const stage& on);
+// Asks another process of this program for the stack of its first thread.
+void show_stack_of(int pid);
+
+}  // namespace torture

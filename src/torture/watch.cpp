@@ -1,0 +1,95 @@
+#include "watch.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "report.hpp"
+
+namespace torture {
+namespace {
+
+// A lock that keeps threads aside lets the eldest of them in after some number of turns, or by chance
+// in about as many. For each of them three times that, and twenty times for the luck of one: a chance
+// of one in a hundred million.
+constexpr std::uint64_t times_for_each = 3;
+constexpr std::uint64_t times_for_luck = 20;
+// A queue lets everybody in once before anybody twice; what is left to chance is how long a thread
+// that has said that it comes takes to come.
+constexpr std::uint64_t turns_in_order = 20'000;
+constexpr std::uint64_t times_patience = 3;
+// However many turns have gone by, a thread may just not have had a processor for less than this.
+constexpr std::uint64_t starved_after_ticks = 1'000'000'000 / stage::tick_ns;
+
+}  // namespace
+
+watch::watch(const stage& on)
+    : on_{on}, waits_(on.actors().size()), traffic_(on.mutexes().size()) {}
+
+void watch::look() {
+  const std::uint64_t tick = on_.tick();
+  for (const guarded& each : on_.mutexes()) {
+    traffic& seen = traffic_[each.number];
+    if (const std::uint64_t entries = each.entries(); entries != seen.entries) {
+      seen = {entries, tick};
+    }
+  }
+  for (const actor& each : on_.actors()) {
+    const act what = each.now.load(std::memory_order_acquire);
+    const std::uint64_t since = each.since.load(std::memory_order_relaxed);
+    if (what == act::absent || what == act::halted || what == act::directs) {
+      continue;
+    }
+    wait& seen = waits_[each.number - 1];
+    if (seen.since != since) {
+      const guarded* const with = each.with.load(std::memory_order_relaxed);
+      seen = {since, with != nullptr ? with->entries() : 0};
+    } else if (tick - since >= std::min(on_.patience_ticks(), starved_after_ticks) &&
+               each.now.load() == what && each.since.load() == since) {
+      judge(each, what, seen);
+    }
+  }
+}
+
+void watch::judge(const actor& one, act what, const wait& seen) const {
+  const std::uint64_t tick = on_.tick();
+  char waited[40];
+  std::snprintf(waited, sizeof waited, "%.1f s", on_.seconds_since(seen.since));
+  const std::string who = "thread " + std::to_string(one.number) + " (" + one.role + ")";
+  const guarded* const with = one.with.load();
+  const bool queues = what == act::locks || what == act::waits || what == act::waits_by;
+  const bool impatient = tick - seen.since >= on_.patience_ticks();
+  if (!queues || with == nullptr) {
+    if (!impatient) {
+      return;
+    }
+    if (what == act::locks_by) {
+      fail("deadline",
+           who + " still waits in a lock call whose deadline passed " + waited + " ago");
+    }
+    fail("progress", who + " does not get on: it has done one and the same for " + waited);
+  }
+  const traffic& lately = traffic_[with->number];
+  const std::string where = "mutex " + std::to_string(with->number);
+  if (impatient && tick - lately.changed >= on_.patience_ticks()) {
+    fail("progress", who + " has waited for " + waited + " and nobody gets into " + where);
+  }
+  // Others may get in and out without end: those that wait with a deadline, say, for a signal that
+  // was lost. But while somebody is kept aside so many get in that this is the matter of the next
+  // question long before.
+  if (tick - seen.since >= times_patience * on_.patience_ticks() &&
+      (!on_.plan.greedy || on_.over())) {
+    fail("progress", who + " has waited for " + waited + " at " + where);
+  }
+  const std::uint64_t passed = with->entries() - seen.entries;
+  const std::uint64_t threads = on_.actors().size();
+  const std::uint64_t bound = on_.asked.fifo
+                                  ? turns_in_order
+                                  : on_.asked.turns * (times_for_luck + times_for_each * threads);
+  if (passed >= bound && (on_.asked.fifo || !on_.plan.greedy)) {
+    fail("starvation", who + " has waited for " + waited + " while others got into " + where + " " +
+                           std::to_string(passed) + " times");
+  }
+}
+
+}  // namespace torture

@@ -1,0 +1,340 @@
+// A preload library with one deliberate fault, chosen when it is compiled, that shows rarely.
+// Everything else goes to the C library. lockwright-torture must notice each of the faults.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+
+namespace {
+
+template <class Function>
+Function* real(const char* name, const char* version) {
+  void* found = dlvsym(RTLD_NEXT, name, version);
+  return reinterpret_cast<Function*>(found != nullptr ? found : dlsym(RTLD_NEXT, name));
+}
+
+#if defined(__x86_64__)
+[[maybe_unused]] constexpr char base[] = "GLIBC_2.2.5";
+[[maybe_unused]] constexpr char cond[] = "GLIBC_2.3.2";
+#else
+[[maybe_unused]] constexpr char base[] = "GLIBC_2.17";
+[[maybe_unused]] constexpr char cond[] = "GLIBC_2.17";
+#endif
+[[maybe_unused]] constexpr char late[] = "GLIBC_2.34";
+
+// True for one call in so many.
+[[maybe_unused]] bool every(int nth) {
+  static std::atomic<int> calls{0};
+  return calls.fetch_add(1, std::memory_order_relaxed) % nth == nth - 1;
+}
+
+[[maybe_unused]] void nap_us(long us) {
+  const timespec length{0, us * 1000};
+  nanosleep(&length, nullptr);
+}
+
+[[maybe_unused]] std::int64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+// The C library's own. Found before any thread is there: looking them up takes a mutex.
+using of_mutex = int(pthread_mutex_t*);
+using of_condition = int(pthread_cond_t*);
+of_mutex* const real_lock = real<of_mutex>("pthread_mutex_lock", base);
+of_mutex* const real_unlock = real<of_mutex>("pthread_mutex_unlock", base);
+of_mutex* const real_trylock = real<of_mutex>("pthread_mutex_trylock", late);
+int (*const real_clocklock)(pthread_mutex_t*, clockid_t, const timespec*) =
+    real<int(pthread_mutex_t*, clockid_t, const timespec*)>("pthread_mutex_clocklock", late);
+of_condition* const real_signal = real<of_condition>("pthread_cond_signal", cond);
+of_condition* const real_broadcast = real<of_condition>("pthread_cond_broadcast", cond);
+int (*const real_wait)(pthread_cond_t*, pthread_mutex_t*) =
+    real<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", cond);
+int (*const real_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*) =
+    real<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)>(
+        "pthread_cond_clockwait", late);
+
+#if defined(BROKEN_RARE_ENTRY)
+
+// One that is let in without the lock does not give it back.
+thread_local pthread_mutex_t* intruded = nullptr;
+
+int lock(pthread_mutex_t* mutex) {
+  if (intruded == nullptr && every(3'000)) {
+    intruded = mutex;
+    return 0;
+  }
+  return real_lock(mutex);
+}
+
+int unlock(pthread_mutex_t* mutex) {
+  if (intruded == mutex) {
+    intruded = nullptr;
+    return 0;
+  }
+  return real_unlock(mutex);
+}
+
+#elif defined(BROKEN_WAKE_LOST)
+
+int lock(pthread_mutex_t* mutex) {
+  const int result = real_trylock(mutex);
+  if (result != EBUSY) return result;
+  while (every(2'000)) {
+    for (;;) pause();
+  }
+  return real_lock(mutex);
+}
+int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
+
+#elif defined(BROKEN_STARVES)
+
+// Every other thread that holds nothing gets in only when nobody else has for a while.
+std::atomic<std::int64_t> last{0};
+thread_local int held = 0;
+
+int lock(pthread_mutex_t* mutex) {
+  thread_local const bool starved = syscall(SYS_gettid) % 2 == 0;
+  while (starved && held == 0 && now_ns() - last.load() < 20'000'000) nap_us(1'000);
+  const int result = real_lock(mutex);
+  last.store(now_ns());
+  ++held;
+  return result;
+}
+
+int unlock(pthread_mutex_t* mutex) {
+  --held;
+  return real_unlock(mutex);
+}
+
+#elif defined(BROKEN_OUT_OF_ORDER)
+
+// A queue whose second is served before its first now and then.
+struct waiter {
+  std::atomic<bool> served{false};
+  waiter* next = nullptr;
+};
+
+struct queue {
+  std::atomic<int> guard;
+  int held;
+  waiter* first;
+  int kind;
+  int nothing;
+  waiter* last;
+};
+
+queue& open(pthread_mutex_t* mutex) {
+  auto& it = *reinterpret_cast<queue*>(mutex);
+  while (it.guard.exchange(1) != 0) sched_yield();
+  return it;
+}
+
+int trylock(pthread_mutex_t* mutex) {
+  queue& it = open(mutex);
+  const int result = it.held != 0 ? EBUSY : 0;
+  it.held = 1;
+  it.guard.store(0);
+  return result;
+}
+
+int lock(pthread_mutex_t* mutex) {
+  queue& it = open(mutex);
+  waiter self;
+  if (it.held != 0) {
+    (it.first == nullptr ? it.first : it.last->next) = &self;
+    it.last = &self;
+    it.guard.store(0);
+    while (!self.served.load()) nap_us(20);
+    return 0;
+  }
+  it.held = 1;
+  it.guard.store(0);
+  return 0;
+}
+
+int unlock(pthread_mutex_t* mutex) {
+  queue& it = open(mutex);
+  waiter* next = it.first;
+  if (next == nullptr) {
+    it.held = 0;
+  } else if (next->next != nullptr && every(20)) {
+    waiter* const second = next->next;
+    next->next = second->next;
+    if (it.last == second) it.last = next;
+    next = second;
+  } else {
+    it.first = next->next;
+  }
+  it.guard.store(0);
+  if (next != nullptr) next->served.store(true);
+  return 0;
+}
+
+int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+  for (timespec t{}; trylock(mutex) != 0; nap_us(20)) {
+    clock_gettime(clock, &t);
+    if (t.tv_sec > until->tv_sec || (t.tv_sec == until->tv_sec && t.tv_nsec >= until->tv_nsec)) {
+      return ETIMEDOUT;
+    }
+  }
+  return 0;
+}
+
+#elif defined(BROKEN_LEAK)
+
+int lock(pthread_mutex_t* mutex) {
+  const int result = real_lock(mutex);
+  *static_cast<volatile char*>(std::malloc(32)) = 1;
+  return result;
+}
+int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
+
+#elif defined(BROKEN_FORK_FINDS_LOCKED)
+
+std::atomic<int> internal{0};
+
+int lock(pthread_mutex_t* mutex) {
+  while (internal.exchange(1) != 0) sched_yield();
+  const int result = real_trylock(mutex);
+  for (int i = 0; i < 300; ++i) asm volatile("");
+  internal.store(0);
+  return result == EBUSY ? real_lock(mutex) : result;
+}
+int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
+
+#elif defined(BROKEN_TOUCH_AFTER_UNLOCK)
+
+int lock(pthread_mutex_t* mutex) { return real_lock(mutex); }
+int unlock(pthread_mutex_t* mutex) {
+  const int result = real_unlock(mutex);
+  if (every(100)) nap_us(100);
+  [[maybe_unused]] const int touched = *reinterpret_cast<volatile int*>(mutex);
+  return result;
+}
+
+#elif defined(BROKEN_CRASHES)
+
+int lock(pthread_mutex_t* mutex) {
+  if (every(20'000)) std::abort();
+  return real_lock(mutex);
+}
+int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
+
+#else
+
+int lock(pthread_mutex_t* mutex) { return real_lock(mutex); }
+int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
+
+#endif
+
+#if !defined(BROKEN_OUT_OF_ORDER)
+
+int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+#if defined(BROKEN_DEADLINE_TOO_SOON)
+  const int tried = real_trylock(mutex);
+  if (tried == EBUSY && every(20)) return ETIMEDOUT;
+  return tried == EBUSY ? real_clocklock(mutex, clock, until) : tried;
+#elif defined(BROKEN_DEADLINE_KEEPS)
+  const int result = real_clocklock(mutex, clock, until);
+  if (result == ETIMEDOUT && every(20)) real_lock(mutex);
+  return result;
+#elif defined(BROKEN_DEADLINE_OVERSLEPT)
+  const int result = real_clocklock(mutex, clock, until);
+  while (result == ETIMEDOUT && every(20)) {
+    for (;;) pause();
+  }
+  return result;
+#else
+  return real_clocklock(mutex, clock, until);
+#endif
+}
+
+int trylock(pthread_mutex_t* mutex) {
+  const int result = real_trylock(mutex);
+#if defined(BROKEN_TRYLOCK_TAKES_HELD)
+  if (result == EBUSY && every(100)) return 0;
+#endif
+  return result;
+}
+
+#endif
+
+}  // namespace
+
+extern "C" {
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) { return lock(mutex); }
+int pthread_mutex_unlock(pthread_mutex_t* mutex) { return unlock(mutex); }
+int pthread_mutex_trylock(pthread_mutex_t* mutex) { return trylock(mutex); }
+int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+  return clocklock(mutex, clock, until);
+}
+int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
+  return clocklock(mutex, CLOCK_REALTIME, until);
+}
+
+int pthread_cond_signal(pthread_cond_t* condition) {
+#if defined(BROKEN_SIGNAL_LOST)
+  if (every(2'000)) return 0;
+#endif
+  return real_signal(condition);
+}
+
+int pthread_cond_broadcast(pthread_cond_t* condition) {
+#if defined(BROKEN_BROADCAST_WAKES_ONE)
+  if (every(50)) return real_signal(condition);
+#endif
+  return real_broadcast(condition);
+}
+
+#if defined(BROKEN_CANCEL_WITHOUT_MUTEX)
+static void release(void* mutex) { real_unlock(static_cast<pthread_mutex_t*>(mutex)); }
+#endif
+
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+#if defined(BROKEN_CANCEL_WITHOUT_MUTEX)
+  int result = 0;
+  pthread_cleanup_push(release, mutex);
+  result = real_wait(condition, mutex);
+  pthread_cleanup_pop(0);
+  return result;
+#elif defined(BROKEN_CANCEL_TAKES_SIGNAL)
+  // A cancellation that acts after the signal has been received, which is then gone.
+  const int result = real_wait(condition, mutex);
+  nap_us(50);
+  pthread_testcancel();
+  return result;
+#else
+  return real_wait(condition, mutex);
+#endif
+}
+
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const timespec* until) {
+  const int result = real_clockwait(condition, mutex, clock, until);
+#if defined(BROKEN_TIMEOUT_WITHOUT_MUTEX)
+  if (result == ETIMEDOUT && every(20)) real_unlock(mutex);
+#endif
+  return result;
+}
+
+#if defined(BROKEN_LEAK_OF_THREAD)
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                   void* argument) {
+  static auto* const original =
+      real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create", late);
+  auto* const lost = static_cast<volatile char*>(std::malloc(4096));
+  for (int i = 0; i < 4096; i += 512) lost[i] = 1;
+  return original(thread, attributes, run, argument);
+}
+#endif
+
+}  // extern "C"

@@ -1,0 +1,108 @@
+"""Shipped locks stand a short torture; each library with a planted fault is found out."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from lockwright.locks import registry
+from lockwright.torture import plan
+from lockwright.torture.run import Finding, Orders, torture
+from support import locate
+
+LONG = bool(os.environ.get("LOCKWRIGHT_TEST_LONG"))
+
+SEED = 3
+
+#: One of each category, of those that are built.
+CLEAN = ["pthread", "futex", "mcs-stp", "hmcs", "malth-stp"]
+
+#: Fault, the check that finds it, and the phases that look for it.
+FAULTS = [
+    ("rare_entry", {"exclusion"}, "crowd"),
+    ("wake_lost", {"progress", "starvation"}, "crowd"),
+    ("trylock_takes_held", {"exclusion"}, "crowd"),
+    ("deadline_too_soon", {"deadline"}, "crowd"),
+    ("deadline_keeps", {"progress", "starvation", "deadline", "result"}, "crowd"),
+    ("deadline_overslept", {"deadline"}, "crowd"),
+    ("signal_lost", {"progress"}, "rings"),
+    ("broadcast_wakes_one", {"progress"}, "herd"),
+    ("timeout_without_mutex", {"exclusion", "result"}, "crowd"),
+    ("cancel_without_mutex", {"cancellation", "exclusion", "result"}, "market"),
+    ("cancel_takes_signal", {"progress"}, "market"),
+    ("starves", {"starvation", "progress"}, "crowd"),
+    ("out_of_order", {"order"}, "order"),
+    ("leak", {"memory"}, "memory"),
+    ("leak_of_thread", {"memory"}, "memory"),
+    ("fork_finds_locked", {"fork"}, "forks"),
+    ("touch_after_unlock", {"reuse"}, "reuse"),
+    ("crashes", {"crash"}, "crowd"),
+]
+
+
+def broken(fault: str, only: str | None, seconds: float, patience: float) -> Finding:
+    orders = Orders(seed=SEED, patience=patience, only=[only] if only else [])
+    library = locate.program("torture", f"broken_{fault}.so")
+    return torture(library, dict(os.environ), orders, seconds, parks=True, fifo=only == "order")
+
+
+@pytest.mark.parametrize(("fault", "checks", "only"), FAULTS)
+def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
+    """Within a minute, and a second as a rule, by the check that is there for it."""
+    finding = broken(fault, only, seconds=60, patience=1)
+    assert finding.failure is not None
+    assert finding.failure["check"] in checks, finding
+    assert finding.seconds < 60
+    assert finding.failure["in"].startswith(only)
+    assert f"in phase {finding.failure['phase']} of seed {SEED}" in finding.state
+    # What a person needs who has to find out why.
+    assert "sections, inside: " in finding.state
+    assert "  bytes:  " in finding.state
+    if fault == "wake_lost":
+        assert "stack of thread" in finding.state
+        assert "waits in lock, mutex" in finding.state
+        assert "pthread_mutex_lock" in finding.state
+
+
+@pytest.mark.skipif(not LONG, reason="takes minutes")
+@pytest.mark.parametrize("fault", [fault for fault, _, only in FAULTS if only != "order"])
+def test_fault_is_found_among_all_phases(fault: str) -> None:
+    """As a user runs it."""
+    finding = broken(fault, None, seconds=60, patience=10)
+    assert finding.failure is not None
+    assert finding.seconds < 80
+
+
+@pytest.mark.parametrize("lock", CLEAN)
+def test_shipped_lock_stands_it(lock: str) -> None:
+    known = registry()
+    if lock not in known.names:
+        pytest.skip("not built")
+    it = known.find(lock)
+    orders = Orders(seed=1, patience=20)
+    finding = torture(
+        known.library(lock),
+        dict(os.environ),
+        orders,
+        60 if LONG else 2.0,
+        parks=it.parking,
+        fifo=plan.keeps_order(it),
+    )
+    assert finding.failure is None, finding
+    assert finding.final is not None
+    assert finding.final["sections"] > 1000
+    # On a busy machine a phase takes longer to end, and not all have their turn.
+    assert len({line["what"].split(",")[0] for line in finding.phases}) >= 4
+
+
+def test_the_seed_is_the_plan() -> None:
+    """The same seed has the same phases, another one has others."""
+
+    def phases(seed: int) -> list[str]:
+        library = locate.library("pthread")
+        orders = Orders(seed, patience=20, without=["memory"])
+        found = torture(library, dict(os.environ), orders, 0.8, parks=True, fifo=False)
+        assert found.failure is None, found
+        return [line["what"] for line in found.phases][:3]
+
+    assert phases(3) == phases(3) != phases(4)
