@@ -68,7 +68,9 @@ class own_mutex {
     return 0;
   }
 
-  static int lock(pthread_mutex_t* mutex) {
+  // The short ways, which are the entry points themselves: no call comes in between.
+
+  [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
     if (is_plain(self.kind(), generation)) [[likely]] {
       self.template entered<plain>(self.lock_.lock());
@@ -77,7 +79,7 @@ class own_mutex {
     return lock_special(mutex);
   }
 
-  static int trylock(pthread_mutex_t* mutex) {
+  [[gnu::always_inline]] static int trylock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
     if (is_plain(self.kind(), generation)) [[likely]] {
       if (self.lock_.try_lock()) {
@@ -90,7 +92,7 @@ class own_mutex {
     return trylock_special(mutex);
   }
 
-  static int unlock(pthread_mutex_t* mutex) {
+  [[gnu::always_inline]] static int unlock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
     if (is_plain(self.kind(), generation)) [[likely]] {
       // Unlocking a free mutex is undefined, and harmless in the C library.

@@ -49,5 +49,6 @@ def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> No
 def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "broken", "counted", "old_versions", "order_of_wakes"}
+    helpers |= {"steps", "detours"}
     by_setting = {"semaphores", "rwlocks", "spins", "conformance"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)

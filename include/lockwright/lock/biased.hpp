@@ -122,19 +122,7 @@ class biased {
     return found;
   }
 
-  bool try_lock() {
-    if (enter_by_bias() || become_owner()) {
-      return true;
-    }
-    if (looks_held_by_owner() || !inner_.try_lock()) {
-      return false;
-    }
-    if (owner_.load(std::memory_order_relaxed) != revoked_ && !revoke_if_empty()) {
-      inner_.unlock();
-      return false;
-    }
-    return true;
-  }
+  bool try_lock() { return enter_by_bias() || become_owner() || try_inner(); }
 
   bool try_lock_until(std::uint64_t deadline)
     requires TimedLock<Inner>
@@ -199,14 +187,25 @@ class biased {
     }
   }
 
-  bool become_owner() {
-    if (owner_.load(std::memory_order_relaxed) != nobody_) [[likely]] {
-      return false;
-    }
+  bool become_owner() { return owner_.load(std::memory_order_relaxed) == nobody_ && claim(); }
+
+  [[gnu::noinline]] bool claim() {
     std::uint32_t nobody = nobody_;
     return owner_.compare_exchange_strong(nobody, Env::self(), std::memory_order_relaxed,
                                           std::memory_order_relaxed) &&
            enter_by_bias();
+  }
+
+  /// Apart, so that the way in by the bias is inlined.
+  [[gnu::noinline]] bool try_inner() {
+    if (looks_held_by_owner() || !inner_.try_lock()) {
+      return false;
+    }
+    if (owner_.load(std::memory_order_relaxed) != revoked_ && !revoke_if_empty()) {
+      inner_.unlock();
+      return false;
+    }
+    return true;
   }
 
   [[nodiscard]] bool looks_held_by_owner() const {

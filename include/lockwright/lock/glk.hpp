@@ -145,7 +145,8 @@ class glk {
 
   static std::uint64_t bytes_outside() { return lazy_part<Env, rest>::bytes(); }
 
-  arrival lock() {
+  // Inlined, or the call would cost as much as the rest of the short way in.
+  [[gnu::always_inline]] arrival lock() {
     arrival found = arrival::uncontended;
     while (!enter(found)) {
     }
@@ -175,7 +176,7 @@ class glk {
                            : static_cast<mode>(more->in_use.load(std::memory_order_relaxed));
   }
 
-  /// For who holds one of the three. Acquire pairs with the release in enter():
+  /// For who holds one of the three. Acquire pairs with the release in stay():
   /// the sections before the change are seen.
   [[nodiscard]] mode in_use() const {
     const rest* more = rest_.made();
@@ -184,21 +185,31 @@ class glk {
   }
 
   /// False if the lock in use was another in the end.
-  bool enter(arrival& found) {
+  [[gnu::always_inline]] bool enter(arrival& found) {
     const mode as = looks_in_use();
-    typename ticket_lock::drawn number{};
-    if (as == by_ticket) [[likely]] {
-      number = ticket_.draw_and_wait();
-      found = number.before_mine == 0 ? found : arrival::contended;
-    } else {
-      rest& more = *rest_.made();
-      const arrival here = as == by_mcs ? more.queue.lock() : more.mutex.lock();
-      found = here == arrival::uncontended ? found : here;
+    if (as != by_ticket) [[unlikely]] {
+      return enter_other(as, found);
     }
+    const typename ticket_lock::drawn number = ticket_.draw_and_wait();
+    found = number.before_mine == 0 ? found : arrival::contended;
+    return stay(by_ticket, [this, number] { return after_ticket(number); });
+  }
+
+  // The ticket lock is the short way. The others stand apart, or it would not be inlined.
+
+  [[gnu::noinline]] bool enter_other(mode as, arrival& found) {
+    rest& more = *rest_.made();
+    const arrival here = as == by_mcs ? more.queue.lock() : more.mutex.lock();
+    found = here == arrival::uncontended ? found : here;
+    return stay(as,
+                [this, as, &more] { return as == by_mcs ? after_mcs(more) : after_mutex(more); });
+  }
+
+  /// For who holds one of the three: true if that is in use and stays so. It is let go otherwise.
+  template <class Choice>
+  bool stay(mode as, Choice choice) {
     if (in_use() == as) [[likely]] {
-      const mode best = as == by_ticket ? after_ticket(number)
-                        : as == by_mcs  ? after_mcs(*rest_.made())
-                                        : after_mutex(*rest_.made());
+      const mode best = choice();
       if (best == as) [[likely]] {
         return true;
       }
@@ -208,16 +219,22 @@ class glk {
     return false;
   }
 
-  bool try_part(mode as) {
-    return as == by_ticket ? ticket_.try_lock()
-           : as == by_mcs  ? rest_.made()->queue.try_lock()
-                           : rest_.made()->mutex.try_lock();
+  bool try_part(mode as) { return as == by_ticket ? ticket_.try_lock() : try_other(as); }
+
+  [[gnu::noinline]] bool try_other(mode as) {
+    return as == by_mcs ? rest_.made()->queue.try_lock() : rest_.made()->mutex.try_lock();
   }
 
   void let_go(mode as) {
     if (as == by_ticket) [[likely]] {
       ticket_.unlock();
-    } else if (as == by_mcs) {
+    } else {
+      let_go_other(as);
+    }
+  }
+
+  [[gnu::noinline]] void let_go_other(mode as) {
+    if (as == by_mcs) {
       rest_.made()->queue.unlock();
     } else {
       rest_.made()->mutex.unlock();

@@ -1,0 +1,101 @@
+// Says what the processor does in an uncontended lock, trylock and unlock of a normal mutex: one
+// line for each call with its name, the file that the function is in, and the place in that file of
+// every instruction from the first to the return. It steps through the calls with the processor's
+// own trap flag, so what is printed is what was executed.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <cstdint>
+#include <cstdio>
+#include "../support/check.hpp"
+
+namespace {
+
+using function = int(pthread_mutex_t*);
+
+constexpr int most_steps = 10'000;
+std::uintptr_t steps[most_steps];
+volatile int taken = 0;
+
+// Comes after each instruction, and before the next one: that one is noted.
+void on_trap(int, siginfo_t*, void* context) {
+  const auto next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  if (taken < most_steps) {
+    steps[taken] = static_cast<std::uintptr_t>(next);
+    taken = taken + 1;
+  }
+}
+
+// Not inlined, and nothing but the call between the two: below the red zone, which the pushes would
+// else spoil.
+[[gnu::noinline]] int step_through(function* call, pthread_mutex_t* mutex) {
+  asm volatile(
+      "lea -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::
+          : "memory", "cc");
+  const int result = call(mutex);
+  asm volatile(
+      "lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $-0x101, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), "
+      "%%rsp" ::
+          : "memory", "cc");
+  return result;
+}
+
+// From the first instruction of the function to the one after which the caller goes on.
+void print(const char* name, function* called) {
+  Dl_info own;
+  Dl_info its;
+  CHECK(dladdr(reinterpret_cast<void*>(&step_through), &own) != 0);
+  CHECK(dladdr(reinterpret_cast<void*>(called), &its) != 0);
+  std::printf("%s %s", name, its.dli_fname);
+  int at = 0;
+  while (at < taken && steps[at] != reinterpret_cast<std::uintptr_t>(called)) ++at;
+  CHECK(at < taken);
+  for (; at < taken; ++at) {
+    Dl_info here;
+    const bool known = dladdr(reinterpret_cast<void*>(steps[at]), &here) != 0;
+    if (known && here.dli_fbase == own.dli_fbase) {
+      std::printf("\n");
+      return;
+    }
+    std::printf(" %lx", static_cast<unsigned long>(
+                            steps[at] - reinterpret_cast<std::uintptr_t>(its.dli_fbase)));
+  }
+  check::fail_at(__FILE__, __LINE__, "%s did not return within %d steps", name, most_steps);
+}
+
+function* find(const char* name) {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  CHECK(found != nullptr);
+  return reinterpret_cast<function*>(found);
+}
+
+}  // namespace
+
+int main() {
+  struct sigaction action{};
+  action.sa_sigaction = on_trap;
+  action.sa_flags = SA_SIGINFO;
+  CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
+
+  function* const lock = find("pthread_mutex_lock");
+  function* const trylock = find("pthread_mutex_trylock");
+  function* const unlock = find("pthread_mutex_unlock");
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  // What happens once for a thread or a mutex is not the path in question.
+  for (int i = 0; i < 3; ++i) {
+    OK(lock(&mutex));
+    OK(unlock(&mutex));
+    OK(trylock(&mutex));
+    OK(unlock(&mutex));
+  }
+  const struct {
+    const char* name;
+    function* call;
+  } calls[] = {{"lock", lock}, {"unlock", unlock}, {"trylock", trylock}, {"unlock", unlock}};
+  for (const auto& each : calls) {
+    taken = 0;
+    OK(step_through(each.call, &mutex));
+    print(each.name, each.call);
+  }
+}

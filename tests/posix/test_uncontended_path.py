@@ -1,0 +1,171 @@
+"""What a call costs when nobody else wants the lock, instruction by instruction.
+
+The path of the processor through `pthread_mutex_lock`, `pthread_mutex_trylock` and
+`pthread_mutex_unlock` of a normal mutex is recorded by stepping through them (`steps.cpp`), and
+looked up in the disassembly of the library. There are as many atomic instructions on it as the
+algorithm needs, and no call and no jump to an address from memory, which is what it would cost to
+choose the lock at run time. The record is of one path; that no other way through the function meets
+such a jump, up to where it gives up being short and calls something, is read off its instructions.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support import harness, locate
+from support.disassembly import Function, function_of
+
+pytestmark = [
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="stepping is for x86-64"),
+    pytest.mark.skipif(
+        any(shutil.which(tool) is None for tool in ("objdump", "nm")),
+        reason="objdump and nm are not installed (Debian: binutils)",
+    ),
+]
+
+CALLS = ("lock", "trylock", "unlock")
+
+#: Atomic instructions of each call. A light lock that is not here has one in each of the first two,
+#: and at most one in the last, as `lock_traits::light` says.
+ATOMICS = {
+    **dict.fromkeys(
+        (
+            "spinlock",
+            "spinlock-ls",
+            "ttas",
+            "ttas-ls",
+            "backoff",
+            "hbo",
+            "ticket",
+            "ticket-ls",
+            "partitioned",
+            "alock-ls",
+            "shfllock",
+            "fissile",
+            "glk",
+        ),
+        (1, 1, 0),
+    ),
+    **dict.fromkeys(
+        (
+            "futex",
+            "pthreadadapt",
+            "mutexee",
+            "mutexee-timeout",
+            "go-mutex",
+            "wordlock",
+            "parking-lot",
+            "lifo-cr",
+            "loiter",
+            "shfllock-stp",
+            "k42-mcs",
+            "qspinlock",
+            "twa",
+            "hemlock",
+        ),
+        (1, 1, 1),
+    ),
+    # For the thread that the lock is biased to, which is the only one here.
+    "biased-futex": (0, 0, 0),
+}
+
+#: Light too, but what it costs is the C library's affair, and it is called through pointers.
+THE_C_LIBRARY = "pthread"
+
+LIGHT = [
+    name for name in locate.lock_names() if name != THE_C_LIBRARY and locate.traits(name)["light"]
+]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The path of one call: the file that the function is in, and each instruction's address."""
+
+    call: str
+    file: Path
+    steps: list[int]
+
+    def function(self) -> Function:
+        return function_of(self.file, f"pthread_mutex_{self.call}")
+
+
+def paths_through(library: Path) -> list[Taken]:
+    env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
+    program = locate.program("posix", "steps")
+    outcome = harness.run([program], {**env, "LD_PRELOAD": str(library)}, 60)
+    assert outcome.status == 0, outcome.describe()
+    found = []
+    for line in outcome.stdout.splitlines():
+        call, file, *steps = line.split()
+        assert library.samefile(file), f"{call} is not the library's"
+        found.append(Taken(call, library, [int(step, 16) for step in steps]))
+    assert [each.call for each in found] == ["lock", "unlock", "trylock", "unlock"]
+    return found
+
+
+def detours(taken: Taken, function: Function) -> list[str]:
+    """What is on the way that must not be."""
+    found = [f"indirect: {one.text}" for one in function.before_any_call() if one.is_indirect]
+    assert taken.steps[0] == function.entry
+    for step, after in zip(taken.steps, [*taken.steps[1:], None], strict=True):
+        one = function.instructions[step]
+        if one.is_call:
+            found.append(f"call: {one.text}")
+            break
+        if after is None:
+            assert one.is_return, one
+        elif after not in function.next_of(one):
+            found.append(f"leaves the function: {one.text}")
+            break
+    return found
+
+
+def atomics(taken: Taken, function: Function) -> int:
+    return sum(function.instructions[step].is_atomic for step in taken.steps)
+
+
+@pytest.mark.parametrize("lock", LIGHT)
+def test_no_call_and_as_many_atomics_as_needed(lock: str) -> None:
+    for taken in paths_through(locate.library(lock)):
+        function = taken.function()
+        assert detours(taken, function) == [], taken.call
+        counted = atomics(taken, function)
+        if lock in ATOMICS:
+            assert counted == ATOMICS[lock][CALLS.index(taken.call)], taken.call
+        elif taken.call == "unlock":
+            assert counted <= 1
+        else:
+            assert counted == 1, taken.call
+
+
+def test_every_named_lock_is_there() -> None:
+    built = {name for name in locate.lock_names() if name in ATOMICS}
+    assert built <= set(LIGHT)
+    assert os.environ.get("LOCKWRIGHT_ONLY") or built == set(ATOMICS)
+
+
+@pytest.mark.parametrize(
+    ("detour", "finding"),
+    [("pointer", "indirect: call"), ("jump", "indirect: jmp"), ("call", "call: call")],
+)
+def test_a_longer_way_is_found(detour: str, finding: str) -> None:
+    taken = paths_through(locate.program("posix", f"detour_{detour}.so"))[0]
+    found = detours(taken, taken.function())
+    assert [each for each in found if each.startswith(finding)], found
+
+
+def test_one_atomic_too_many_is_found() -> None:
+    taken = paths_through(locate.program("posix", "detour_twice.so"))[0]
+    assert detours(taken, taken.function()) == []
+    assert atomics(taken, taken.function()) == 2
+
+
+def test_the_short_way_is_accepted() -> None:
+    for taken in paths_through(locate.program("posix", "detour_none.so")):
+        assert detours(taken, taken.function()) == []
+        assert atomics(taken, taken.function()) == (0 if taken.call == "unlock" else 1)
