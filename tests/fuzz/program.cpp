@@ -1,0 +1,181 @@
+// Which step comes, what it lets happen, and who has come through.
+#include "program.hpp"
+
+namespace fuzz {
+
+Program::Program(std::uint64_t seed) : random_(seed) {
+  for (int i = 0; i < members; ++i) {
+    crew_.push_back(std::make_unique<Member>());
+    real_.push_back(i);
+  }
+  blocked_.resize(members);
+  for (Sem& one : sem_) sem_init(&one.it, 0, 0);
+}
+
+void Program::step(int number) {
+  number_ = number;
+  // Most draws are of something that is not legal now; then another is drawn.
+  while (!draw()) {
+  }
+}
+
+bool Program::holds_nothing(int member) {
+  return std::none_of(std::begin(mutex_), std::end(mutex_),
+                      [&](const Mutex& m) { return m.owner == member; }) &&
+         holds_no_rwlock(member);
+}
+
+bool Program::in_use(int m) {
+  return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) + coming_back_to(m) > 0 ||
+         std::any_of(blocked_.begin(), blocked_.end(),
+                     [&](const Blocked& b) { return b.what == Blocked::cond && b.with == m; });
+}
+
+bool Program::somebody_is_due() {
+  for (int m = 0; m < mutexes; ++m) {
+    if (mutex_[m].owner != nobody) continue;
+    bool wanted = false;
+    bool come = false;
+    for (int i = 0; i < members; ++i) {
+      const Blocked& b = blocked(i);
+      const bool wants = (b.what == Blocked::mutex && b.on == m) ||
+                         (b.what == Blocked::back_from_cond && b.with == m);
+      wanted = wanted || wants;
+      come = come || ((wants || (b.what == Blocked::cond && b.with == m)) && !crew(i).is_working());
+    }
+    if (wanted && !come) return true;
+  }
+  for (int r = 0; r < rwlocks; ++r) {
+    if (rwlock_[r].writer != nobody) continue;
+    // All readers come; of the writers, one when there are no readers.
+    bool come = false;
+    for (int i = 0; i < members; ++i) {
+      if (blocked(i).on != r || crew(i).is_working()) continue;
+      come = come || blocked(i).what == Blocked::write;
+    }
+    for (int i = 0; i < members; ++i) {
+      if (blocked(i).on != r || !crew(i).is_working()) continue;
+      if (blocked(i).what == Blocked::read) return true;
+      if (blocked(i).what == Blocked::write && !come && readers(r) == 0) return true;
+    }
+  }
+  return false;
+}
+
+void Program::settle() {
+  do {
+    fuzz::settle(crew_);
+  } while (somebody_is_due());
+}
+
+void Program::run(int member, const std::string& text, const Blocked& if_blocked,
+                  std::function<std::string()> work) {
+  crew(member).order(std::move(work));
+  while (if_blocked.what == Blocked::not_at_all && crew(member).is_working()) usleep(50);
+  settle();
+  std::string line = std::to_string(number_) + " t" + std::to_string(member) + " " + text + ": ";
+  if (crew(member).is_working()) {
+    blocked(member) = if_blocked;
+    line += "blocks";
+  } else {
+    line += crew(member).take_answer();
+  }
+  std::puts(line.c_str());
+  report();
+}
+
+void Program::report() {
+  for (bool again = true; again;) {
+    again = false;
+    for (int i = 0; i < members; ++i) {
+      if (is_idle(i) || crew(i).is_working()) continue;
+      int first = i;
+      for (int j = i - 1; j >= 0; --j) {
+        if (blocked(j) == blocked(i)) first = j;
+      }
+      std::swap(real_[static_cast<std::size_t>(first)], real_[static_cast<std::size_t>(i)]);
+      const Blocked was = blocked(first);
+      blocked(first) = {};
+      const std::string answer = crew(first).take_answer();
+      std::printf("  t%d: %s\n", first, answer.c_str());
+      if (was.what == Blocked::mutex) {
+        take(was.on, first);
+      } else if (was.what == Blocked::read) {
+        ++rwlock_[was.on].reads[first];
+      } else if (was.what == Blocked::write) {
+        rwlock_[was.on].writer = first;
+      } else if (was.what == Blocked::back_from_cond || was.what == Blocked::cond) {
+        take(was.with, first);
+      }
+      again = true;
+      break;
+    }
+  }
+  for (int c = 0; c < conds; ++c) {
+    if (waiting(Blocked::cond, c) == 0) cond_[c].with = nobody;
+  }
+}
+
+bool Program::draw() {
+  const int member = below(members);
+  const int m = below(mutexes);
+  switch (below(36)) {
+    case 0:
+    case 1:
+    case 2:
+      return lock(member, m);
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+      return unlock(member, m);
+    case 7:
+      return try_lock(member, m);
+    case 8:
+      return timed_lock(member, m);
+    case 9:
+    case 10:
+    case 11:
+      return wait(member, m, below(conds));
+    case 12:
+    case 13:
+      return wake(member, below(conds));
+    case 14:
+      return wait_a_moment(member, m, below(conds));
+    case 15:
+      return make_mutex(member, m);
+    case 16:
+      return make_cond(member, below(conds));
+    case 17:
+      return interrupt(member);
+    case 18:
+    case 33:
+    case 34:
+    case 35:
+      return cancel(member);
+    case 19:
+      return replace(member);
+    case 20:
+    case 21:
+    case 22:
+      return semaphore(member, below(sems));
+    case 23:
+      return below(3) == 0 && fork_by(member);
+    case 24:
+    case 25:
+    case 26:
+      return go_and_wait(member, m, below(conds));
+    case 27:
+    case 28:
+    case 29:
+      return read_or_write(member, below(rwlocks));
+    case 30:
+    case 31:
+    case 32:
+      return end_of_read_or_write(member, below(rwlocks));
+    default:
+      return false;
+  }
+}
+
+}  // namespace fuzz

@@ -1,0 +1,194 @@
+// Condition variables, with mutexes of every kind.
+#include "parts.hpp"
+
+#include "kinds.hpp"
+#include "probes.hpp"
+
+namespace conformance {
+namespace {
+
+// The result of a wait that another thread ends.
+int signalled_wait(pthread_cond_t* cond, pthread_mutex_t* mutex, int how) {
+  OK(pthread_mutex_lock(mutex));
+  const int refusal = pthread_cond_timedwait(cond, mutex, &past);
+  OK(pthread_mutex_unlock(mutex));
+  if (refusal != ETIMEDOUT) return refusal;
+  bool go = false;
+  int result = -1;
+  bool held_after = false;
+  check::Worker waiter{[&](check::Worker& self) {
+    OK(pthread_mutex_lock(mutex));
+    self.about_to_block();
+    const timespec late = check::after_ms(CLOCK_REALTIME, 60'000);
+    const timespec late_monotonic = check::after_ms(CLOCK_MONOTONIC, 60'000);
+    do {
+      result = how == 0   ? pthread_cond_wait(cond, mutex)
+               : how == 1 ? pthread_cond_timedwait(cond, mutex, &late)
+                          : pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &late_monotonic);
+    } while (result == 0 && !go);
+    held_after = !check::is_free(mutex);
+    OK(pthread_mutex_unlock(mutex));
+  }};
+  waiter.wait_until_blocked();
+  OK(pthread_mutex_lock(mutex));
+  go = true;
+  OK(how == 1 ? pthread_cond_broadcast(cond) : pthread_cond_signal(cond));
+  OK(pthread_mutex_unlock(mutex));
+  waiter.join();
+  probe_is("and it is held", held_after);
+  return result;
+}
+
+void wait_with(pthread_cond_t* cond, pthread_mutex_t* mutex, const Kind& kind) {
+  OK(pthread_mutex_lock(mutex));
+  for (const timespec& when : {past, long_past, too_many, negative})
+    probe("timedwait until " + std::to_string(when.tv_sec) + " " + std::to_string(when.tv_nsec),
+          pthread_cond_timedwait(cond, mutex, &when));
+  timespec when = soon();
+  probe("timedwait", pthread_cond_timedwait(cond, mutex, &when));
+  probe_is("and it is held", !check::is_free(mutex));
+  for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+    when = soon(clock);
+    probe("clockwait with clock " + std::to_string(clock),
+          pthread_cond_clockwait(cond, mutex, clock, &when));
+  }
+  for (const clockid_t clock :
+       {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME, clockid_t{77}})
+    probe("clockwait with clock " + std::to_string(clock),
+          pthread_cond_clockwait(cond, mutex, clock, &past));
+  probe("clockwait with nonsense", pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &too_many));
+  probe_is("and it is held", !check::is_free(mutex));
+  if (kind.type == PTHREAD_MUTEX_ERRORCHECK) probe("lock again", pthread_mutex_lock(mutex));
+  probe("unlock", pthread_mutex_unlock(mutex));
+  if (kind.knows_owner()) {
+    probe("wait without holding it", pthread_cond_wait(cond, mutex));
+    probe("timedwait without holding it", pthread_cond_timedwait(cond, mutex, &past));
+    probe("timedwait without holding it, with nonsense",
+          pthread_cond_timedwait(cond, mutex, &too_many));
+    probe("clockwait without holding it",
+          pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &past));
+    OK(pthread_mutex_lock(mutex));
+    probe("timedwait while another holds it",
+          elsewhere([&] { return pthread_cond_timedwait(cond, mutex, &past); }));
+    OK(pthread_mutex_unlock(mutex));
+  }
+  probe_is("and it is free", check::is_free(mutex));
+  for (const int how : {0, 1, 2})
+    probe("wait " + std::to_string(how), signalled_wait(cond, mutex, how));
+}
+
+}  // namespace
+
+// One condition variable, with every kind of mutex in turn.
+void condition_variables() {
+  for (const int shared : {PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED}) {
+    pthread_condattr_t attributes;
+    OK(pthread_condattr_init(&attributes));
+    OK(pthread_condattr_setpshared(&attributes, shared));
+    pthread_cond_t cond;
+    group = shared == PTHREAD_PROCESS_SHARED ? "shared cond" : "cond";
+    const std::string which = group;
+    probe("init", pthread_cond_init(&cond, &attributes));
+    OK(pthread_condattr_destroy(&attributes));
+    probe("signal with nobody there", pthread_cond_signal(&cond));
+    probe("broadcast with nobody there", pthread_cond_broadcast(&cond));
+    for (const Kind& kind : all_kinds()) {
+      group = which + " with mutex " + kind.name();
+      // A ceiling decides by privilege who may lock at all.
+      if (kind.protocol == PTHREAD_PRIO_PROTECT) continue;
+      pthread_mutex_t mutex;
+      if (kind.init(&mutex) != 0) continue;
+      wait_with(&cond, &mutex, kind);
+      probe("destroy", pthread_mutex_destroy(&mutex));
+    }
+    group = which;
+    probe("destroy", pthread_cond_destroy(&cond));
+  }
+  group = "static cond";
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  wait_with(&cond, &mutex, Kind{});
+  probe("destroy", pthread_cond_destroy(&cond));
+}
+
+void clocks_of_condition_variables() {
+  for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+    group = "cond of clock " + std::to_string(clock);
+    pthread_condattr_t attributes;
+    OK(pthread_condattr_init(&attributes));
+    probe("setclock", pthread_condattr_setclock(&attributes, clock));
+    pthread_cond_t cond;
+    OK(pthread_cond_init(&cond, &attributes));
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    OK(pthread_mutex_lock(&mutex));
+    const timespec when = soon(clock);
+    probe("timedwait", pthread_cond_timedwait(&cond, &mutex, &when));
+    probe_is("not too early",
+             check::nanoseconds(clock) >= when.tv_sec * std::int64_t{1'000'000'000} + when.tv_nsec);
+    const clockid_t other = clock == CLOCK_REALTIME ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    const timespec then = soon(other);
+    probe("clockwait with the other clock", pthread_cond_clockwait(&cond, &mutex, other, &then));
+    OK(pthread_mutex_unlock(&mutex));
+    probe("destroy", pthread_cond_destroy(&cond));
+    OK(pthread_condattr_destroy(&attributes));
+  }
+}
+
+void destroy_after_broadcast() {
+  group = "cond destroyed after a broadcast";
+  for (int round = 0; round < 20; ++round) {
+    auto* cond = static_cast<pthread_cond_t*>(std::malloc(sizeof(pthread_cond_t)));
+    OK(pthread_cond_init(cond, nullptr));
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    bool go = false;
+    int waiting = 0;
+    std::vector<std::unique_ptr<check::Worker>> all;
+    for (int i = 0; i < 3; ++i)
+      all.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
+        OK(pthread_mutex_lock(&mutex));
+        ++waiting;
+        while (!go) OK(pthread_cond_wait(cond, &mutex));
+        OK(pthread_mutex_unlock(&mutex));
+      }));
+    check::wait_until([&] {
+      OK(pthread_mutex_lock(&mutex));
+      const bool there = waiting == 3;
+      OK(pthread_mutex_unlock(&mutex));
+      return there;
+    });
+    OK(pthread_mutex_lock(&mutex));
+    go = true;
+    OK(pthread_cond_broadcast(cond));
+    OK(pthread_mutex_unlock(&mutex));
+    const int result = pthread_cond_destroy(cond);
+    std::memset(cond, 0xff, sizeof *cond);
+    std::free(cond);
+    for (auto& each : all) each->join();
+    if (round == 0) probe("destroy", result);
+  }
+}
+
+// What others see of a recursive mutex that was locked twice, while its owner waits.
+void wait_with_a_depth_of_two() {
+  group = "cond with mutex recursive locked twice";
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  int waited = -1;
+  int unlocks = 0;
+  check::Worker waiter{[&](check::Worker& self) {
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(&mutex));
+    self.about_to_block();
+    const timespec when = check::after_ms(CLOCK_REALTIME, 30);
+    waited = pthread_cond_timedwait(&cond, &mutex, &when);
+    while (pthread_mutex_unlock(&mutex) == 0) ++unlocks;
+  }};
+  waiter.wait_until_blocked();
+  probe_is("others can lock it meanwhile", check::is_free(&mutex));
+  waiter.join();
+  probe("timedwait", waited);
+  say("unlocks after the wait", std::to_string(unlocks));
+}
+
+}  // namespace conformance

@@ -1,0 +1,46 @@
+// What a program can observe of each call, one line a probe: "name: result". Nothing is judged
+// here; the test compares what is printed under a lock with what is printed under the C library.
+#include "parts.hpp"
+
+#include <cstring>
+
+namespace conformance {
+namespace {
+
+struct Part {
+  const char* name;
+  void (*body)();
+};
+
+constexpr Part parts[] = {{"mutex kinds", mutex_kinds},
+                          {"static initialisers", static_initialisers},
+                          {"normal mutexes", normal_mutexes_ask_nobody},
+                          {"owners that end", owners_that_end},
+                          {"condition variables", condition_variables},
+                          {"clocks", clocks_of_condition_variables},
+                          {"destroy after broadcast", destroy_after_broadcast},
+                          {"depth of two", wait_with_a_depth_of_two},
+                          {"cancellation", cancellation},
+                          {"no cancellation points", no_cancellation_points},
+                          {"state after a wait", state_after_a_wait},
+                          {"cancellation disabled", cancellation_disabled},
+                          {"interrupted calls", interrupted_calls},
+                          {"fork in a handler", fork_in_a_handler},
+                          {"forks", forks},
+                          {"private mutex in shared memory", private_mutex_in_shared_memory},
+                          {"C11", c11},
+                          {"semaphores", semaphores},
+                          {"barriers and once", barriers_and_once}};
+
+}  // namespace
+}  // namespace conformance
+
+// The names of parts as arguments: only these.
+int main(int argc, char** argv) {
+  for (const conformance::Part& part : conformance::parts) {
+    bool wanted = argc < 2;
+    for (int i = 1; i < argc; ++i) wanted = wanted || std::strcmp(argv[i], part.name) == 0;
+    if (wanted) part.body();
+  }
+  return 0;
+}

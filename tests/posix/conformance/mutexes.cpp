@@ -1,0 +1,183 @@
+// Mutexes of every kind, and what becomes of them when their owner ends.
+#include "parts.hpp"
+
+#include "kinds.hpp"
+#include "probes.hpp"
+
+namespace conformance {
+namespace {
+
+// `mutex` is free when this begins and when it ends.
+void use(pthread_mutex_t* mutex, const Kind& kind) {
+  const bool checks = kind.knows_owner();
+  if (const int result = pthread_mutex_lock(mutex); result != 0) {
+    probe("lock", result);  // a ceiling that this process may not have
+    return;
+  }
+  probe("trylock by the owner", pthread_mutex_trylock(mutex));
+  if (kind.type == PTHREAD_MUTEX_RECURSIVE) probe("and unlock", pthread_mutex_unlock(mutex));
+  if (checks) probe("lock by the owner", pthread_mutex_lock(mutex));
+  if (kind.type == PTHREAD_MUTEX_RECURSIVE) probe("and unlock", pthread_mutex_unlock(mutex));
+  // A priority-inheriting one that its owner waits for is for the kernel to judge.
+  if (checks || kind.protocol != PTHREAD_PRIO_INHERIT) {
+    const int timed = pthread_mutex_timedlock(mutex, &past);
+    probe("timedlock by the owner", timed);
+    if (timed == 0) probe("and unlock", pthread_mutex_unlock(mutex));
+    const timespec when = soon(CLOCK_MONOTONIC);
+    const int clocked = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &when);
+    probe("clocklock by the owner", clocked);
+    if (clocked == 0) probe("and unlock", pthread_mutex_unlock(mutex));
+  }
+  probe("trylock by another", elsewhere([&] { return pthread_mutex_trylock(mutex); }));
+  for (const timespec& when : {past, long_past, too_many, negative})
+    probe("timedlock by another until " + std::to_string(when.tv_sec) + " " +
+              std::to_string(when.tv_nsec),
+          elsewhere([&] { return pthread_mutex_timedlock(mutex, &when); }));
+  probe("timedlock by another", elsewhere([&] {
+          const timespec when = soon();
+          return pthread_mutex_timedlock(mutex, &when);
+        }));
+  for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID,
+                                CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME, clockid_t{77}})
+    probe("clocklock by another with clock " + std::to_string(clock), elsewhere([&] {
+            const timespec when = past;
+            return pthread_mutex_clocklock(mutex, clock, &when);
+          }));
+  if (checks || kind.robust == PTHREAD_MUTEX_ROBUST)
+    probe("unlock by another", elsewhere([&] { return pthread_mutex_unlock(mutex); }));
+  probe("consistent while held", pthread_mutex_consistent(mutex));
+  int ceiling = 0;
+  probe("getprioceiling", pthread_mutex_getprioceiling(mutex, &ceiling));
+  if (kind.robust == PTHREAD_MUTEX_STALLED) {
+    probe("destroy while held", pthread_mutex_destroy(mutex));
+    probe("destroy while another holds it",
+          elsewhere([&] { return pthread_mutex_destroy(mutex); }));
+  }
+  probe("unlock", pthread_mutex_unlock(mutex));
+  if (checks || kind.robust == PTHREAD_MUTEX_ROBUST)
+    probe("unlock when free", pthread_mutex_unlock(mutex));
+  probe("consistent when free", pthread_mutex_consistent(mutex));
+  int old = 0;
+  if (kind.protocol == PTHREAD_PRIO_NONE)
+    probe("setprioceiling", pthread_mutex_setprioceiling(mutex, 1, &old));
+  for (const timespec& when : {past, long_past, too_many}) {
+    const int result = pthread_mutex_timedlock(mutex, &when);
+    probe("timedlock when free until " + std::to_string(when.tv_sec) + " " +
+              std::to_string(when.tv_nsec),
+          result);
+    if (result == 0) OK(pthread_mutex_unlock(mutex));
+  }
+  const int clocked = pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &past);
+  probe("clocklock when free with a clock that is none", clocked);
+  if (clocked == 0) OK(pthread_mutex_unlock(mutex));
+}
+
+}  // namespace
+
+void mutex_kinds() {
+  for (const Kind& kind : all_kinds()) {
+    group = "mutex " + kind.name();
+    pthread_mutex_t mutex;
+    const int result = kind.init(&mutex);
+    probe("init", result);
+    if (result != 0) continue;
+    use(&mutex, kind);
+    probe("destroy", pthread_mutex_destroy(&mutex));
+    probe("lock of a destroyed one", pthread_mutex_lock(&mutex));
+    probe("trylock of a destroyed one", pthread_mutex_trylock(&mutex));
+    probe("init after destroy", kind.init(&mutex));
+    probe("and destroy", pthread_mutex_destroy(&mutex));
+  }
+}
+
+void static_initialisers() {
+  const pthread_mutex_t each[] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+                                  PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
+                                  PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
+  std::size_t i = 0;
+  for (const int type : check::all_types) {
+    group = std::string{"static mutex "} + check::type_name(type);
+    pthread_mutex_t mutex = each[i++];
+    use(&mutex, Kind{.type = type});
+    probe("destroy", pthread_mutex_destroy(&mutex));
+  }
+  group = "mutex without attributes";
+  pthread_mutex_t mutex;
+  probe("init", pthread_mutex_init(&mutex, nullptr));
+  use(&mutex, Kind{});
+  probe("destroy", pthread_mutex_destroy(&mutex));
+}
+
+// A normal one may be unlocked by anybody, and unlocking a free one does nothing.
+void normal_mutexes_ask_nobody() {
+  for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
+    group = std::string{"mutex "} + check::type_name(type) + " used loosely";
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    OK(pthread_mutex_lock(&mutex));
+    probe("unlock by another", elsewhere([&] { return pthread_mutex_unlock(&mutex); }));
+    probe("unlock when free", pthread_mutex_unlock(&mutex));
+    probe("lock", pthread_mutex_lock(&mutex));
+    probe_is("held by one only", !check::is_free(&mutex));
+    probe("unlock", pthread_mutex_unlock(&mutex));
+    probe_is("free", check::is_free(&mutex));
+  }
+}
+
+void owners_that_end() {
+  for (const int type : check::all_types)
+    for (const int shared : {PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED})
+      for (const int protocol : {PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT}) {
+        const Kind kind{type, shared, PTHREAD_MUTEX_ROBUST, protocol};
+        group = "owner of mutex " + kind.name() + " ended";
+        pthread_mutex_t mutex;
+        if (kind.init(&mutex) != 0) continue;
+        auto end_with_it = [&] {
+          elsewhere([&] {
+            OK(pthread_mutex_lock(&mutex));
+            return 0;
+          });
+        };
+        end_with_it();
+        probe("lock", pthread_mutex_lock(&mutex));
+        probe("trylock by another", elsewhere([&] { return pthread_mutex_trylock(&mutex); }));
+        probe("consistent", pthread_mutex_consistent(&mutex));
+        probe("consistent again", pthread_mutex_consistent(&mutex));
+        probe("unlock", pthread_mutex_unlock(&mutex));
+        end_with_it();
+        probe("trylock", pthread_mutex_trylock(&mutex));
+        probe("consistent", pthread_mutex_consistent(&mutex));
+        probe("unlock", pthread_mutex_unlock(&mutex));
+        end_with_it();
+        probe("timedlock", pthread_mutex_timedlock(&mutex, &past));
+        probe("unlock without consistent", pthread_mutex_unlock(&mutex));
+        probe("lock", pthread_mutex_lock(&mutex));
+        probe("trylock", pthread_mutex_trylock(&mutex));
+        probe("consistent", pthread_mutex_consistent(&mutex));
+        probe("destroy", pthread_mutex_destroy(&mutex));
+      }
+  for (const int type : check::all_types) {
+    group = std::string{"owner of mutex "} + check::type_name(type) + " ended";
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    pthread_t thread;
+    OK(pthread_create(
+        &thread, nullptr,
+        [](void* held) -> void* {
+          OK(pthread_mutex_lock(static_cast<pthread_mutex_t*>(held)));
+          pthread_exit(nullptr);
+        },
+        &mutex));
+    OK(pthread_join(thread, nullptr));
+    probe("trylock", pthread_mutex_trylock(&mutex));
+    probe("timedlock", pthread_mutex_timedlock(&mutex, &past));
+    const timespec when = soon();
+    probe("timedlock for a while", pthread_mutex_timedlock(&mutex, &when));
+    probe("destroy", pthread_mutex_destroy(&mutex));
+    probe("consistent", pthread_mutex_consistent(&mutex));
+    probe("unlock", pthread_mutex_unlock(&mutex));
+    probe("trylock after that", pthread_mutex_trylock(&mutex));
+  }
+}
+
+}  // namespace conformance

@@ -1,0 +1,30 @@
+// The parts of the program, in files by object.
+#pragma once
+
+namespace conformance {
+
+void mutex_kinds();
+void static_initialisers();
+void normal_mutexes_ask_nobody();
+void owners_that_end();
+
+void condition_variables();
+void clocks_of_condition_variables();
+void destroy_after_broadcast();
+void wait_with_a_depth_of_two();
+
+void cancellation();
+void no_cancellation_points();
+void state_after_a_wait();
+void cancellation_disabled();
+
+void interrupted_calls();
+void fork_in_a_handler();
+void forks();
+void private_mutex_in_shared_memory();
+
+void c11();
+void semaphores();
+void barriers_and_once();
+
+}  // namespace conformance
