@@ -27,6 +27,9 @@
 // Here a waiter sleeps after the spin bound, as in the other parking locks,
 // also as the first; and only the waiter behind the first is woken ahead, when
 // the first sees the lock free: the others would sleep again before their turn.
+// And a thread that arrives behind a queue looks for a moment whether it can
+// steal after all: else each collision would send a running thread behind all
+// that sleep, and of the processors but one would be busy.
 //
 // Invariants
 //   FIRST-COMPETES  of the queued threads only the first tries to take the
@@ -76,6 +79,8 @@ struct shfl_spin {
 
     // Relaxed: take() acquires.
     [[nodiscard]] bool is_free() const { return held_.load(std::memory_order_relaxed) == 0; }
+
+    bool steal_soon() { return false; }
 
     void release() { held_.store(0, std::memory_order_release); }
 
@@ -181,7 +186,18 @@ struct shfl_park {
       .source =
           "a fraction of a time slice, so that stealing bridges the absence of a waiter and "
           "starves nobody"};
-  static constexpr tunable_list<2> tunables{&spin_bound, &patience};
+  static constexpr tunable looks{
+      .name = "looks",
+      .initially = 32,
+      .in = unit::count,
+      .least = 0,
+      .most = 1u << 20,
+      .checked = 1,
+      .meaning = "so often an arriving thread looks whether the lock is free before it queues too",
+      .source =
+          "as long as a few short sections, and much shorter than a waiter takes to wake up; of 4 "
+          "to 256, what kept two processors busiest without slowing them down"};
+  static constexpr tunable_list<3> tunables{&spin_bound, &patience, &looks};
 
   class words {
    public:
@@ -191,6 +207,16 @@ struct shfl_park {
       return word_.load(std::memory_order_relaxed) == free &&
              word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                            std::memory_order_relaxed);
+    }
+
+    bool steal_soon() {
+      for (std::uint64_t left = Env::template value<looks>(); left != 0; --left) {
+        Env::relax();
+        if (steal()) {
+          return true;
+        }
+      }
+      return false;
     }
 
     [[nodiscard]] bool is_free() const {
@@ -383,7 +409,10 @@ class shfllock {
     if (try_lock()) [[likely]] {
       return arrival::uncontended;
     }
-    queue_and_take();
+    // Relaxed: a guess, whether there is a first that would come before this thread.
+    if (tail_.load(std::memory_order_relaxed) == nullptr || !words_.steal_soon()) {
+      queue_and_take();
+    }
     return arrival::contended;
   }
 
