@@ -8,10 +8,17 @@
 namespace torture {
 namespace {
 
+// Of more threads that wait without sleeping, those that hold the mutex would hardly ever run.
+constexpr std::uint64_t most_awake = 4;
+
 void write(actor& me) {
   while (!me.at.over()) {
     guarded& it = me.at.any_mutex(me);
-    it.lock(me);
+    if (me.at.plan.threads <= most_awake && me.draw.one_in(8)) {
+      it.lock_awake(me);
+    } else {
+      it.lock(me);
+    }
     me.at.section(me);
     it.unlock(me);
     me.at.gap(me);

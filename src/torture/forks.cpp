@@ -157,7 +157,7 @@ void wait_about(actor& me, place& of) {
 void forks(stage& on) {
   const auto of = std::make_shared<place>(on.mutexes()[0]);
   on.cast("forker", [of](actor& me) { beget(me, *of); });
-  if (on.plan.threads >= 8) {
+  if (on.plan.threads >= 4) {
     on.cast("forker", [of](actor& me) { beget(me, *of); });
   }
   on.cast("waiter", [of](actor& me) { wait_about(me, *of); });

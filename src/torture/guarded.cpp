@@ -5,6 +5,7 @@
 #include <string>
 
 #include "clock.hpp"
+#include "lockwright/pthread.h"
 #include "report.hpp"
 
 namespace torture {
@@ -89,6 +90,12 @@ void guarded::leave(actor& me) {
 void guarded::lock(actor& me) {
   me.does(act::locks, this);
   must(pthread_mutex_lock(&mutex), "pthread_mutex_lock");
+  enter(me);
+}
+
+void guarded::lock_awake(actor& me) {
+  me.does(act::locks, this);
+  must(lockwright_mutex_busylock(&mutex), "lockwright_mutex_busylock");
   enter(me);
 }
 

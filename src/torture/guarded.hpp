@@ -43,6 +43,8 @@ class guarded {
   void end();
 
   void lock(actor& me);
+  // The same without ever sleeping.
+  void lock_awake(actor& me);
   bool try_lock(actor& me);
   // False if the deadline, so many nanoseconds ahead, came first, and indeed it has.
   bool lock_within(actor& me, std::uint64_t ns);

@@ -50,7 +50,7 @@ std::string origin_of(const char* call) {
 // Several passes over all kinds, and no phase so short that nothing happens in it or so long that
 // few are drawn.
 double seconds_each(const settings& given, const plan& drawn) {
-  return std::clamp(given.seconds / (2.0 * static_cast<double>(drawn.kinds())), 0.2, 3.0);
+  return std::clamp(given.seconds / (2.0 * static_cast<double>(drawn.kinds())), 0.2, 2.0);
 }
 
 // What is kept for later use (threads' stacks, queue nodes) has its size after one pass.

@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,7 +62,7 @@ std::vector<std::string> words(const std::string& option, const std::string& tex
     const std::string word = text.substr(from, to - from);
     from = to + 1;
     if (!is_part(word)) {
-      refuse("'" + option + "' knows no '" + word + "'");
+      refuse(std::string("'").append(option).append("' knows no '").append(word).append("'"));
     }
     found.push_back(word);
   }

@@ -131,7 +131,7 @@ void stage::section(actor& me) const {
   const std::uint64_t drawn = me.draw.below(4096);
   if (drawn == 0) {
     nap(me.draw.between(50 * us, 2 * ms));
-  } else if (drawn < 8) {
+  } else if (drawn < 16) {
     sched_yield();
   } else if (plan.section_ns != 0 && drawn % 4 == 0) {
     busy(me.draw.below(4 * plan.section_ns));

@@ -75,7 +75,9 @@ def with_broken(libdir: Path, tmp_path: Path) -> dict[str, str]:
     rows = json.loads((libdir / "locks.json").read_text())
     kept = [row for row in rows if row["name"] in ("ttas", "pthread")]
     (folder / "locks.json").write_text(json.dumps(kept))
-    shutil.copy(locate.program("torture", "broken_rare_entry.so"), folder / "liblockwright-ttas.so")
+    shutil.copy(
+        locate.program("torture", "broken_deadline_too_soon.so"), folder / "liblockwright-ttas.so"
+    )
     (folder / "liblockwright-pthread.so").symlink_to(libdir / "liblockwright-pthread.so")
     (folder.parent / "bin").symlink_to(libdir.parent / "bin")
     return {"LOCKWRIGHT_LIBDIR": str(folder)}
@@ -91,7 +93,7 @@ def test_all_goes_on_after_a_failure(cli: Cli, tmp_path: Path, with_broken: dict
     if failed["lock"] == "pthread":
         failed, clean = clean, failed
     assert clean["clean"]
-    assert failed["failure"]["check"] == "exclusion"
+    assert failed["failure"]["check"] == "deadline"
     phase = failed["failure"]["phase"]
     assert f"torture ttas --seed 11 --phase {phase} --only crowd" in failed["again"]
     assert failed["again"] in done.out

@@ -2,11 +2,9 @@
 
 import os
 import shlex
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,18 +17,6 @@ if TYPE_CHECKING:
     from lockwright.locks import Registry
 
 _FILE = click.Path(path_type=Path)
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class _Stopped(BaseException):
-    """A signal asks the comparison to stop."""
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    # A second one must not cut short the clearing up that the first one starts.
-    for each in _STOPPING:
-        signal.signal(each, signal.SIG_IGN)
-    raise _Stopped(number)
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
@@ -93,7 +79,7 @@ def command(
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
-    from lockwright import binary, calibration, invocation
+    from lockwright import binary, calibration, interrupts, invocation
     from lockwright.compare import files, plan, provenance, report, table
     from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
@@ -142,47 +128,47 @@ def command(
     facts = provenance.gather(program, known.directory)
     for variables in settings.values():
         facts |= {name: f"{value} (calibrated)" for name, value in variables.items()}
-    # What nohup made us ignore stays ignored.
-    heeded = [each for each in _STOPPING if signal.getsignal(each) != signal.SIG_IGN]
-    before = {each: signal.signal(each, _stop) for each in heeded}
-    store = Store(path)
-    comparison = None
-    try:
-        if resume:
-            comparison = _interrupted(store, wanted, facts)
-        if comparison is None:
-            comparison = _begun(store, wanted, facts, program, known)
-        if added:
-            say(f"{BASELINE} is added: every ratio is to it")
-        with Runner(comparison.plan, program, settings) as runner:
-            records = carry_out(comparison, store, known, runner)
-        made = report.make(comparison, title or f"Locks under {Path(arguments[0]).name}", records)
-        screen = output()
-        table.show(screen, wanted, made.tables, made.warnings)
-        sys.stdout.flush()
+    with interrupts.heeded():
+        store = Store(path)
+        comparison = None
         try:
-            for option, file in outputs:
-                if file is not None:
-                    files.write(file, _render(option, made), option)
-                    say(f"wrote {file}")
-        finally:
-            # Last, so that it is what remains in sight; a file that fails does not hide it.
-            use = (made.verdict.command or "").removeprefix("lockwright")
-            table.conclude(screen, made.verdict, use and shlex.join(invocation.words()) + use)
+            if resume:
+                comparison = _interrupted(store, wanted, facts)
+            if comparison is None:
+                comparison = _begun(store, wanted, facts, program, known)
+            if added:
+                say(f"{BASELINE} is added: every ratio is to it")
+            with Runner(comparison.plan, program, settings) as runner:
+                records = carry_out(comparison, store, known, runner)
+            made = report.make(
+                comparison, title or f"Locks under {Path(arguments[0]).name}", records
+            )
+            screen = output()
+            table.show(screen, wanted, made.tables, made.warnings)
             sys.stdout.flush()
-        store.finish(comparison)
-    except _Stopped as stopped:
-        if comparison is None:
-            say("interrupted before the first counted run; nothing is kept, so just start again")
-        else:
-            words = [*invocation.words(), sys.argv[1], *([] if resume else ["--resume"])]
-            line = shlex.join([*words, *sys.argv[2:]])
-            say(f"interrupted, what was measured is kept; go on with: {line}")
-        return 128 + int(stopped.args[0])
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        store.close()
+            try:
+                for option, file in outputs:
+                    if file is not None:
+                        files.write(file, _render(option, made), option)
+                        say(f"wrote {file}")
+            finally:
+                # Last, so that it is what remains in sight; a file that fails does not hide it.
+                use = (made.verdict.command or "").removeprefix("lockwright")
+                table.conclude(screen, made.verdict, use and shlex.join(invocation.words()) + use)
+                sys.stdout.flush()
+            store.finish(comparison)
+        except interrupts.Stopped as stopped:
+            if comparison is None:
+                say(
+                    "interrupted before the first counted run; nothing is kept, so just start again"
+                )
+            else:
+                words = [*invocation.words(), sys.argv[1], *([] if resume else ["--resume"])]
+                line = shlex.join([*words, *sys.argv[2:]])
+                say(f"interrupted, what was measured is kept; go on with: {line}")
+            return stopped.status
+        finally:
+            store.close()
     return 0
 
 

@@ -2,26 +2,10 @@
 
 import os
 import secrets
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
-
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class _Stopped(BaseException):
-    """A signal asks to stop."""
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    # A second one must not cut short the clearing up that the first one starts.
-    for each in _STOPPING:
-        signal.signal(each, signal.SIG_IGN)
-    raise _Stopped(number)
 
 
 @click.command("torture")
@@ -77,8 +61,9 @@ def command(
 
     The status is 0 if every lock stood it, 1 if one failed.
     """
-    from lockwright import calibration
+    from lockwright import calibration, interrupts
     from lockwright.compare import files
+    from lockwright.compare.progress import duration
     from lockwright.locks import registry
     from lockwright.torture import plan, report
     from lockwright.torture.run import Finding, Orders, torture
@@ -103,18 +88,15 @@ def command(
     calibrated = calibration.all_in_force(known, [lock.name for lock in chosen], os.environ)
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     what = name if name != "all" else f"{len(chosen)} locks"
-    click.echo(f"Torture of {what}, {report.duration(seconds)}, seed {orders.seed}.")
+    click.echo(f"Torture of {what}, {duration(seconds)}, seed {orders.seed}.")
     for line in plan.remarks(chosen):
         click.echo(line)
     sys.stdout.flush()
 
-    # What nohup made us ignore stays ignored.
-    heeded = [each for each in _STOPPING if signal.getsignal(each) != signal.SIG_IGN]
-    before = {each: signal.signal(each, _stop) for each in heeded}
     results: list[tuple[plan.Run, Finding]] = []
-    stopped = 0
+    stopped: interrupts.Stopped | None = None
     try:
-        with report.display(planned) as shown:
+        with interrupts.heeded(), report.display(planned) as shown:
             for run in planned:
                 shown.begin(run)
                 environment = inherited | calibrated[run.lock.name]
@@ -134,20 +116,17 @@ def command(
                 shown.end(finding)
                 if finding.failure is not None:
                     report.show_failure(run, finding, orders)
-    except _Stopped as signalled:
-        stopped = int(signalled.args[0])
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    except interrupts.Stopped as signalled:
+        stopped = signalled
     report.show_table(results)
     failed = [(run, finding) for run, finding in results if finding.failure is not None]
     for run, finding in failed:
         click.echo(f"Again: {report.again(run, finding, orders)}")
     if json_file is not None:
-        report.write(json_file, sys.argv[1:], orders, results, not stopped)
+        report.write(json_file, sys.argv[1:], orders, results, stopped is None)
         click.echo(f"Written: {json_file}")
-    if stopped:
+    if stopped is not None:
         click.echo(f"Stopped after {len(results)} of {len(planned)} runs.")
-        return 128 + stopped
+        return stopped.status
     click.echo("Clean." if not failed else f"{len(failed)} of {len(planned)} runs failed.")
     return 1 if failed else 0

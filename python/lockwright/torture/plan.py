@@ -108,7 +108,7 @@ def remarks(chosen: Sequence[Lock]) -> list[str]:
     polling = [lock.name for lock in chosen if not lock.parking]
     if not polling:
         return []
-    who = polling[0] if len(chosen) == 1 else f"{len(polling)} locks"
+    who = polling[0] if len(polling) == 1 else f"{len(polling)} locks"
     return [
         f"Waiters of {who} poll: at most 2 threads for each processor, for more would not get on."
     ]

@@ -15,16 +15,10 @@ from rich.table import Table
 
 from lockwright import invocation, terminal, version
 from lockwright.bench.report import machine
-from lockwright.errors import LockwrightError
+from lockwright.compare import files
+from lockwright.compare.progress import duration, say
 from lockwright.torture.plan import TOPOLOGY, Run
 from lockwright.torture.run import Finding, Orders
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 class Display:
@@ -58,7 +52,7 @@ class Display:
         if self._bar.disable:
             result = "clean" if finding.failure is None else "FAILED"
             left = f", about {duration(self._left)} left" if self._left else ""
-            print(f"lockwright: {self._run.label}: {result}{left}", file=sys.stderr, flush=True)
+            say(f"{self._run.label}: {result}{left}")
 
 
 @contextmanager
@@ -139,12 +133,7 @@ def write(
         "complete": complete,
         "runs": [_row(run, finding, orders) for run, finding in results],
     }
-    try:
-        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot write {path}: {error.strerror}", "choose another file with --json"
-        ) from error
+    files.write(path, json.dumps(document, indent=1) + "\n", "--json")
 
 
 def _row(run: Run, finding: Finding, orders: Orders) -> Mapping[str, Any]:
