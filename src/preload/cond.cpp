@@ -16,40 +16,9 @@
 namespace lockwright::preload {
 namespace {
 
-/// One wait, from the release of the mutex to its re-acquisition.
-struct wait_in_progress {
-  condvar& cond;
-  waiter self;
-};
+using wait_in_progress = wait_with<environment, mutex, condvar>;
 
-int take_mutex_again(wait_in_progress& wait) {
-  const int result = mutex::reacquire(wait.self.mutex);
-  if (wait.self.leads) {
-    mutex::line(wait.self.mutex)->grant_first();
-  }
-  return result;
-}
-
-/// Takes a waiter back that will not wait. False if it had been signalled already.
-bool withdraw(wait_in_progress& wait) {
-  if (wait.self.give_up()) {
-    wait.cond.remove(wait.self);
-    return true;
-  }
-  wait.self.await_grant();
-  return false;
-}
-
-/// A cancelled waiter: holds the mutex again when the program's own cleanup
-/// handlers run, and passes on a signal that it had already been given.
-void on_cancel(void* argument) {
-  auto& wait = *static_cast<wait_in_progress*>(argument);
-  const bool signalled = !withdraw(wait);
-  take_mutex_again(wait);
-  if (signalled && wait.self.by_signal) {
-    wait.cond.signal();
-  }
-}
+void on_cancel(void* argument) { static_cast<wait_in_progress*>(argument)->cancel(); }
 
 /// Sleeps on the waiter's word. The only place where a cancellation may act:
 /// it is asynchronous here because the kernel is entered without the C library.
@@ -72,16 +41,9 @@ bool sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) 
 [[gnu::noinline]] bool sleep_until_signalled(wait_in_progress& wait, clockid_t clock,
                                              const timespec* deadline) {
   // The kernel refuses times before 1970, which have all passed.
-  bool in_time = deadline == nullptr || deadline->tv_sec >= 0;
-  while (wait.self.state.load(std::memory_order_acquire) == waiter::waiting) {
-    if (in_time) {
-      in_time = sleep_cancellably(wait.self, clock, deadline);
-    } else if (wait.self.give_up()) {
-      wait.cond.remove(wait.self);
-      return false;
-    }
-  }
-  return true;
+  const bool in_time = deadline == nullptr || deadline->tv_sec >= 0;
+  return wait.sleep_until_signalled(in_time,
+                                    [&] { return sleep_cancellably(wait.self, clock, deadline); });
 }
 
 /// The same, with the handler for a cancellation in place. Apart from the loop,
@@ -111,13 +73,13 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
   wait.cond.enqueue(wait.self);
   // Only the C library refuses here; its mutexes have no line to wait in.
   if (const int refusal = mutex::release(with)) {
-    if (!withdraw(wait) && wait.self.by_signal) {
+    if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();
     }
     return refusal;
   }
   bool signalled = await_signal(wait, clock, deadline);
-  const int result = take_mutex_again(wait);
+  const int result = wait.take_mutex_again();
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
 }
 

@@ -1,4 +1,4 @@
-// A condition variable that works with any lock: a queue of waiting threads.
+// A condition variable in the place of the C library's.
 #pragma once
 
 #include <pthread.h>
@@ -10,13 +10,13 @@
 #include <cstring>
 #include <new>
 
+#include "append.hpp"
 #include "counting.hpp"
 #include "fork.hpp"
 #include "lockwright/three_state.hpp"
 #include "mutex.hpp"
 #include "real.hpp"
-#include "waiter_queue.hpp"
-#include "waiters.hpp"
+#include "signalling.hpp"
 
 namespace lockwright::preload {
 
@@ -31,17 +31,9 @@ namespace lockwright::preload {
 ///         | from 2.41 on, and behind here before     |
 ///
 /// All zero is a condition variable with the real-time clock and no waiters.
-///
-/// A signalled waiter does not run into a held mutex: if the signaller holds
-/// the waiter's mutex, the waiter is put in that mutex's line and let go by an
-/// unlock; a broadcast puts all of them there, so each unlock makes at most one
-/// of them runnable.
-///
-/// Invariant NO-TOUCH: a waiter that has been signalled does not look at the
-/// condition variable again, so it may be destroyed right after a broadcast.
-/// Invariant HEAD: waiters are signalled from the head of the queue. Without
-/// another setting that is the order in which they began to wait; see append.hpp.
-class condvar {
+class condvar : public signalling<environment, mutex> {
+  using base = signalling<environment, mutex>;
+
  public:
   static condvar& of(pthread_cond_t* cond) {
     auto& self = *reinterpret_cast<condvar*>(cond);
@@ -58,7 +50,7 @@ class condvar {
     return (__atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & shared_bit) != 0;
   }
 
-  explicit condvar(clockid_t clock) : clock_(clock) {}
+  explicit condvar(clockid_t clock) : base(clock, generation) {}
 
   [[nodiscard]] clockid_t clock() const { return clock_ & ~made_shared; }
 
@@ -75,77 +67,7 @@ class condvar {
     }
   }
 
-  void enqueue(waiter& self) {
-    guard_.lock();
-    queue_.put(self, append_to_condvar);
-    guard_.unlock();
-  }
-
-  /// For a waiter that has given up.
-  void remove(waiter& self) {
-    guard_.lock();
-    queue_.unlink(self);
-    guard_.unlock();
-  }
-
-  /// Signals the first waiter, if there is one.
-  void signal() {
-    if (nobody_waits()) {
-      return;
-    }
-    guard_.lock();
-    waiter* chosen = queue_.take();
-    guard_.unlock();
-    if (chosen != nullptr) {
-      dispatch(*chosen, *chosen);
-    }
-  }
-
-  /// Signals all of them.
-  void broadcast() {
-    if (nobody_waits()) {
-      return;
-    }
-    waiter* first = nullptr;
-    waiter* last = nullptr;
-    waiter* keeper = nullptr;
-    guard_.lock();
-    for (waiter* each = queue_.first(); each != nullptr;) {
-      waiter* next = each->next;
-      if (each->claim(false)) {
-        queue_.unlink(*each);
-        each->next = nullptr;
-        if (each->keeps) {
-          keeper = each;  // there is one at most: it holds the mutex of all
-        } else if (last == nullptr) {
-          first = last = each;
-        } else {
-          last = last->next = each;
-        }
-      }
-      each = next;
-    }
-    guard_.unlock();
-    if (keeper != nullptr) {
-      keeper->grant();
-    }
-    if (first != nullptr) {
-      dispatch(*first, *last);
-    }
-  }
-
-  /// Waits until those that gave up have taken themselves out.
-  void drain() {
-    for (;;) {
-      guard_.lock();
-      bool empty = nobody_waits();
-      guard_.unlock();
-      if (empty) {
-        return;
-      }
-      native::yield();
-    }
-  }
+  void enqueue(waiter& self) { base::enqueue(self, append_to_condvar.append()); }
 
  private:
   // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared
@@ -185,40 +107,6 @@ class condvar {
     }
     adopting.unlock();
   }
-
-  /// Relaxed: a waiter that the caller is obliged to wake was enqueued before a
-  /// release of the mutex that the caller has acquired since.
-  [[nodiscard]] bool nobody_waits() const { return queue_.empty(); }
-
-  /// Sends a chain of claimed waiters, all with the same mutex, on their way.
-  static void dispatch(waiter& first, waiter& last) {
-    pthread_mutex_t* with = first.mutex;
-    waiter_line* line = mutex::line(with);
-    if (line == nullptr) {
-      for (waiter* each = &first; each != nullptr;) {
-        waiter* next = each->next;
-        each->grant();
-        each = next;
-      }
-      return;
-    }
-    first.leads = mutex::waiters_sleep && &first != &last && line->empty();
-    if (mutex::is_held_by_caller(with)) {
-      line->append(&first, &last);
-      return;
-    }
-    // In line before the first is let go: see CHAIN in waiter_line.
-    if (first.next != nullptr) {
-      line->append(first.next, &last);
-    }
-    first.grant();
-  }
-
-  three_state<environment> guard_;
-  clockid_t clock_;
-  waiter_queue queue_;
-  std::atomic<kind_word> generation_{generation};
-  [[maybe_unused]] std::uint32_t zero_ = 0;
 
   static constexpr void check_layout() {
     static_assert(sizeof(condvar) == 32 && sizeof(clockid_t) == 4);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "generation.hpp"
 #include "lockwright/env/native.hpp"
 
 #ifndef LOCKWRIGHT_COUNTING
@@ -53,6 +54,9 @@ inline constinit thread_local bool stays_awake = false;
 /// keeps its place wherever the algorithm has put it, and polls there: a sleep
 /// may end early for any reason, and so it does at once.
 struct environment : native {
+  /// What this process stamps its objects with, in the bits 31-16.
+  static std::uint32_t stamp() { return generation; }
+
   static void yield() {
     if (stays_awake) {
       relax();

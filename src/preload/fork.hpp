@@ -7,15 +7,10 @@
 #include <cstdint>
 
 #include "counting.hpp"
-#include "kind.hpp"
+#include "generation.hpp"
 #include "lockwright/three_state.hpp"
 
 namespace lockwright::preload {
-
-/// How many forks lie between the process that loaded the library and this one,
-/// modulo 2^16, in generation_bits. Changed only in the child of a fork, while
-/// that has one thread.
-inline constinit kind_word generation = 0;
 
 /// The kernel's numbers of the thread that forked, in the parent (0 if it had
 /// not been asked for) and in this process.

@@ -12,9 +12,9 @@
 
 #include "counting.hpp"
 #include "kind.hpp"
+#include "own_waiters.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
-#include "waiters.hpp"
 
 namespace lockwright::preload {
 
@@ -26,6 +26,7 @@ namespace lockwright::preload {
 ///   32-35 | counted: 1 once the mutex has been seen                | the holder
 class library_mutex {
  public:
+  using object = pthread_mutex_t;
   static constexpr bool waiters_sleep = true;
 
   static library_mutex& of(pthread_mutex_t* mutex) {

@@ -16,9 +16,9 @@
 #include "kind.hpp"
 #include "lock_until.hpp"
 #include "lockwright/lock.hpp"
+#include "own_waiters.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
-#include "waiters.hpp"
 
 namespace lockwright::preload {
 
@@ -39,6 +39,7 @@ namespace lockwright::preload {
 template <class L>
 class own_mutex {
  public:
+  using object = pthread_mutex_t;
   static constexpr bool waiters_sleep = L::traits.parks();
 
   static own_mutex& of(pthread_mutex_t* mutex) { return *reinterpret_cast<own_mutex*>(mutex); }
@@ -278,13 +279,10 @@ class own_mutex {
 
   template <entry From>
   [[gnu::noinline]] void leave_with_line() {
-    waiter* next = line_.pop();
-    disown<From>();
-    lock_.unlock();
-    // From here on the mutex may be gone.
-    if (next != nullptr) {
-      next->grant();
-    }
+    line_.grant_first_after([this] {
+      disown<From>();
+      lock_.unlock();
+    });
   }
 
   template <entry From>

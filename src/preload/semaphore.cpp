@@ -27,21 +27,9 @@ int fail(int error) {
   return -1;
 }
 
-struct wait_in_progress {
-  semaphore& sem;
-  waiter self{nullptr};
-};
+using wait_in_progress = wait_for_unit<semaphore>;
 
-/// A cancelled waiter leaves, and passes on a unit that it had already been given.
-void on_cancel(void* argument) {
-  auto& wait = *static_cast<wait_in_progress*>(argument);
-  if (wait.self.give_up()) {
-    wait.sem.leave(wait.self);
-  } else {
-    wait.self.await_grant();
-    wait.sem.post();
-  }
-}
+void on_cancel(void* argument) { static_cast<wait_in_progress*>(argument)->cancel(); }
 
 /// Sleeps on the waiter's word; asynchronously cancellable meanwhile, because
 /// the kernel is entered without the C library. Returns minus the error number.
@@ -60,16 +48,11 @@ long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) 
                                           const timespec* deadline) {
   // The kernel refuses times before 1970, which have all passed.
   long why = deadline == nullptr || deadline->tv_sec >= 0 ? 0 : -ETIMEDOUT;
-  while (wait.self.state.load(std::memory_order_acquire) == waiter::waiting) {
-    if (why != -ETIMEDOUT && why != -EINTR) {
-      why = sleep_cancellably(wait.self, clock, deadline);
-    } else if (wait.self.give_up()) {
-      wait.sem.leave(wait.self);
-      return static_cast<int>(-why);
-    }
-  }
-  wait.self.await_grant();
-  return 0;
+  const bool granted = wait.sleep_until_granted(why == 0, [&] {
+    why = sleep_cancellably(wait.self, clock, deadline);
+    return why != -ETIMEDOUT && why != -EINTR;
+  });
+  return granted ? 0 : static_cast<int>(-why);
 }
 
 /// Apart from the loop, because the handler is entered by a long jump, which

@@ -1,5 +1,4 @@
-// A semaphore that decides which of its waiters goes on, to keep few threads
-// active: a count, and a queue of waiting threads.
+// A semaphore in the place of the C library's, where the user asks for one.
 #pragma once
 
 #include <errno.h>
@@ -12,11 +11,12 @@
 #include <cstdint>
 #include <new>
 
+#include "append.hpp"
 #include "counting.hpp"
 #include "fork.hpp"
 #include "lockwright/three_state.hpp"
-#include "waiter_queue.hpp"
-#include "waiters.hpp"
+#include "own_waiters.hpp"
+#include "units.hpp"
 
 namespace lockwright::preload {
 
@@ -50,16 +50,9 @@ class signals_blocked {
 ///   16-31 | the waiters, see waiter_queue.hpp           | under the guard
 ///
 /// All zero is a semaphore of count 0 without waiters.
-///
-/// Invariant HAND-OVER: a post that finds a waiter gives it the unit, and leaves
-/// the count alone. So the count is above 0 only while nobody is in the queue
-/// but threads that have given up and are about to leave it.
-/// Invariant SIGNAL-SAFE: the guard is held with all signals blocked only, so a
-/// handler that posts never waits for the thread that it interrupted.
-/// Invariant NO-TOUCH: once a unit can be taken, or a waiter has been granted
-/// one, the post does not touch the semaphore again: who gets the unit may
-/// destroy it.
-class semaphore {
+class semaphore : public units<environment, pthread_mutex_t, signals_blocked> {
+  using base = units<environment, pthread_mutex_t, signals_blocked>;
+
  public:
   static semaphore& of(sem_t* sem) {
     auto& self = *reinterpret_cast<semaphore*>(sem);
@@ -76,105 +69,16 @@ class semaphore {
            shared_mark;
   }
 
-  explicit semaphore(unsigned count) : word_(count) {}
-
-  [[nodiscard]] unsigned count() const { return count_of(word_.load(std::memory_order_relaxed)); }
-
-  /// Takes a unit if there is one. Acquire pairs with the release in post().
-  bool try_take() {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (count_of(seen) != 0) {
-      if (word_.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
+  explicit semaphore(unsigned count) : base(count, generation) {}
 
   /// Takes a unit if there is one, and is in the queue otherwise.
   bool take_or_enqueue(waiter& self) {
-    const signals_blocked all;
-    guard_.lock();
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    for (;;) {
-      const bool available = count_of(seen) != 0;
-      if (word_.compare_exchange_weak(seen, available ? seen - 1 : seen + one_waiter,
-                                      std::memory_order_acquire, std::memory_order_relaxed)) {
-        if (!available) {
-          queue_.put(self, append_to_semaphore);
-        }
-        guard_.unlock();
-        return available;
-      }
-    }
-  }
-
-  /// For a waiter that has given up.
-  void leave(waiter& self) {
-    const signals_blocked all;
-    guard_.lock();
-    queue_.unlink(self);
-    word_.fetch_sub(one_waiter, std::memory_order_relaxed);
-    guard_.unlock();
-  }
-
-  /// Adds a unit, or gives it to the first waiter. False if there are too many.
-  bool post() {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    for (;;) {
-      if (seen >= one_waiter) {
-        if (const outcome done = post_to_queue(); done != outcome::nobody_waits) {
-          return done == outcome::posted;
-        }
-        seen = word_.load(std::memory_order_relaxed);
-      } else if (count_of(seen) == SEM_VALUE_MAX) {
-        return false;
-      } else if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_release,
-                                             std::memory_order_relaxed)) {
-        return true;
-      }
-    }
+    return base::take_or_enqueue(self, append_to_semaphore.append());
   }
 
  private:
   // As the C library's sem_init and sem_open leave it.
   static constexpr std::uint32_t shared_mark = 128;
-  static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32;
-
-  enum class outcome : std::uint8_t { posted, overflow, nobody_waits };
-
-  static unsigned count_of(std::uint64_t word) { return static_cast<unsigned>(word); }
-
-  [[gnu::noinline]] outcome post_to_queue() {
-    const signals_blocked all;
-    guard_.lock();
-    waiter* chosen = queue_.take();
-    if (chosen != nullptr) {
-      word_.fetch_sub(one_waiter, std::memory_order_relaxed);
-      guard_.unlock();
-      chosen->grant();
-      return outcome::posted;
-    }
-    const outcome done = add_beside_those_who_leave();
-    guard_.unlock();
-    return done;
-  }
-
-  /// They are inside still, so nobody destroys the semaphore before the guard is free.
-  outcome add_beside_those_who_leave() {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (seen >= one_waiter) {
-      if (count_of(seen) == SEM_VALUE_MAX) {
-        return outcome::overflow;
-      }
-      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_release,
-                                      std::memory_order_relaxed)) {
-        return outcome::posted;
-      }
-    }
-    return outcome::nobody_waits;
-  }
 
   /// The first touch after a fork: nobody waits, whoever waited in the parent.
   [[gnu::noinline]] void adopt() {
@@ -188,11 +92,6 @@ class semaphore {
     }
     adopting_semaphore.unlock();
   }
-
-  std::atomic<std::uint64_t> word_;
-  three_state<environment> guard_;
-  std::atomic<kind_word> generation_{generation};
-  waiter_queue queue_;
 
   static constexpr void check_layout() {
     static_assert(sizeof(semaphore) == 32 && sizeof(semaphore) <= sizeof(sem_t));

@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "append.hpp"
 #include "waiters.hpp"
 
 namespace lockwright::preload {
@@ -11,14 +10,17 @@ namespace lockwright::preload {
 /// A list linked both ways, from the waiter that is woken first to the one that
 /// is woken last. All but empty() is for who holds the guard of its owner.
 /// All zero is an empty queue.
-class waiter_queue {
+template <class Env, class Mutex>
+class basic_waiter_queue {
+  using waiter = basic_waiter<Env, Mutex>;
+
  public:
   [[nodiscard]] bool empty() const { return first() == nullptr; }
 
   [[nodiscard]] waiter* first() const { return first_.load(std::memory_order_relaxed); }
 
-  void put(waiter& one, append_setting& where) {
-    if (where.append()) {
+  void put(waiter& one, bool at_end) {
+    if (at_end) {
       append(one);
     } else {
       prepend(one);
@@ -72,8 +74,8 @@ class waiter_queue {
     first_.store(&one, std::memory_order_relaxed);
   }
 
-  std::atomic<waiter*> first_{nullptr};
-  waiter* last_ = nullptr;
+  typename Env::template atomic<waiter*> first_{nullptr};
+  typename Env::template plain<waiter*> last_{nullptr};
 };
 
 }  // namespace lockwright::preload

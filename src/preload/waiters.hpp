@@ -1,15 +1,13 @@
 // Threads in a condition variable wait, and the line of those that have been
-// signalled and wait behind a mutex to be let run.
+// signalled and wait behind a mutex to be let run. It knows the world by its
+// environment only, as the locks do, and is model checked like them.
 #pragma once
-
-#include <pthread.h>
 
 #include <atomic>
 #include <climits>
 #include <cstdint>
 
-#include "counting.hpp"
-#include "fork.hpp"
+#include "kind.hpp"
 
 namespace lockwright::preload {
 
@@ -26,18 +24,22 @@ namespace lockwright::preload {
 ///
 /// Invariant ONE-CLAIM: waiting is left by compare-and-swap only, so a waiter
 /// either has been signalled or has given up, never both and never neither.
-struct alignas(64) waiter {
+template <class Env, class Mutex>
+struct alignas(64) basic_waiter {
   enum : std::uint32_t { waiting, leaving, moved, granted };
 
-  explicit waiter(pthread_mutex_t* with) : mutex(with) {}
+  template <class T>
+  using plain = typename Env::template plain<T>;
 
-  std::atomic<std::uint32_t> state{waiting};
-  bool by_signal = false;  ///< claimed by a signal, which must not be lost, rather than a broadcast
-  bool leads = false;      ///< the first of a broadcast: see PAIR in waiter_line
-  bool keeps = false;      ///< has not given the mutex up, so nobody is to be waited for
-  waiter* next = nullptr;
-  waiter* previous = nullptr;
-  pthread_mutex_t* const mutex;
+  explicit basic_waiter(Mutex* with) : mutex(with) {}
+
+  typename Env::template atomic<std::uint32_t> state{waiting};
+  plain<bool> by_signal{false};  ///< claimed by a signal, which must not be lost; no broadcast
+  plain<bool> leads{false};      ///< the first of a broadcast: see PAIR in basic_waiter_line
+  plain<bool> keeps{false};      ///< has not given the mutex up, so nobody is to be waited for
+  plain<basic_waiter*> next{nullptr};
+  plain<basic_waiter*> previous{nullptr};
+  Mutex* const mutex;
 
   /// For the signaller: true if this waiter is now its own.
   bool claim(bool signal) {
@@ -59,14 +61,28 @@ struct alignas(64) waiter {
   /// of state. It sleeps or is about to, so the wake is not worth avoiding.
   void grant() {
     state.store(granted, std::memory_order_release);
-    environment::wake(state, 1);
+    Env::wake(state, 1);
+  }
+
+  /// For the waiter itself: calls sleep() until it has been signalled; true then.
+  /// False if it has given up instead, once `patient` or sleep() was false.
+  template <class Sleep>
+  bool sleep_until_claimed(bool patient, Sleep sleep) {
+    while (state.load(std::memory_order_acquire) == waiting) {
+      if (patient) {
+        patient = sleep();
+      } else if (give_up()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /// For the waiter, once claimed: sleeps until granted.
   void await_grant() {
     std::uint32_t seen = state.load(std::memory_order_acquire);
     while (seen != granted) {
-      environment::wait(state, seen);
+      Env::wait(state, seen);
       seen = state.load(std::memory_order_acquire);
     }
   }
@@ -90,7 +106,10 @@ struct alignas(64) waiter {
 /// then, at most one waiter becomes runnable per unlock, and one in advance. Not
 /// so where waiters poll without end: the one in advance might take the processor
 /// from the one that has the mutex, and burn it.
-class waiter_line {
+template <class Env, class Mutex>
+class basic_waiter_line {
+  using waiter = basic_waiter<Env, Mutex>;
+
  public:
   /// Exact for the holder of the mutex. Relaxed: what it must not miss was put in line
   /// by itself, or before the grant that made it come here.
@@ -125,6 +144,17 @@ class waiter_line {
     return first;
   }
 
+  /// Lets the first waiter go, if there is one, once release() has made the mutex
+  /// free. From then on the mutex may be gone, and with it the line.
+  template <class Release>
+  void grant_first_after(Release release) {
+    waiter* first = pop();
+    release();
+    if (first != nullptr) {
+      first->grant();
+    }
+  }
+
   /// Lets the first waiter go, if there is one.
   void grant_first() {
     if (waiter* first = pop()) {
@@ -140,7 +170,7 @@ class waiter_line {
   // Threads' stacks lie below 2^48 on both architectures: what is above is handed
   // out only to who asks for it by address.
   static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
-  static std::uint64_t stamp() { return std::uint64_t{generation} << 32; }
+  static std::uint64_t stamp() { return std::uint64_t{Env::stamp()} << 32; }
 
   waiter* open() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
@@ -155,7 +185,7 @@ class waiter_line {
         }
       } else if ((seen & sleepers) != 0 ||
                  word_.compare_exchange_weak(seen, seen | sleepers, std::memory_order_relaxed)) {
-        environment::wait_low(word_, static_cast<std::uint32_t>(seen | sleepers));
+        Env::wait_low(word_, static_cast<std::uint32_t>(seen | sleepers));
         seen = word_.load(std::memory_order_relaxed);
       }
     }
@@ -165,11 +195,11 @@ class waiter_line {
     std::uint64_t fresh = end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(end) | stamp();
     std::uint64_t old = word_.exchange(fresh, std::memory_order_release);
     if ((old & sleepers) != 0) {
-      environment::wake_low(word_, INT_MAX);
+      Env::wake_low(word_, INT_MAX);
     }
   }
 
-  std::atomic<std::uint64_t> word_{0};
+  typename Env::template atomic<std::uint64_t> word_{0};
 };
 
 }  // namespace lockwright::preload

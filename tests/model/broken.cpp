@@ -1,5 +1,8 @@
 #include "broken.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "locks.hpp"
 #include "lockwright/lock/clh.hpp"
 #include "lockwright/lock/mcs.hpp"
@@ -8,7 +11,7 @@ namespace lockwright::check {
 
 std::vector<subject> broken_locks() {
   using namespace lockwright::broken;
-  return {
+  std::vector<subject> all{
       {"test-then-set", cases_of<test_then_set<model>>()},
       {"relaxed-taking", cases_of<relaxed_taking<model>>()},
       {"no-wake", cases_of<no_wake<model>>()},
@@ -20,6 +23,8 @@ std::vector<subject> broken_locks() {
       {"mcs-forgets-late-linker", cases_of<mcs_forgets_late_linker<model>>()},
       {"late-touch", cases_of<late_touch<model>>()},
   };
+  std::ranges::move(broken_conditions(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace lockwright::check

@@ -1,5 +1,8 @@
 #include "locks.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace lockwright::check {
 
 // Each is compiled by itself, in a source that CMakeLists.txt writes.
@@ -15,6 +18,7 @@ std::vector<subject> registered_locks() {
 #undef LOCKWRIGHT_LOCK
   };
   all.push_back(reader_writer_lock());
+  std::ranges::move(conditions(), std::back_inserter(all));
   std::erase_if(all, [](const subject& s) { return s.cases.empty(); });
   return all;
 }

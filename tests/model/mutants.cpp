@@ -1,6 +1,7 @@
 #include "mutants.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 #include "lockwright/env/model/mutation.hpp"
@@ -85,10 +86,11 @@ std::vector<mutation> mutants_of(const subject& s) {
                           model_env::reached.sites + model_env::reached.count);
   // The scenarios have variables of their own, and a plain one that is assigned to another is read
   // and written in plain.hpp.
-  std::erase_if(sites, [](const site& one) {
+  std::erase_if(sites, [&s](const site& one) {
     const std::string_view file = one.file;
     return file.find("/src/check/") != std::string_view::npos ||
-           file.find("/env/model/") != std::string_view::npos;
+           file.find("/env/model/") != std::string_view::npos ||
+           file.find(s.own_files) == std::string_view::npos;
   });
   // By source line, so that two runs list the same mutants in the same order.
   std::ranges::sort(sites, [](const site& a, const site& b) {

@@ -19,14 +19,17 @@ from support import locate, model, mutants
 
 RELACY = Path("relacy/relacy.hpp")
 
-#: The C library's mutex comes without its source. The reader-writer lock stands in no registry.
-LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), "phase-fair"]
+#: What is checked besides locks.
+OTHERS = ["phase-fair", "condvar-futex", "condvar-ttas", "waiter-line", "semaphore"]
+
+#: The C library's mutex comes without its source.
+LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
 
 #: Seconds for one search.
 BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.7")
 
 #: Their mutants are caught so quickly that every run tries them all; with a larger budget, all are.
-LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin"]
+LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin", "waiter-line"]
 MUTATED = [name for name in LOCKS if name in LIGHT or float(BUDGET) >= 2]
 
 

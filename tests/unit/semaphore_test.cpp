@@ -27,7 +27,7 @@ std::vector<int> order_of_wakes(append_setting& where, int gives_up) {
   std::array<waiter, 4> waiters{waiter{nullptr}, waiter{nullptr}, waiter{nullptr}, waiter{nullptr}};
   waiter_queue queue;
   for (waiter& one : waiters) {
-    queue.put(one, where);
+    queue.put(one, where.append());
   }
   if (gives_up >= 0) {
     EXPECT_TRUE(waiters.at(static_cast<std::size_t>(gives_up)).give_up());

@@ -1,0 +1,165 @@
+// A semaphore that decides which of its waiters goes on, to keep few threads
+// active: a count, and a queue of waiting threads. It knows the world by its
+// environment only, and is model checked like the locks.
+#pragma once
+
+#include <limits.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/three_state.hpp"
+#include "waiter_queue.hpp"
+#include "waiters.hpp"
+
+namespace lockwright::preload {
+
+/// What every semaphore of ours does. While a `Blocked` lives, no signal handler
+/// runs in the calling thread.
+///
+/// Invariant HAND-OVER: a post that finds a waiter gives it the unit, and leaves
+/// the count alone. So the count is above 0 only while nobody is in the queue
+/// but threads that have given up and are about to leave it.
+/// Invariant SIGNAL-SAFE: the guard is held with all signals blocked only, so a
+/// handler that posts never waits for the thread that it interrupted.
+/// Invariant NO-TOUCH: once a unit can be taken, or a waiter has been granted
+/// one, the post does not touch the semaphore again: who gets the unit may
+/// destroy it.
+template <class Env, class Mutex, class Blocked>
+class units {
+ public:
+  using waiter = basic_waiter<Env, Mutex>;
+
+  explicit units(unsigned count, std::uint32_t stamp = 0) : word_(count), generation_(stamp) {}
+
+  [[nodiscard]] unsigned count() const { return count_of(word_.load(std::memory_order_relaxed)); }
+
+  /// Takes a unit if there is one. Acquire pairs with the release in post().
+  bool try_take() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    while (count_of(seen) != 0) {
+      if (word_.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Takes a unit if there is one, and is in the queue otherwise, at its end or head.
+  bool take_or_enqueue(waiter& self, bool at_end) {
+    [[maybe_unused]] const Blocked all{};
+    guard_.lock();
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      const bool available = count_of(seen) != 0;
+      if (word_.compare_exchange_weak(seen, available ? seen - 1 : seen + one_waiter,
+                                      std::memory_order_acquire, std::memory_order_relaxed)) {
+        if (!available) {
+          queue_.put(self, at_end);
+        }
+        guard_.unlock();
+        return available;
+      }
+    }
+  }
+
+  /// For a waiter that has given up.
+  void leave(waiter& self) {
+    [[maybe_unused]] const Blocked all{};
+    guard_.lock();
+    queue_.unlink(self);
+    word_.fetch_sub(one_waiter, std::memory_order_relaxed);
+    guard_.unlock();
+  }
+
+  /// Adds a unit, or gives it to the first waiter. False if there are too many.
+  bool post() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      if (seen >= one_waiter) {
+        if (const outcome done = post_to_queue(); done != outcome::nobody_waits) {
+          return done == outcome::posted;
+        }
+        seen = word_.load(std::memory_order_relaxed);
+      } else if (count_of(seen) == SEM_VALUE_MAX) {
+        return false;
+      } else if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_release,
+                                             std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+  }
+
+ protected:
+  static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32;
+
+  enum class outcome : std::uint8_t { posted, overflow, nobody_waits };
+
+  static unsigned count_of(std::uint64_t word) { return static_cast<unsigned>(word); }
+
+  [[gnu::noinline]] outcome post_to_queue() {
+    [[maybe_unused]] const Blocked all{};
+    guard_.lock();
+    waiter* chosen = queue_.take();
+    if (chosen != nullptr) {
+      word_.fetch_sub(one_waiter, std::memory_order_relaxed);
+      guard_.unlock();
+      chosen->grant();
+      return outcome::posted;
+    }
+    const outcome done = add_beside_those_who_leave();
+    guard_.unlock();
+    return done;
+  }
+
+  /// They are inside still, so nobody destroys the semaphore before the guard is free.
+  outcome add_beside_those_who_leave() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    while (seen >= one_waiter) {
+      if (count_of(seen) == SEM_VALUE_MAX) {
+        return outcome::overflow;
+      }
+      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+        return outcome::posted;
+      }
+    }
+    return outcome::nobody_waits;
+  }
+
+  typename Env::template atomic<std::uint64_t> word_;
+  three_state<Env> guard_;
+  typename Env::template atomic<std::uint32_t> generation_;  ///< for who derives from this
+  basic_waiter_queue<Env, Mutex> queue_;
+};
+
+/// One wait for a unit.
+template <class Semaphore>
+struct wait_for_unit {
+  Semaphore& sem;
+  typename Semaphore::waiter self{nullptr};
+
+  /// Sleeps as sleep_until_claimed() says. False if it gave up, true with a unit.
+  template <class Sleep>
+  bool sleep_until_granted(bool patient, Sleep sleep) {
+    if (!self.sleep_until_claimed(patient, sleep)) {
+      sem.leave(self);
+      return false;
+    }
+    self.await_grant();
+    return true;
+  }
+
+  /// A cancelled waiter leaves, and passes on a unit that it had already been given.
+  void cancel() {
+    if (self.give_up()) {
+      sem.leave(self);
+    } else {
+      self.await_grant();
+      sem.post();
+    }
+  }
+};
+
+}  // namespace lockwright::preload

@@ -1,0 +1,256 @@
+// Condition variables and semaphores with one classic fault each. The checker has to find every one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "cond_scenarios.hpp"
+
+namespace lockwright::broken {
+
+using check::forked_model;
+using check::model_mutex;
+
+/// What the faults below are planted in.
+template <class Env, class Mutex>
+class fair : public preload::signalling<Env, Mutex> {
+ protected:
+  using waiter = typename preload::signalling<Env, Mutex>::waiter;
+
+  /// Claims the first waiter, as signal() does.
+  waiter* take() {
+    this->guard_.lock();
+    waiter* chosen = this->queue_.take();
+    this->guard_.unlock();
+    return chosen;
+  }
+
+  /// All waiters, claimed and linked by `next`, with none of them left in the queue.
+  waiter* take_all() {
+    this->guard_.lock();
+    waiter* first = nullptr;
+    waiter* last = nullptr;
+    while (waiter* each = this->queue_.take()) {
+      each->by_signal = false;
+      if (last == nullptr) {
+        first = each;
+      } else {
+        last->next = each;
+      }
+      last = each;
+    }
+    this->guard_.unlock();
+    return first;
+  }
+};
+
+/// Lets the mutex go before the waiter can be signalled: a signal in between is lost.
+template <class Env, class Mutex>
+struct releases_too_soon : fair<Env, Mutex> {
+  using typename preload::signalling<Env, Mutex>::waiter;
+  void enqueue(waiter& self, bool at_end) {
+    auto* const mutex = self.mutex;
+    mutex->unlock();
+    preload::signalling<Env, Mutex>::enqueue(self, at_end);
+    mutex->lock();
+  }
+};
+
+/// A signal that finds a waiter which is just giving up, and is content with it.
+template <class Env, class Mutex>
+struct signals_leavers : fair<Env, Mutex> {
+  using typename preload::signalling<Env, Mutex>::waiter;
+  void signal() {
+    this->guard_.lock();
+    waiter* first = this->queue_.first();
+    const bool claimed = first != nullptr && first->claim(true);
+    if (claimed) {
+      this->queue_.unlink(*first);
+      first->next = nullptr;
+    }
+    this->guard_.unlock();
+    if (claimed) {
+      this->dispatch(*first, *first);
+    }
+  }
+};
+
+/// Grants without having claimed: the waiter may have given up meanwhile, and be gone.
+template <class Env, class Mutex>
+struct grants_unclaimed : fair<Env, Mutex> {
+  using typename preload::signalling<Env, Mutex>::waiter;
+  void signal() {
+    this->guard_.lock();
+    waiter* first = this->queue_.first();
+    if (first != nullptr) {
+      this->queue_.unlink(*first);
+    }
+    this->guard_.unlock();
+    if (first != nullptr) {
+      first->grant();
+    }
+  }
+};
+
+/// A cancelled waiter cannot know that it had been given a signal, and keeps it.
+template <class Env, class Mutex>
+struct swallows_signal : fair<Env, Mutex> {
+  void signal() {
+    if (auto* chosen = this->take()) {
+      chosen->by_signal = false;
+      this->dispatch(*chosen, *chosen);
+    }
+  }
+};
+
+/// Looks at a waiter that it has let go: it may be gone, and with it where to go on.
+template <class Env, class Mutex>
+struct looks_at_granted : fair<Env, Mutex> {
+  void broadcast() {
+    for (auto* each = this->take_all(); each != nullptr; each = each->next) {
+      each->grant();
+    }
+  }
+};
+
+/// Wakes one of many.
+template <class Env, class Mutex>
+struct broadcasts_to_one : fair<Env, Mutex> {
+  void broadcast() { this->signal(); }
+};
+
+/// Touches the condition variable when its waiters are on their way.
+template <class Env, class Mutex>
+struct touches_after_broadcast : fair<Env, Mutex> {
+  void broadcast() {
+    preload::signalling<Env, Mutex>::broadcast();
+    this->guard_.lock();
+    this->guard_.unlock();
+  }
+  void signal() {
+    preload::signalling<Env, Mutex>::signal();
+    this->guard_.lock();
+    this->guard_.unlock();
+  }
+};
+
+/// Puts a waiter in the line of a mutex that nobody holds, and lets nobody go.
+template <class Env, class Mutex>
+struct lines_up_behind_nobody : fair<Env, Mutex> {
+  void signal() {
+    if (auto* chosen = this->take()) {
+      Mutex::line(chosen->mutex)->append(chosen, chosen);
+    }
+  }
+};
+
+/// Lets the first go before the others are in line: it may be through with the mutex by then.
+template <class Env, class Mutex>
+struct lines_up_too_late : fair<Env, Mutex> {
+  void broadcast() {
+    auto* first = this->take_all();
+    if (first == nullptr) {
+      return;
+    }
+    auto* const line = Mutex::line(first->mutex);
+    auto* second = static_cast<decltype(first)>(first->next);
+    first->grant();
+    if (second != nullptr) {
+      line->append(second, second);
+    }
+  }
+};
+
+/// Does not wait for those that have given up and are still in the queue.
+template <class Env, class Mutex>
+struct drains_nobody : fair<Env, Mutex> {
+  void drain() {}
+};
+
+/// Who gives up stays in the queue.
+template <class Env, class Mutex>
+struct stays_queued : fair<Env, Mutex> {
+  using typename preload::signalling<Env, Mutex>::waiter;
+  void remove(waiter&) {}
+};
+
+/// Puts those that come first where the last ones belong.
+template <class Env, class Mutex>
+struct wrong_end : fair<Env, Mutex> {
+  using typename preload::signalling<Env, Mutex>::waiter;
+  void enqueue(waiter& self, bool at_end) {
+    preload::signalling<Env, Mutex>::enqueue(self, !at_end);
+  }
+};
+
+/// A mutex that forgets who waits in its line.
+template <class L>
+class forgets_line : public model_mutex<L> {
+ public:
+  void unlock() { this->disown_and_unlock(); }
+};
+
+/// A mutex that looks into its line when another thread may have it, and have destroyed it.
+template <class L>
+class looks_too_late : public model_mutex<L> {
+ public:
+  void unlock() {
+    this->disown_and_unlock();
+    model_mutex<L>::line(this)->grant_first();
+  }
+};
+
+/// A semaphore whose post looks first and adds later.
+template <class Env, class Mutex, class Blocked>
+struct posts_in_two_steps : preload::units<Env, Mutex, Blocked> {
+  using preload::units<Env, Mutex, Blocked>::units;
+  bool post() {
+    const std::uint64_t seen = this->word_.load(std::memory_order_relaxed);
+    if (seen >= this->one_waiter) {
+      return preload::units<Env, Mutex, Blocked>::post();
+    }
+    this->word_.store(seen + 1, std::memory_order_release);
+    return true;
+  }
+};
+
+/// Adds the unit to the count, whoever waits.
+template <class Env, class Mutex, class Blocked>
+struct posts_past_waiters : preload::units<Env, Mutex, Blocked> {
+  using preload::units<Env, Mutex, Blocked>::units;
+  bool post() {
+    this->word_.fetch_add(1, std::memory_order_release);
+    return true;
+  }
+};
+
+/// Lets the waiter go while it still has the guard.
+template <class Env, class Mutex, class Blocked>
+struct grants_under_guard : preload::units<Env, Mutex, Blocked> {
+  using preload::units<Env, Mutex, Blocked>::units;
+  bool post() {
+    this->guard_.lock();
+    if (auto* chosen = this->queue_.take()) {
+      this->word_.fetch_sub(this->one_waiter, std::memory_order_relaxed);
+      chosen->grant();
+      this->guard_.unlock();
+      return true;
+    }
+    this->guard_.unlock();
+    return preload::units<Env, Mutex, Blocked>::post();
+  }
+};
+
+/// A cancelled waiter that keeps the unit which it had been given.
+template <class Semaphore>
+struct keeps_unit : preload::wait_for_unit<Semaphore> {
+  void cancel() {
+    if (this->self.give_up()) {
+      this->sem.leave(this->self);
+    } else {
+      this->self.await_grant();
+    }
+  }
+};
+
+}  // namespace lockwright::broken
