@@ -82,9 +82,12 @@ def of_header(path: Path, named: str | None) -> Subject:
 def of_registry(name: str) -> Subject:
     """A lock of ours, whose row the build has written."""
     identifier = name.replace("-", "_")
-    return Subject(
-        name, f"lockwright/row/{identifier}.hpp", f"typename {identifier}_row::template over<Env>"
-    )
+    header = f"lockwright/row/{identifier}.hpp"
+    if not (headers() / header).is_file():
+        raise LockwrightError(
+            f"'{name}' is not among the installed headers", "name the file of its header instead"
+        )
+    return Subject(name, header, f"typename {identifier}_row::template over<Env>")
 
 
 def sources() -> Path:

@@ -6,11 +6,14 @@ machine searches less far, and says so in its table, but nothing passes or fails
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -196,3 +199,38 @@ def test_a_failure_is_told_step_by_step() -> None:
     _, text = run("broken", "--only", "no-wake", "--trace")
     assert re.search(r"T\d +sleeps while word_ is 2 +broken\.hpp:\d+", text), text
     assert "nobody can go on" in text
+
+
+def script(name: str, *arguments: str | Path) -> str:
+    """What `./dev model` or `./dev mutants` prints for one lock."""
+    checker()
+    done = subprocess.run(
+        [sys.executable, locate.ROOT / "scripts" / f"{name}.py", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_table_of_all_locks(tmp_path: Path) -> None:
+    lock = LOCKS[0]
+    for file in (tmp_path / "out.csv", tmp_path / "out.json"):
+        text = script("model", "--locks", lock, "--budget", "0.1", "--output", file)
+        rows = model.rows(text)
+        assert {"exclusion", "trylock"} <= {row.scenario for row in rows}, text
+        assert text.splitlines()[-1].endswith("; 0 failed"), text
+    with (tmp_path / "out.csv").open() as file:
+        assert [row["scenario"] for row in csv.DictReader(file)] == [row.scenario for row in rows]
+    assert json.loads((tmp_path / "out.json").read_text())[0]["algorithm"] == lock
+
+
+def test_the_counts_of_mutants(tmp_path: Path) -> None:
+    lock = MUTATED[0]
+    text = script("mutants", "--locks", lock, "--json", tmp_path / "out.json")
+    name, caught, explained, survived = text.splitlines()[1].split()
+    assert (name, survived) == (lock, "0"), text
+    verdicts = [each["verdict"] for each in json.loads((tmp_path / "out.json").read_text())]
+    assert [int(caught), int(explained)] == [verdicts.count("caught"), verdicts.count("explained")]

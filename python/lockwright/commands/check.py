@@ -61,8 +61,11 @@ def command(
     from lockwright import checker
 
     subject = _subject(lock, type_)
-    with _status(f"compiling the checker for {subject.name}"):
+    _say(f"compiling the checker for {subject.name}")
+    try:
         program = checker.build(subject)
+    finally:
+        _clear()
     arguments = _arguments(subject, program, threads, scenario)
     rows: list[dict[str, object]] = []
     steps: list[str] = []
@@ -169,31 +172,22 @@ def _watched(program: Path, arguments: list[str], budget: float) -> Iterator[lis
 
     # A search begins with all, goes on by bounds, and a failure is then searched for again.
     patience = 20 * budget + 60
-    status = None
     try:
         for fields in checker.lines(program, arguments, patience):
-            if status is not None:
-                status.__exit__(None, None, None)
-                status = None
+            _clear()
             if fields[0] == "begin":
-                status = _status(f"searching: {fields[1]} with {fields[2]} threads")
-                status.__enter__()
+                _say(f"searching: {fields[1]} with {fields[2]} threads")
             yield fields
     finally:
-        if status is not None:
-            status.__exit__(None, None, None)
+        _clear()
 
 
-class _status:  # noqa: N801  (used as a function)
+def _say(text: str) -> None:
     """A line on the terminal while something takes its time; nothing for a pipe."""
+    if sys.stderr.isatty():
+        print(f"{text} ...", end="", file=sys.stderr, flush=True)
 
-    def __init__(self, text: str) -> None:
-        self.text = text if sys.stderr.isatty() else ""
 
-    def __enter__(self) -> None:
-        if self.text:
-            print(f"{self.text} ...", end="", file=sys.stderr, flush=True)
-
-    def __exit__(self, *_: object) -> None:
-        if self.text:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _clear() -> None:
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -24,7 +24,7 @@ class atomic : lifetime {
   friend class lifetime;
 
  public:
-  constexpr atomic() : atomic(first_value()) {}
+  constexpr atomic() : atomic(first_value<T>()) {}
   constexpr atomic(T value) {  // NOLINT: std::atomic converts implicitly too
     if (!std::is_constant_evaluated() && rl::is_ctx()) {
       begin();
@@ -247,18 +247,6 @@ class atomic : lifetime {
     show(event::store, name_of(type), mine, before, after, at);
     use(at).store(after, relacy_order(store_part(mine)), relacy_info(at));
     return before;
-  }
-
-  /// Zero, but junk in a queue node, whose content is arbitrary.
-  static constexpr T first_value() {
-    if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node) {
-      if constexpr (std::is_pointer_v<T>) {
-        return reinterpret_cast<T>(graveyard);
-      } else {
-        return static_cast<T>(1);  // what a lock would take for a state of its own
-      }
-    }
-    return T{};
   }
 
   static void publish(T value) {

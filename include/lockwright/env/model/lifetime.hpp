@@ -11,6 +11,19 @@ namespace lockwright::model_env {
 /// Where a pointer points that nobody has set: at dead objects.
 alignas(64) inline std::byte graveyard[execution::node_room];
 
+/// Zero, but junk in a queue node, whose content is arbitrary.
+template <class T>
+constexpr T first_value() {
+  if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node) {
+    if constexpr (std::is_pointer_v<T>) {
+      return reinterpret_cast<T>(graveyard);
+    } else {
+      return static_cast<T>(1);  // what a lock would take for a state of its own
+    }
+  }
+  return T{};
+}
+
 /// Fails where the machine would fault: `place` is what a null pointer points at.
 inline void check_place(const void* place, const rl::debug_info& info) {
   constexpr std::uintptr_t unmapped = 4096;

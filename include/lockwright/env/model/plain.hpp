@@ -23,7 +23,7 @@ class plain {
   };
 
  public:
-  constexpr plain() : plain(T{}) {}
+  constexpr plain() : plain(first_value<T>()) {}
   constexpr explicit plain(T value) : value_(value) {
     if (!std::is_constant_evaluated() && rl::is_ctx()) {
       open();
