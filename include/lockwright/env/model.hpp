@@ -206,9 +206,9 @@ struct model {
     static_assert(sizeof(Node) <= model_env::execution::node_room && alignof(Node) <= 64);
     void* room = model_env::execution_now.take_node();
     model_env::thread_state& me = model_env::here();
-    me.makes_node = true;
+    me.makes_node = model_env::execution_now.node_number(room);
     Node* node = ::new (room) Node;
-    me.makes_node = false;
+    me.makes_node = 0;
     return node;
   }
 

@@ -68,7 +68,7 @@ struct thread_state {
   bool patient = false;             ///< polls without hurry until its next step of another kind
   bool woke_early = false;          ///< has had its spurious wake-up
   std::uint32_t gave_up_early = 0;  ///< sleeps whose deadline came at once
-  bool makes_node = false;          ///< what it constructs now is to hold junk
+  std::size_t makes_node = 0;       ///< what it constructs now is this node, and is to hold junk
   bool remembers = false;           ///< has a hint about locks
   bool remembered = false;          ///< which one
   std::uint64_t clock = 0;
@@ -110,7 +110,8 @@ class execution {
       t.fresh = true;
       t.hurry = 0;
       t.polled = nullptr;
-      t.polls_a_word = t.patient = t.woke_early = t.makes_node = false;
+      t.polls_a_word = t.patient = t.woke_early = false;
+      t.makes_node = 0;
       t.gave_up_early = 0;
       t.remembers = t.remembered = false;
       t.clock = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "lockwright/env/model/execution.hpp"
 
@@ -14,9 +15,11 @@ alignas(64) inline std::byte graveyard[execution::node_room];
 /// Zero, but junk in a queue node, whose content is arbitrary.
 template <class T>
 constexpr T first_value() {
-  if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node) {
+  if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node != 0) {
     if constexpr (std::is_pointer_v<T>) {
       return reinterpret_cast<T>(graveyard);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return here().makes_node % 2 == 0;  // either, in the nodes of one program
     } else {
       return static_cast<T>(1);  // what a lock would take for a state of its own
     }
