@@ -119,13 +119,13 @@ bool Program::wake(int member, int c) {
   });
   while (crew(member).is_working()) usleep(50);
   settle();
-  exchange(c, m);
   std::printf("%d t%d wake c%d: %s\n", number_, member, c, crew(member).take_answer().c_str());
   report();
   return true;
 }
 
-void Program::exchange(int c, int m) {
+void Program::exchange(int c) {
+  const int m = cond_[c].with;
   for (int i = 0; i < members; ++i) {
     if (blocked(i).what != Blocked::cond || blocked(i).on != c || crew(i).is_working()) continue;
     for (int j = 0; j < members; ++j) {

@@ -85,6 +85,7 @@ void Program::run(int member, const std::string& text, const Blocked& if_blocked
 }
 
 void Program::report() {
+  for (int c = 0; c < conds; ++c) exchange(c);
   for (bool again = true; again;) {
     again = false;
     for (int i = 0; i < members; ++i) {

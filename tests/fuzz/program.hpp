@@ -155,8 +155,10 @@ class Program {
   bool wait_a_moment(int member, int m, int c);
   bool wake(int member, int c);
 
-  // After a signal: if another one than the first by name has come back, the two change names.
-  void exchange(int c, int m);
+  // If another one than the first by name comes back after a signal, which may be as late as the mutex
+  // is free, the two change names. Whom a signal wakes is left open, and the C library puts one whom a
+  // handler has interrupted at the end.
+  void exchange(int c);
   bool make_mutex(int member, int m);
   bool make_cond(int member, int c);
 
