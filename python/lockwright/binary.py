@@ -90,6 +90,16 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
     )
 
 
+def sanitizer(program: Path) -> str | None:
+    """The library of ThreadSanitizer that a program built with it asks for.
+
+    It has to come before a lock's: it tells apart what is ordered by each call that passes through
+    it, and then calls what comes next.
+    """
+    asked = elf.needed(program)
+    return next((name for name in asked if name.startswith("libtsan.so")), None)
+
+
 def _name(program: Path, shown: Path) -> str:
     return f"'{program}'" if program == shown else f"'{program}', which runs '{shown}',"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 MAGIC = b"\x7fELF"
 _PT_INTERP = 3
 _SHT_NOBITS = 8
+_DT_NEEDED = 1
 _MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 22: "s390"}
 _MACHINES |= {21: "ppc64", 20: "ppc", 8: "mips", 258: "loongarch"}
 
@@ -110,3 +111,13 @@ def section(path: Path, name: str, most: int = 1 << 24) -> bytes:
             return file.read(min(size, most))
     except (OverflowError, OSError):
         return b""
+
+
+def needed(path: Path) -> list[str]:
+    """The names of the libraries that a 64-bit program or library asks for, in its order."""
+    names = section(path, ".dynstr")
+    entries = section(path, ".dynamic")
+    entries = entries[: len(entries) // 16 * 16]
+    order = "<" if (read(path) or Elf(64, True, 0, None)).little_endian else ">"
+    found = [value for tag, value in struct.iter_unpack(order + "QQ", entries) if tag == _DT_NEEDED]
+    return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]

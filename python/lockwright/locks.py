@@ -273,7 +273,12 @@ def registry(place: Path | None = None) -> Registry:
         ) from error
 
 
-def preload(library: Path, environment: dict[str, str]) -> dict[str, str]:
-    """`environment` with `library` first in LD_PRELOAD, before what was there already."""
-    earlier = environment.get("LD_PRELOAD", "")
-    return environment | {"LD_PRELOAD": f"{library}:{earlier}" if earlier else str(library)}
+def preload(
+    library: Path, environment: dict[str, str], before: str | None = None
+) -> dict[str, str]:
+    """`environment` with `library` first in LD_PRELOAD, before what was there already.
+
+    before: what has to come even before that, if anything.
+    """
+    words = [before, str(library), environment.get("LD_PRELOAD")]
+    return environment | {"LD_PRELOAD": ":".join(word for word in words if word)}

@@ -12,6 +12,7 @@
 #include "export.hpp"
 #include "mutex.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace lockwright::preload {
 namespace {
@@ -70,6 +71,11 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
   count(event::cond_waited);
   wait_in_progress wait{condvar::of(cond), waiter(with)};
   wait.self.keeps = mutex::is_kept_by_wait(with);
+  if (is_watched()) {
+    valgrind::hide(cond, sizeof *cond);
+    valgrind::hide(with, sizeof *with);
+    valgrind::hide(&wait, sizeof wait);
+  }
   wait.cond.enqueue(wait.self);
   // Only the C library refuses here; its mutexes have no line to wait in.
   if (const int refusal = mutex::release(with)) {
@@ -79,8 +85,17 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
     return refusal;
   }
   bool signalled = await_signal(wait, clock, deadline);
+  if (signalled && is_watched()) {
+    valgrind::happens_after(cond);
+  }
   const int result = wait.take_mutex_again();
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
+}
+
+void tell_of_signal(pthread_cond_t* cond) {
+  if (is_watched()) {
+    valgrind::happens_before(cond);
+  }
 }
 
 /// Whether the wait is the C library's affair.
@@ -116,6 +131,10 @@ int lockwright_cond_destroy(pthread_cond_t* cond) noexcept {
     return real.cond_destroy(cond);
   }
   condvar::of(cond).drain();
+  if (is_watched()) {
+    valgrind::forget_order(cond);
+    valgrind::show(cond, sizeof *cond);
+  }
   return 0;
 }
 
@@ -148,6 +167,7 @@ int lockwright_cond_signal(pthread_cond_t* cond) noexcept {
   if (condvar::is_shared(cond)) {
     return real.cond_signal(cond);
   }
+  tell_of_signal(cond);
   condvar::of(cond).signal();
   return 0;
 }
@@ -156,6 +176,7 @@ int lockwright_cond_broadcast(pthread_cond_t* cond) noexcept {
   if (condvar::is_shared(cond)) {
     return real.cond_broadcast(cond);
   }
+  tell_of_signal(cond);
   condvar::of(cond).broadcast();
   return 0;
 }

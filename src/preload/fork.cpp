@@ -6,6 +6,7 @@
 #include "export.hpp"
 #include "lockwright/env/native/thread.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 extern "C" void* __dso_handle;
 
@@ -14,6 +15,7 @@ namespace {
 
 void in_child() {
   generation += one_generation;
+  find_short_way_again();
   tid_before_fork = native_env::self_record.tid;
   tid_after_fork = native_env::ask_tid();
   native_env::abandon_own_pieces();

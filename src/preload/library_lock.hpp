@@ -10,6 +10,7 @@
 #include "counting.hpp"
 #include "lockwright/lock/pthread.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace lockwright::preload {
 
@@ -25,6 +26,15 @@ class library_lock {
   }
   bool try_lock() { return real.mutex_trylock(mutex()) == 0; }
   bool try_lock_until(std::uint64_t deadline) {
+    if (is_watched()) {  // by tools that may not know mutex_clocklock
+      while (!try_lock()) {
+        if (native::now() >= deadline) {
+          return false;
+        }
+        native::yield();
+      }
+      return true;
+    }
     constexpr std::uint64_t second = 1'000'000'000;
     const timespec until{static_cast<time_t>(deadline / second),
                          static_cast<long>(deadline % second)};

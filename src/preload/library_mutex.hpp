@@ -79,7 +79,7 @@ class library_mutex {
       }
       waited = true;
     }
-    int result = real.mutex_clocklock(mutex, clock, deadline);
+    int result = lock_library_until(mutex, clock, deadline);
     of(mutex).count_result(result, waited);
     return result;
   }

@@ -2,12 +2,17 @@
 #include "mutex.hpp"
 
 #include "export.hpp"
+#include "watch.hpp"
 
+using lockwright::preload::is_watched;
 using lockwright::preload::mutex;
 
 extern "C" {
 
 int lockwright_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
+  if (is_watched() && lockwright::preload::is_of_tool(__builtin_return_address(0))) {
+    return lockwright::preload::init_for_tool(m);
+  }
   return mutex::init(m, attributes);
 }
 

@@ -19,6 +19,7 @@
 #include "own_waiters.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace lockwright::preload {
 
@@ -29,7 +30,8 @@ namespace lockwright::preload {
 ///   8-11  | owner: the kernel's number of the holding thread,    | the holder
 ///         | where debuggers look for it; 0 when free             |
 ///   12-15 | serial of the holder, for types that ask who it is   | the holder
-///   16-19 | kind; bits 31-16: generation                         | initialisation, adopt()
+///   16-19 | kind; bits 31-16: generation; bit 11: known to tools | initialisation, adopt(),
+///         |                                                      | the holder
 ///   20-23 | bit 31: counted; else how often a recursive mutex    | the holder
 ///         | was locked again                                     |
 ///   24-39 | the lock                                             | the algorithm
@@ -65,6 +67,10 @@ class own_mutex {
       return EBUSY;
     }
     self.lock_.~L();
+    if ((self.kind() & known_to_tool) != 0) {
+      valgrind::destroyed(mutex);
+      valgrind::show(mutex, sizeof *mutex);
+    }
     self.kind_.store(destroyed, std::memory_order_relaxed);
     return 0;
   }
@@ -73,7 +79,7 @@ class own_mutex {
 
   [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_plain(self.kind(), generation)) [[likely]] {
+    if (takes_short_way(self.kind())) [[likely]] {
       self.template entered<plain>(self.lock_.lock());
       return 0;
     }
@@ -82,7 +88,7 @@ class own_mutex {
 
   [[gnu::always_inline]] static int trylock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_plain(self.kind(), generation)) [[likely]] {
+    if (takes_short_way(self.kind())) [[likely]] {
       if (self.lock_.try_lock()) {
         self.template entered<plain>(arrival::uncontended);
         return 0;
@@ -95,7 +101,7 @@ class own_mutex {
 
   [[gnu::always_inline]] static int unlock(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
-    if (is_plain(self.kind(), generation)) [[likely]] {
+    if (takes_short_way(self.kind())) [[likely]] {
       // Unlocking a free mutex is undefined, and harmless in the C library.
       if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
         self.template leave<plain>();
@@ -121,7 +127,7 @@ class own_mutex {
   static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
     own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
-      return counted_library(real.mutex_clocklock(mutex, clock, deadline));
+      return counted_library(lock_library_until(mutex, clock, deadline));
     }
     if (!is_known(clock)) {
       return EINVAL;
@@ -210,8 +216,17 @@ class own_mutex {
   /// Acquire pairs with the release in adopt(): the lock that it left is seen.
   kind_word kind() const { return kind_.load(std::memory_order_acquire); }
 
+  // Relaxed: what it says holds for the whole life of the process.
+  static bool takes_short_way(kind_word kind) {
+    return is_plain(kind, short_way.load(std::memory_order_relaxed));
+  }
+
+  /// The long way begins here.
   static own_mutex& adopted(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
+    if (is_watched()) [[unlikely]] {
+      self.hide();
+    }
     if (is_stale(self.kind(), generation)) [[unlikely]] {
       self.adopt();
     }
@@ -240,6 +255,18 @@ class own_mutex {
     adopting.unlock();
   }
 
+  /// For tools: until it is known, who waits for it or takes it looks at it.
+  [[gnu::noinline]] void hide() {
+    if (!is_library(kind()) && (kind() & known_to_tool) == 0) {
+      valgrind::hide(this, sizeof(pthread_mutex_t));
+    }
+  }
+
+  [[gnu::noinline]] void tell_acquired() {
+    kind_.fetch_or(known_to_tool, std::memory_order_relaxed);
+    valgrind::acquired(this);
+  }
+
   /// Whether a function is for the plain types only, which do not ask who holds
   /// them: that question is answered once, at the entry point.
   enum entry : bool { plain, any_type };
@@ -249,6 +276,9 @@ class own_mutex {
     owner_.store(native_env::tid(), std::memory_order_relaxed);
     if (From == any_type && knows_owner(kind())) {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
+    }
+    if (From == any_type && is_watched()) [[unlikely]] {
+      tell_acquired();
     }
   }
 
@@ -287,6 +317,9 @@ class own_mutex {
 
   template <entry From>
   void disown() {
+    if (From == any_type && is_watched()) [[unlikely]] {
+      valgrind::released(this);
+    }
     if (From == any_type && knows_owner(kind())) {
       serial_.store(0, std::memory_order_relaxed);
     }
@@ -357,8 +390,11 @@ class own_mutex {
     if (is_library(self.kind())) {
       return real.mutex_unlock(mutex);
     }
-    if (!knows_owner(self.kind())) {  // was stale
-      return unlock(mutex);
+    if (!knows_owner(self.kind())) {
+      if (self.owner_.load(std::memory_order_relaxed) != 0) {
+        self.template leave<any_type>();
+      }
+      return 0;
     }
     if (!self.is_own()) {
       return EPERM;

@@ -1,8 +1,9 @@
-// Waiting awake for a mutex of the C library, which has no such call.
+// Waiting for a mutex of the C library: awake, for which it has no call, and up to a deadline.
 #pragma once
 
 #include <errno.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "kind.hpp"
 #include "lockwright/env/native.hpp"
@@ -33,6 +34,12 @@ inline int poll_library(pthread_mutex_t* mutex, bool& waited) {
     result = real.mutex_trylock(mutex);
   }
   return result;
+}
+
+/// By the older name where there is one: tools may know no other.
+inline int lock_library_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+  return clock == CLOCK_REALTIME ? real.mutex_timedlock(mutex, deadline)
+                                 : real.mutex_clocklock(mutex, clock, deadline);
 }
 
 }  // namespace lockwright::preload

@@ -13,6 +13,7 @@
 #include "library_lock.hpp"
 #include "own_rwlock.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace lockwright::preload {
 namespace {
@@ -36,9 +37,36 @@ bool is_left_to_library(const pthread_rwlock_t* lock) {
 
 /// What `call` makes of the lock, whichever of ours it is.
 template <class Call>
-int ours(pthread_rwlock_t* lock, Call call) {
+int ours_unwatched(pthread_rwlock_t* lock, Call call) {
   return rwlocks.get() == rwlock_way::exclusive ? call(exclusive_rwlock::of(lock))
                                                 : call(phase_fair_rwlock::of(lock));
+}
+
+/// What a call does that succeeds, for the tools that look for races.
+enum class deed : std::uint8_t { destroys, reads, writes, leaves };
+
+template <deed Does, class Call>
+int ours(pthread_rwlock_t* lock, Call call) {
+  if (!is_watched()) [[likely]] {
+    return ours_unwatched(lock, call);
+  }
+  // Another address than that of a mutex of the C library which may be inside.
+  const char* known_as = reinterpret_cast<const char*>(lock) + 1;
+  valgrind::hide(lock, sizeof *lock);
+  if (Does == deed::leaves) {
+    valgrind::released(known_as);
+  }
+  const int result = ours_unwatched(lock, call);
+  if (result == 0 && (Does == deed::reads || Does == deed::writes)) {
+    valgrind::acquired(known_as, Does == deed::writes);
+  }
+  if (Does == deed::destroys) {
+    valgrind::acquired(known_as);  // nobody may have until now
+    valgrind::released(known_as);
+    valgrind::destroyed(known_as);
+    valgrind::show(lock, sizeof *lock);
+  }
+  return result;
 }
 
 template <class Own>
@@ -70,24 +98,26 @@ int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* g
 }
 
 int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_destroy(lock)
-                                  : ours(lock, [](auto& own) { return own.destroy(); });
+  return is_left_to_library(lock)
+             ? real.rwlock_destroy(lock)
+             : ours<deed::destroys>(lock, [](auto& own) { return own.destroy(); });
 }
 
 int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   return is_left_to_library(lock) ? real.rwlock_rdlock(lock)
-                                  : ours(lock, [](auto& own) { return own.rdlock(); });
+                                  : ours<deed::reads>(lock, [](auto& own) { return own.rdlock(); });
 }
 
 int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_tryrdlock(lock)
-                                  : ours(lock, [](auto& own) { return own.tryrdlock(); });
+  return is_left_to_library(lock)
+             ? real.rwlock_tryrdlock(lock)
+             : ours<deed::reads>(lock, [](auto& own) { return own.tryrdlock(); });
 }
 
 int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
                                   const timespec* deadline) noexcept {
   return is_left_to_library(lock) ? real.rwlock_clockrdlock(lock, clock, deadline)
-                                  : ours(lock, [clock, deadline](auto& own) {
+                                  : ours<deed::reads>(lock, [clock, deadline](auto& own) {
                                       return own.clockrdlock(clock, deadline);
                                     });
 }
@@ -98,19 +128,21 @@ int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadli
 }
 
 int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_wrlock(lock)
-                                  : ours(lock, [](auto& own) { return own.wrlock(); });
+  return is_left_to_library(lock)
+             ? real.rwlock_wrlock(lock)
+             : ours<deed::writes>(lock, [](auto& own) { return own.wrlock(); });
 }
 
 int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_trywrlock(lock)
-                                  : ours(lock, [](auto& own) { return own.trywrlock(); });
+  return is_left_to_library(lock)
+             ? real.rwlock_trywrlock(lock)
+             : ours<deed::writes>(lock, [](auto& own) { return own.trywrlock(); });
 }
 
 int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
                                   const timespec* deadline) noexcept {
   return is_left_to_library(lock) ? real.rwlock_clockwrlock(lock, clock, deadline)
-                                  : ours(lock, [clock, deadline](auto& own) {
+                                  : ours<deed::writes>(lock, [clock, deadline](auto& own) {
                                       return own.clockwrlock(clock, deadline);
                                     });
 }
@@ -121,8 +153,9 @@ int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadli
 }
 
 int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_unlock(lock)
-                                  : ours(lock, [](auto& own) { return own.unlock(); });
+  return is_left_to_library(lock)
+             ? real.rwlock_unlock(lock)
+             : ours<deed::leaves>(lock, [](auto& own) { return own.unlock(); });
 }
 
 }  // extern "C"

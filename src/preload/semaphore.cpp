@@ -14,6 +14,7 @@
 #include "deadline.hpp"
 #include "export.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace lockwright::preload {
 namespace {
@@ -25,6 +26,14 @@ bool is_left_to_library(const sem_t* sem) {
 int fail(int error) {
   errno = error;
   return -1;
+}
+
+/// The caller has got a unit, which somebody posted before.
+int taken(sem_t* sem) {
+  if (is_watched()) {
+    valgrind::happens_after(sem);
+  }
+  return 0;
 }
 
 using wait_in_progress = wait_for_unit<semaphore>;
@@ -72,14 +81,17 @@ int wait_own(sem_t* sem, clockid_t clock, const timespec* deadline) {
   }
   semaphore& own = semaphore::of(sem);
   if (own.try_take()) {
-    return 0;
+    return taken(sem);
   }
   wait_in_progress wait{own};
+  if (is_watched()) {
+    valgrind::hide(&wait, sizeof wait);
+  }
   if (own.take_or_enqueue(wait.self)) {
-    return 0;
+    return taken(sem);
   }
   const int error = await_grant(wait, clock, deadline);
-  return error == 0 ? 0 : fail(error);
+  return error == 0 ? taken(sem) : fail(error);
 }
 
 }  // namespace
@@ -98,23 +110,36 @@ int lockwright_sem_init(sem_t* sem, int shared, unsigned count) noexcept {
   }
   std::memset(sem, 0, sizeof *sem);
   ::new (static_cast<void*>(sem)) semaphore(count);
+  if (is_watched()) {
+    valgrind::hide(sem, sizeof *sem);
+  }
   return 0;
 }
 
 int lockwright_sem_destroy(sem_t* sem) noexcept {
-  return is_left_to_library(sem) ? real.sem_destroy(sem) : 0;
+  if (is_left_to_library(sem)) {
+    return real.sem_destroy(sem);
+  }
+  if (is_watched()) {
+    valgrind::forget_order(sem);
+    valgrind::show(sem, sizeof *sem);
+  }
+  return 0;
 }
 
 int lockwright_sem_trywait(sem_t* sem) noexcept {
   if (is_left_to_library(sem)) {
     return real.sem_trywait(sem);
   }
-  return semaphore::of(sem).try_take() ? 0 : fail(EAGAIN);
+  return semaphore::of(sem).try_take() ? taken(sem) : fail(EAGAIN);
 }
 
 int lockwright_sem_post(sem_t* sem) noexcept {
   if (is_left_to_library(sem)) {
     return real.sem_post(sem);
+  }
+  if (is_watched()) {
+    valgrind::happens_before(sem);
   }
   return semaphore::of(sem).post() ? 0 : fail(EOVERFLOW);
 }

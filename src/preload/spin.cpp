@@ -14,6 +14,7 @@
 #include "export.hpp"
 #include "lockwright/lock/pthread.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace lockwright::preload {
 namespace {
@@ -42,26 +43,48 @@ class own_spin {
     return of(lock).mark_.load(std::memory_order_relaxed) == ours_;
   }
 
-  static void init(pthread_spinlock_t* lock) { ::new (&of(lock)) own_spin; }
+  static void init(pthread_spinlock_t* lock) {
+    ::new (&of(lock)) own_spin;
+    if (is_watched()) {
+      valgrind::hide(&of(lock), sizeof(own_spin));
+    }
+  }
   void destroy() {
     lock_.~L();
     ::new (&lock_) L{};
+    if (is_watched()) {
+      valgrind::acquired(this);  // nobody may have until now
+      valgrind::released(this);
+      valgrind::destroyed(this);
+    }
   }
   void lock() {
     lock_.lock();
-    count(event::spin_locked);
+    entered();
   }
   bool try_lock() {
     const bool taken = lock_.try_lock();
     if (taken) {
-      count(event::spin_locked);
+      entered();
     }
     return taken;
   }
-  void unlock() { lock_.unlock(); }
+  void unlock() {
+    if (is_watched()) [[unlikely]] {
+      valgrind::released(this);
+    }
+    lock_.unlock();
+  }
 
  private:
   static constexpr std::uint16_t ours_ = 0x4c57;
+
+  void entered() {
+    if (is_watched()) [[unlikely]] {
+      valgrind::acquired(this);
+    }
+    count(event::spin_locked);
+  }
 
   alignas(alignof(L) > 2 ? alignof(L) : 2) L lock_{};
   std::atomic<std::uint16_t> mark_{ours_};

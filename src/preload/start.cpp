@@ -8,6 +8,7 @@
 #include "export.hpp"
 #include "fork.hpp"
 #include "lockwright/env/native/fatal.hpp"
+#include "watch.hpp"
 
 namespace {
 
@@ -58,30 +59,52 @@ const void* object_of(const void* address, const char** path) {
   return info.dli_fbase;
 }
 
+/// The object of ThreadSanitizer, which looks at each call and passes it on to
+/// what comes after it; null if the program is not built with it.
+const void* sanitizer() {
+  const char* path = nullptr;
+  const void* begin = dlsym(RTLD_DEFAULT, "__tsan_init");
+  return begin == nullptr ? nullptr : object_of(begin, &path);
+}
+
 /// Some of the API here and some elsewhere loses mutual exclusion, silently:
 /// better a line that says so.
 void check_that_names_resolve_here() {
   const char* here_path = nullptr;
   const void* here = object_of(&promised, &here_path);
+  const void* passes_on = sanitizer();
   std::uint64_t elsewhere = 0;
   for (const promised_name& each : promised) {
-    const void* found = dlvsym(RTLD_DEFAULT, each.name, each.version);
-    const char* path = "nowhere";
-    if (found != nullptr && object_of(found, &path) == here) {
-      continue;
-    }
-    if (elsewhere++ == 0) {
-      lockwright::native_env::complain(each.name, " resolves to ", path,
-                                       ", not to this library; no lock is swapped reliably while "
-                                       "both are loaded");
+    // With the version, and as it is for a library that gives its names none.
+    for (const void* found :
+         {dlvsym(RTLD_DEFAULT, each.name, each.version), dlsym(RTLD_DEFAULT, each.name)}) {
+      const char* path = "nowhere";
+      const void* object = found == nullptr ? nullptr : object_of(found, &path);
+      if (object == here || (object != nullptr && object == passes_on)) {
+        continue;
+      }
+      if (elsewhere++ == 0) {
+        lockwright::native_env::complain(each.name, " resolves to ", path,
+                                         ", not to this library; no lock is swapped reliably "
+                                         "while both are loaded");
+      }
+      break;
     }
   }
   lockwright::preload::count_unresolved(elsewhere);
+  const char* path = nullptr;
+  if (passes_on != nullptr &&
+      object_of(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"), &path) != passes_on) {
+    lockwright::native_env::complain(
+        "ThreadSanitizer sees no mutex while this library comes "
+        "first; name its own, libtsan, before it in LD_PRELOAD");
+  }
 }
 
 /// Reads the environment and looks the C library's functions up, if nobody has
 /// done so yet: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
+  lockwright::preload::ask_who_watches();
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();

@@ -74,7 +74,7 @@ def command(
     for number in PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(program, arguments, preload(library, environment))
+        os.execve(program, arguments, preload(library, environment, binary.sanitizer(program)))
     except OSError as error:
         raise _cannot_start(program, error) from error
 
@@ -90,11 +90,12 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 def _run_counted(
     locks: "Registry", lock: str, program: Path, argv: list[str], environment: dict[str, str]
 ) -> int:
-    from lockwright import counters, foreground
+    from lockwright import binary, counters, foreground
     from lockwright.locks import preload
 
     with counters.counters_file() as path:
-        environment = preload(locks.library(lock, counting=True), environment)
+        library = locks.library(lock, counting=True)
+        environment = preload(library, environment, binary.sanitizer(program))
         environment[counters.VARIABLE] = str(path)
         try:
             status = foreground.run(program, argv, environment)

@@ -12,6 +12,7 @@
 
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/valgrind.hpp"
 
 namespace lockwright::native_env {
 
@@ -21,7 +22,9 @@ inline void* map_pages(std::size_t bytes) {
   if (got < 0 && got > -4096) {
     out_of_memory();
   }
-  return reinterpret_cast<void*>(got);
+  auto* pages = reinterpret_cast<void*>(got);
+  valgrind::hide(pages, bytes);
+  return pages;
 }
 
 inline void unmap_pages(void* start, std::size_t bytes) {

@@ -1,0 +1,92 @@
+// What the tools of Valgrind are told that look for races: Helgrind and DRD. They
+// know the C library's locks; of others they see unordered accesses only.
+//
+// Valgrind finds out that it is meant by instructions that change nothing and that
+// no compiler makes. Everywhere else a request costs a few cycles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockwright::native_env::valgrind {
+
+/// Requests by their published numbers. Those for locks and orders are the same
+/// in both tools.
+enum class request : std::uint64_t {
+  running_on_valgrind = 0x1001,
+  helgrind = std::uint64_t{'H'} << 24 | 'G' << 16,
+  lock_destroyed = helgrind + 256 + 15,
+  lock_acquired = helgrind + 256 + 17,
+  lock_released = helgrind + 256 + 18,
+  happens_before = helgrind + 256 + 33,
+  happens_after = helgrind + 256 + 34,
+  happens_forget = helgrind + 256 + 35,
+  helgrind_hide = helgrind + 256 + 39,
+  helgrind_show = helgrind + 256 + 40,
+  drd = std::uint64_t{'D'} << 24 | 'R' << 16,
+  drd_hide = drd + 2,
+  drd_show = drd + 3,
+};
+
+/// What Valgrind answers; 0 where the program does not run on it.
+inline std::uint64_t ask(request what, std::uint64_t a = 0, std::uint64_t b = 0) {
+  const volatile std::uint64_t words[6] = {static_cast<std::uint64_t>(what), a, b, 0, 0, 0};
+#if defined(__x86_64__)
+  std::uint64_t answer = 0;
+  asm volatile(
+      "rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
+      "xchgq %%rbx, %%rbx"
+      : "+d"(answer)
+      : "a"(words)
+      : "cc", "memory");
+  return answer;
+#elif defined(__aarch64__)
+  register std::uint64_t x3 asm("x3") = 0;
+  register const volatile std::uint64_t* x4 asm("x4") = words;
+  asm volatile(
+      "ror x12, x12, #3; ror x12, x12, #13; ror x12, x12, #51; ror x12, x12, #61\n\t"
+      "orr x10, x10, x10"
+      : "+r"(x3)
+      : "r"(x4)
+      : "cc", "memory");
+  return x3;
+#endif
+}
+
+inline std::uint64_t number(const volatile void* address) {
+  return reinterpret_cast<std::uint64_t>(address);
+}
+
+inline bool is_running() { return ask(request::running_on_valgrind) != 0; }
+
+/// What threads do to this memory from now on is no race: it is a lock's own.
+inline void hide(const volatile void* start, std::size_t bytes) {
+  ask(request::helgrind_hide, number(start), bytes);
+  ask(request::drd_hide, number(start), bytes);
+}
+
+/// The memory is the calling thread's alone, and ordinary memory again.
+inline void show(const volatile void* start, std::size_t bytes) {
+  ask(request::helgrind_show, number(start), bytes);
+  ask(request::drd_show, number(start), bytes);
+}
+
+/// The caller has acquired `lock`, for itself alone or together with others.
+inline void acquired(const volatile void* lock, bool alone = true) {
+  ask(request::lock_acquired, number(lock), alone ? 1 : 0);
+}
+
+/// The caller is about to release `lock`.
+inline void released(const volatile void* lock, bool alone = true) {
+  ask(request::lock_released, number(lock), alone ? 1 : 0);
+}
+
+/// There is no such lock any more. The tools have to have seen it acquired.
+inline void destroyed(const volatile void* lock) { ask(request::lock_destroyed, number(lock)); }
+
+/// What the caller has done happens before what others do after happens_after(tag).
+inline void happens_before(const volatile void* tag) { ask(request::happens_before, number(tag)); }
+inline void happens_after(const volatile void* tag) { ask(request::happens_after, number(tag)); }
+inline void forget_order(const volatile void* tag) { ask(request::happens_forget, number(tag)); }
+
+}  // namespace lockwright::native_env::valgrind

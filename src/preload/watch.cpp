@@ -1,0 +1,58 @@
+#include "watch.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "fork.hpp"
+#include "real.hpp"
+
+// The linker's: the first byte of this library in memory.
+extern "C" [[gnu::visibility("hidden")]] const ElfW(Ehdr) __ehdr_start;
+
+namespace lockwright::preload {
+namespace {
+
+/// The variables of this library are shared between threads in its own ways.
+void hide_variables() {
+  const char* base = reinterpret_cast<const char*>(&__ehdr_start);
+  const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff);
+  for (unsigned i = 0; i < __ehdr_start.e_phnum; ++i) {
+    if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_W) != 0) {
+      valgrind::hide(base + segments[i].p_vaddr, segments[i].p_memsz);
+    }
+  }
+}
+
+}  // namespace
+
+// Relaxed: threads that race here find and store the same.
+bool ask_who_watches() {
+  const bool tool = valgrind::is_running();
+  if (tool) {
+    hide_variables();
+  }
+  watched_by.store(tool ? watcher::tool : watcher::nobody, std::memory_order_relaxed);
+  find_short_way_again();
+  return tool;
+}
+
+bool is_of_tool(const void* caller) {
+  Dl_info info;
+  return dladdr(caller, &info) != 0 && strstr(info.dli_fname, "/vgpreload_") != nullptr;
+}
+
+int init_for_tool(pthread_mutex_t* mutex) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  return real.mutex_init(mutex, &attributes);
+}
+
+void find_short_way_again() {
+  if (watched_by.load(std::memory_order_relaxed) == watcher::nobody) {
+    short_way.store(generation, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace lockwright::preload

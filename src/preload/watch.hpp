@@ -1,0 +1,43 @@
+// Whether a tool looks for races in this process, which has to be told of each
+// lock. Mutexes have a short way and a long way through this library; under such
+// a tool all go the long way, where there is room to ask.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "kind.hpp"
+#include "lockwright/env/native/valgrind.hpp"
+
+namespace lockwright::preload {
+
+namespace valgrind = native_env::valgrind;
+
+/// What the kind word of a normal mutex is that goes the short way: `generation`,
+/// once it is known that nobody watches. The detour is in no mutex's word, so
+/// until then, and with a tool, no mutex does.
+inline constinit std::atomic<kind_word> short_way{detour};
+
+enum class watcher : std::uint8_t { unknown, nobody, tool };
+inline constinit std::atomic<watcher> watched_by{watcher::unknown};
+
+/// Asks, once. Mutexes are used before this library's constructor runs.
+bool ask_who_watches();
+
+inline bool is_watched() {
+  const watcher known = watched_by.load(std::memory_order_relaxed);
+  return known == watcher::unknown ? ask_who_watches() : known == watcher::tool;
+}
+
+/// DRD has a part in the process that uses a mutex of its own and expects to know
+/// it, as it knows those of the C library only. Here it gets one, which is marked
+/// by being process-shared.
+bool is_of_tool(const void* caller);
+int init_for_tool(pthread_mutex_t* mutex);
+
+/// For the child of a fork, whose generation has changed.
+void find_short_way_again();
+
+}  // namespace lockwright::preload

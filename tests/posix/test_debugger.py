@@ -1,0 +1,100 @@
+"""A debugger shows a program's threads and who holds its mutexes, whichever lock they are."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import harness, locate
+from support.harness import Setting
+
+#: The C library's mutex, and one lock of each category and way of waiting.
+CHOSEN = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
+LOCKS = [harness.LIBC, *(lock for lock in CHOSEN if lock in locate.lock_names())]
+
+HELD = r"""
+#include <pthread.h>
+pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t nobodys = PTHREAD_MUTEX_INITIALIZER;
+extern "C" void look() { asm volatile(""); }
+void* waits(void*) { pthread_mutex_lock(&normal); return nullptr; }
+void* holds(void*) {
+  pthread_mutex_lock(&nobodys);
+  pthread_mutex_unlock(&nobodys);
+  pthread_mutex_lock(&recursive);
+  pthread_mutex_lock(&recursive);
+  pthread_mutex_lock(&normal);
+  pthread_t waiter;
+  pthread_create(&waiter, nullptr, waits, nullptr);
+  pthread_setname_np(pthread_self(), "holder");  // not before: names are inherited
+  look();
+  pthread_mutex_unlock(&normal);
+  pthread_join(waiter, nullptr);
+  return nullptr;
+}
+int main() {
+  pthread_t holder;
+  pthread_create(&holder, nullptr, holds, nullptr);
+  return pthread_join(holder, nullptr);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("held")
+    (directory / "held.cpp").write_text(HELD)
+    words = ["c++", "-g", "-O0", "-pthread", "held.cpp", "-o", "held"]
+    subprocess.run(words, cwd=directory, check=True, timeout=60)
+    return directory / "held"
+
+
+def in_gdb(program: Path, lock: str, *commands: str) -> str:
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        pytest.skip("gdb is not installed")
+    words = [gdb, "-nx", "-batch", "-iex", "set debuginfod enabled off"]
+    environment = harness.environment(Setting(lock))
+    if lock != harness.LIBC:
+        words += ["-ex", f"set environment LD_PRELOAD {environment.pop('LD_PRELOAD')}"]
+    for command in ("set startup-with-shell off", "break look", "run", *commands):
+        words += ["-ex", command]
+    done = subprocess.run(
+        [*words, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+    if "ptrace" in done.stderr.lower() or "permitted" in done.stderr.lower():
+        pytest.skip("this machine lets nobody trace a process")
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_gdb_shows_threads_and_owners(held: Path, lock: str) -> None:
+    shown = in_gdb(
+        held,
+        lock,
+        "info threads",
+        "info sharedlibrary",
+        "print normal.__data.__owner",
+        "print recursive.__data.__owner",
+        "print nobodys.__data.__owner",
+        "print normal",
+    )
+    numbers = dict(re.findall(r"\$(\d) = (\d+)$", shown, re.MULTILINE))
+    threads = re.findall(r'^[* ] \d+ +Thread \S+ \(LWP (\d+)\) "(\w+)"', shown, re.MULTILINE)
+    assert len(threads) == 3, shown
+    holder = [lwp for lwp, name in threads if name == "holder"]
+    assert [numbers["1"]] == holder, shown
+    assert [numbers["2"]] == holder, shown
+    assert numbers["3"] == "0", shown
+    assert f"__owner = {holder[0]}" in shown or "Owner ID" in shown, shown
+    assert (f"liblockwright-{lock}.so" in shown) == (lock != harness.LIBC), shown

@@ -1,0 +1,164 @@
+"""Tools that look for races know a program's locks, whichever they are."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import harness, locate
+from support.harness import RunUnder
+
+#: The C library's mutex, and one lock of each category and way of waiting.
+LOCKS = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
+BUILT = [lock for lock in LOCKS if lock in locate.lock_names()]
+#: What becomes of the locks that are left to the C library otherwise.
+KEPT: dict[str, str] = {}
+AS_THE_LOCK = {
+    "LOCKWRIGHT_RWLOCK": "mutex",
+    "LOCKWRIGHT_SPIN": "mutex",
+    "LOCKWRIGHT_SEM_APPEND": "1",
+}
+OURS = {"LOCKWRIGHT_RWLOCK": "phase-fair", "LOCKWRIGHT_SEM_APPEND": "1/1000"}
+CASES = [
+    *((lock, KEPT) for lock in BUILT),
+    *((lock, AS_THE_LOCK) for lock in ("pthread", "ttas", "mcs-stp") if lock in BUILT),
+    *((lock, OURS) for lock in ("futex", "mcs-stp") if lock in BUILT),
+]
+NAMES = [" ".join([lock, *others.values()]) for lock, others in CASES]
+
+
+def compiled(directory: Path, name: str, source: str, *flags: str) -> Path:
+    words = ["c++", "-std=c++20", "-g", "-O1", "-pthread", *flags, source, "-o", name]
+    done = subprocess.run(
+        words, cwd=directory, capture_output=True, text=True, timeout=120, check=False
+    )
+    if done.returncode != 0 and "-fsanitize=thread" in flags:
+        pytest.skip("the compiler has no ThreadSanitizer here")
+    assert done.returncode == 0, done.stderr
+    return directory / name
+
+
+WATCHED = str(locate.TESTS / "posix/watched.cpp")
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("sanitized")
+    return compiled(directory, "watched", WATCHED, "-fsanitize=thread")
+
+
+def sanitizer(program: Path) -> str:
+    """What the program calls the library of ThreadSanitizer."""
+    needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True)
+    found = re.search(r"NEEDED.*\[(libtsan\.so\.\d+)\]", needed.stdout)
+    if found is None:
+        pytest.skip("the compiler links ThreadSanitizer statically")
+    return found.group(1)
+
+
+#: ThreadSanitizer cannot map its shadow memory where address randomisation is wide.
+FIXED = ["setarch", platform.machine(), "-R"]
+
+
+def fixed(*words: str | Path) -> list[str | Path]:
+    if subprocess.run([*FIXED, "true"], capture_output=True, check=False).returncode != 0:
+        return list(words)
+    return [*FIXED, *words]
+
+
+TSAN_OPTIONS = {"TSAN_OPTIONS": "exitcode=66 halt_on_error=0"}
+
+
+def is_clean(outcome: harness.Outcome) -> bool:
+    """It ended well and nobody said anything, but that a lock is too large for a spin lock."""
+    said = [line for line in outcome.stderr.splitlines() if "does not fit into" not in line]
+    return (outcome.status, outcome.stdout, said) == (0, "done\n", [])
+
+
+@pytest.mark.parametrize(("lock", "others"), CASES, ids=NAMES)
+def test_thread_sanitizer(
+    run_under: RunUnder, sanitized: Path, lock: str, others: dict[str, str]
+) -> None:
+    preload = f"{sanitizer(sanitized)}:{locate.library(lock)}"
+    env = {**TSAN_OPTIONS, **others, "LD_PRELOAD": preload}
+    clean = run_under(lock, fixed(sanitized), env=env, timeout=120)
+    assert is_clean(clean), clean.describe()
+    racy = run_under(lock, fixed(sanitized, "race"), env=env, timeout=120)
+    assert racy.status == 66, racy.describe()
+    assert "WARNING: ThreadSanitizer: data race" in racy.stderr, racy.describe()
+
+
+@pytest.mark.parametrize("lock", BUILT[:1])
+def test_the_command_puts_thread_sanitizer_first(sanitized: Path, lock: str) -> None:
+    sanitizer(sanitized)
+    words = fixed(locate.lockwright(), "run", "--lock", lock, "--stats", "--", sanitized)
+    done = subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **TSAN_OPTIONS},
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert "ThreadSanitizer" not in done.stderr
+    assert "did not resolve" not in done.stderr
+    assert re.search(r"acquisitions +[1-9]", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("lock", BUILT[:2])
+def test_thread_sanitizer_that_comes_second_is_noticed(
+    run_under: RunUnder, sanitized: Path, lock: str
+) -> None:
+    sanitizer(sanitized)
+    seen = run_under(lock, fixed(sanitized), env=TSAN_OPTIONS, timeout=120)
+    said = [line for line in seen.stderr.splitlines() if line.startswith("lockwright: ")]
+    assert len(said) == 1, seen.describe()
+    assert "libtsan" in said[0]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("plain"), "watched", WATCHED)
+
+
+OPTIONS = {"helgrind": [], "drd": ["--check-stack-var=yes"]}
+
+
+def valgrind(tool: str, *words: str | Path) -> list[str | Path]:
+    found = shutil.which("valgrind")
+    if found is None:
+        pytest.skip("valgrind is not installed; tests/apps/more-packages.txt names its package")
+    return [
+        found,
+        f"--tool={tool}",
+        "--error-exitcode=66",
+        "--quiet",
+        "--fair-sched=try",
+        *OPTIONS[tool],
+        *words,
+    ]
+
+
+@pytest.mark.parametrize(("lock", "others"), CASES, ids=NAMES)
+@pytest.mark.parametrize("tool", OPTIONS)
+def test_valgrind(
+    run_under: RunUnder, plain: Path, tool: str, lock: str, others: dict[str, str]
+) -> None:
+    clean = run_under(lock, valgrind(tool, plain), env=others, timeout=240)
+    assert is_clean(clean), clean.describe()
+
+
+@pytest.mark.parametrize("lock", ["pthread", "mcs-stp"])
+@pytest.mark.parametrize("tool", OPTIONS)
+def test_valgrind_finds_a_race(run_under: RunUnder, plain: Path, tool: str, lock: str) -> None:
+    if lock not in BUILT:
+        pytest.skip("not built")
+    racy = run_under(lock, valgrind(tool, plain, "race"), timeout=240)
+    assert racy.status == 66, racy.describe()
+    assert "Possible data race" in racy.stderr or "Conflicting" in racy.stderr, racy.describe()

@@ -1,0 +1,254 @@
+// A program without a race, for tools that look for races, and one with a race. The first argument
+// says which. Nothing but what POSIX and C++ have orders the threads: no atomics, which some of the
+// tools do not know.
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace {
+
+void ok(int result, int line) {
+  if (result == 0) return;
+  std::fprintf(stderr, "line %d: %s\n", line, std::strerror(result));
+  std::exit(1);
+}
+#define OK(call) ok(call, __LINE__)
+
+constexpr int threads = 3;
+constexpr int rounds = 40;
+
+template <class Body>
+void in_parallel(Body body) {
+  struct Start {
+    Body* body;
+    int number;
+    pthread_t thread;
+  };
+  std::vector<Start> all(threads);
+  for (int i = 0; i < threads; ++i) {
+    all[static_cast<std::size_t>(i)] = {&body, i, {}};
+    OK(pthread_create(
+        &all[static_cast<std::size_t>(i)].thread, nullptr,
+        [](void* start) -> void* {
+          auto* self = static_cast<Start*>(start);
+          (*self->body)(self->number);
+          return nullptr;
+        },
+        &all[static_cast<std::size_t>(i)]));
+  }
+  for (auto& one : all) OK(pthread_join(one.thread, nullptr));
+}
+
+timespec after_ms(clockid_t clock, long ms) {
+  timespec when;
+  clock_gettime(clock, &when);
+  when.tv_nsec += ms * 1'000'000;
+  when.tv_sec += when.tv_nsec / 1'000'000'000;
+  when.tv_nsec %= 1'000'000'000;
+  return when;
+}
+
+// What one thread has written another one reads, and its stack is used again for something else.
+void by_mutex(int type) {
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_settype(&attributes, type));
+  pthread_mutex_t mutex;
+  OK(pthread_mutex_init(&mutex, &attributes));
+  int counter = 0;
+  in_parallel([&](int which) {
+    for (int i = 0; i < rounds; ++i) {
+      int result = 0;
+      const timespec late = after_ms(CLOCK_REALTIME, 60'000);
+      switch ((i + which) % 3) {
+        case 0:
+          result = pthread_mutex_lock(&mutex);
+          break;
+        case 1:
+          result = pthread_mutex_trylock(&mutex);
+          if (result != 0) result = pthread_mutex_lock(&mutex);
+          break;
+        default:
+          result = pthread_mutex_timedlock(&mutex, &late);
+          break;
+      }
+      OK(result);
+      if (type == PTHREAD_MUTEX_RECURSIVE) OK(pthread_mutex_lock(&mutex));
+      ++counter;
+      if (type == PTHREAD_MUTEX_RECURSIVE) OK(pthread_mutex_unlock(&mutex));
+      ++counter;
+      OK(pthread_mutex_unlock(&mutex));
+    }
+  });
+  if (counter != 2 * threads * rounds) std::exit(1);
+  OK(pthread_mutex_destroy(&mutex));
+  OK(pthread_mutexattr_destroy(&attributes));
+}
+
+// Objects with a mutex inside come and go in the same memory, which is something else meanwhile.
+void in_memory_used_again() {
+  struct Object {
+    std::mutex mutex;
+    int value = 0;
+  };
+  for (int i = 0; i < 10; ++i) {
+    auto object = std::make_unique<Object>();
+    in_parallel([&](int) {
+      for (int round = 0; round < 5; ++round) {
+        const std::lock_guard guard{object->mutex};
+        ++object->value;
+      }
+    });
+    if (object->value != threads * 5) std::exit(1);
+    object.reset();
+    auto plain = std::make_unique<char[]>(sizeof(Object));
+    in_parallel([&](int which) { plain[static_cast<std::size_t>(which)] = 1; });
+  }
+}
+
+// A queue, whose items belong to who takes them.
+void by_condition_variable() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+  std::vector<std::unique_ptr<int>> queue;
+  int taken = 0;
+  in_parallel([&](int which) {
+    if (which == 0) {
+      for (int i = 0; i < (threads - 1) * rounds; ++i) {
+        auto item = std::make_unique<int>(0);
+        *item = i;
+        OK(pthread_mutex_lock(&mutex));
+        queue.push_back(std::move(item));
+        OK(i % 2 == 0 ? pthread_cond_signal(&changed) : pthread_cond_broadcast(&changed));
+        OK(pthread_mutex_unlock(&mutex));
+      }
+      return;
+    }
+    for (int i = 0; i < rounds; ++i) {
+      OK(pthread_mutex_lock(&mutex));
+      while (queue.empty()) {
+        if (i % 2 == 0) {
+          OK(pthread_cond_wait(&changed, &mutex));
+        } else {
+          const timespec late = after_ms(CLOCK_REALTIME, 60'000);
+          OK(pthread_cond_timedwait(&changed, &mutex, &late));
+        }
+      }
+      const std::unique_ptr<int> item = std::move(queue.back());
+      queue.pop_back();
+      OK(pthread_mutex_unlock(&mutex));
+      ++*item;
+      volatile char used_again[4'096];  // where the waiter was
+      for (auto& byte : used_again) byte = 1;
+      OK(pthread_mutex_lock(&mutex));
+      ++taken;
+      OK(pthread_mutex_unlock(&mutex));
+    }
+  });
+  if (taken != (threads - 1) * rounds) std::exit(1);
+  OK(pthread_cond_destroy(&changed));
+}
+
+// Waits that nobody ends, and those of C++.
+void by_timeouts() {
+  std::mutex mutex;
+  std::condition_variable cond;
+  int turn = 0;
+  in_parallel([&](int which) {
+    for (int i = 0; i < 5; ++i) {
+      std::unique_lock held{mutex};
+      cond.wait_for(held, std::chrono::milliseconds{1}, [] { return false; });
+      cond.wait(held, [&] { return turn % threads == which; });
+      ++turn;
+      cond.notify_all();
+    }
+  });
+}
+
+void by_others() {
+  pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+  pthread_rwlock_t made;
+  OK(pthread_rwlock_init(&made, nullptr));
+  pthread_spinlock_t spin;
+  OK(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE));
+  sem_t full;
+  sem_t empty;
+  sem_init(&full, 0, 0);
+  sem_init(&empty, 0, 1);
+  int read_often = 0;
+  int counter = 0;
+  int handed = 0;
+  in_parallel([&](int which) {
+    for (int i = 0; i < rounds; ++i) {
+      for (pthread_rwlock_t* lock : {&rwlock, &made}) {
+        if (i % 4 == 0) {
+          OK(pthread_rwlock_wrlock(lock));
+          if (lock == &rwlock) ++read_often;
+        } else {
+          OK(pthread_rwlock_rdlock(lock));
+          if (lock == &rwlock && read_often < 0) std::exit(1);
+        }
+        OK(pthread_rwlock_unlock(lock));
+      }
+      OK(pthread_spin_lock(&spin));
+      ++counter;
+      OK(pthread_spin_unlock(&spin));
+      if (which == 0) {
+        sem_wait(&empty);
+        handed = i;
+        sem_post(&full);
+      } else if (which == 1) {
+        sem_wait(&full);
+        if (handed != i) std::exit(1);
+        sem_post(&empty);
+      }
+    }
+  });
+  if (counter != threads * rounds) std::exit(1);
+  sem_destroy(&empty);
+  sem_destroy(&full);
+  OK(pthread_spin_destroy(&spin));
+  OK(pthread_rwlock_destroy(&made));
+  OK(pthread_rwlock_destroy(&rwlock));
+}
+
+void race() {
+  std::mutex mutex;
+  int counter = 0;
+  in_parallel([&](int which) {
+    for (int i = 0; i < rounds; ++i) {
+      if (which == 0) {
+        ++counter;
+        continue;
+      }
+      const std::lock_guard guard{mutex};
+      ++counter;
+    }
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "race") == 0) {
+    race();
+  } else {
+    for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
+                           PTHREAD_MUTEX_ADAPTIVE_NP})
+      by_mutex(type);
+    in_memory_used_again();
+    by_condition_variable();
+    by_timeouts();
+    by_others();
+  }
+  std::puts("done");
+  return 0;
+}
