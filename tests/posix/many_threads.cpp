@@ -1,4 +1,5 @@
-// 200 threads on two cores, all of them in the queue of one mutex at the same time.
+// 200 threads on two cores, all of them in the queue of one mutex at the same time, and a thousand
+// that sleep.
 //
 // A strict queue of spinning threads hands over only when the scheduler happens to run the next in
 // line, which with 200 runnable threads takes a large part of a second each time. So every thread is
@@ -113,10 +114,68 @@ std::string two_hundred_alive() {
   return "";
 }
 
+constexpr int a_thousand = 1'000;
+
+// All asleep on one condition variable, woken by one broadcast. Each then needs the mutex.
+std::string thousand_asleep_on_a_condition_variable() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  check::Gate all_wait;
+  int waiting = 0;
+  int woken = 0;
+  bool go = false;
+  std::vector<std::unique_ptr<check::Worker>> workers;
+  for (int i = 0; i < a_thousand; ++i)
+    workers.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
+      OK(pthread_mutex_lock(&mutex));
+      if (++waiting == a_thousand) all_wait.open();
+      while (!go) OK(pthread_cond_wait(&cond, &mutex));
+      ++woken;
+      OK(pthread_mutex_unlock(&mutex));
+    }));
+  all_wait.pass();
+  OK(pthread_mutex_lock(&mutex));
+  CHECK_EQ(0, woken);
+  go = true;
+  OK(pthread_cond_broadcast(&cond));
+  OK(pthread_mutex_unlock(&mutex));
+  for (auto& worker : workers) worker->join();
+  CHECK_EQ(a_thousand, woken);
+  OK(pthread_mutex_destroy(&mutex));
+  OK(pthread_cond_destroy(&cond));
+  return "";
+}
+
+// In the queue of one mutex. Where waiters poll, so many would leave nobody else the processors.
+std::string thousand_asleep_in_a_queue() {
+  if (std::getenv("LOCKWRIGHT_TEST_PARKS") == nullptr) return "not with this lock";
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  volatile int inside = 0;
+  std::vector<std::unique_ptr<check::Worker>> workers;
+  OK(pthread_mutex_lock(&mutex));
+  for (int i = 0; i < a_thousand; ++i)
+    workers.push_back(std::make_unique<check::Worker>([&](check::Worker& self) {
+      self.about_to_block();
+      OK(pthread_mutex_lock(&mutex));
+      inside = inside + 1;
+      OK(pthread_mutex_unlock(&mutex));
+    }));
+  for (auto& worker : workers) worker->wait_until_blocked();
+  CHECK_EQ(0, inside);
+  OK(pthread_mutex_unlock(&mutex));
+  for (auto& worker : workers) worker->join();
+  CHECK_EQ(a_thousand, inside);
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return check::run(
       argc, argv,
-      {{"two hundred in one queue", many_in_one_queue}, {"two hundred alive", two_hundred_alive}});
+      {{"two hundred in one queue", many_in_one_queue},
+       {"two hundred alive", two_hundred_alive},
+       {"a thousand asleep on a condition variable", thousand_asleep_on_a_condition_variable},
+       {"a thousand asleep in a queue", thousand_asleep_in_a_queue}});
 }

@@ -11,7 +11,7 @@ PROGRAMS = {
     "exclusion": "two unprotected counters stay in step",
     "trylock": "trylock refuses while held, takes what is free, leaves the queue alone",
     "nesting": "many mutexes held at once, released in any order",
-    "many_threads": "200 threads on two cores",
+    "many_threads": "200 threads on two cores, and a thousand asleep",
     "static_init": "static initialisers of every type, first used by many threads at once",
     "reuse": "memory of mutexes used again, zeroed, initialised twice, freed by the last user",
     "types": "recursive, error-checking and adaptive mutexes keep their promises",
@@ -29,6 +29,9 @@ PROGRAMS = {
     "c11": "every function of C11's threads.h, in C",
     "cpp20": "every class of C++20 that locks, waits or is waited for",
     "fork": "a child can use the mutexes that its parent held or queued for",
+    "started_programs": "other programs started in every way while mutexes are contended",
+    "thread_ends": "threads that end while they hold mutexes",
+    "plugins": "libraries loaded and unloaded that lock, alone and with the program",
     "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
 }
@@ -48,7 +51,7 @@ def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> No
 
 def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
-    helpers = {"first_library", "broken", "counted", "old_versions", "order_of_wakes"}
-    helpers |= {"steps", "detours"}
+    helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
+    helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours"}
     by_setting = {"semaphores", "rwlocks", "spins"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)

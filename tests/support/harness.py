@@ -91,6 +91,8 @@ def environment(
         for name, value in os.environ.items()
         if not name.startswith("LOCKWRIGHT_") and name != "LD_PRELOAD"
     }
+    if not setting.preloaded or locate.traits(setting.lock)["parking"]:
+        result["LOCKWRIGHT_TEST_PARKS"] = "1"
     if setting.preloaded:
         result["LD_PRELOAD"] = str(locate.library(setting.lock, counting=counting))
         # Promises of this library that POSIX does not make.

@@ -1,0 +1,104 @@
+// Libraries that are loaded and unloaded while the program runs, and use mutexes and condition
+// variables from their first to their last moment, alone and together with the program.
+#include "../support/check.hpp"
+#include "plugin.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+namespace {
+
+const Plugin& loaded(int flags, void** library) {
+  static const std::string path =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libplugin.so";
+  *library = dlopen(path.c_str(), flags);
+  if (*library == nullptr) check::fail_at(__FILE__, __LINE__, "%s", dlerror());
+  const void* found = dlsym(*library, plugin_name);
+  CHECK(found != nullptr);
+  return *static_cast<const Plugin*>(found);
+}
+
+std::string used(int flags) {
+  for (int i = 0; i < 2; ++i) {
+    void* library = nullptr;
+    const Plugin& plugin = loaded(flags, &library);
+    CHECK_EQ(3, plugin.uses());  // anew, each time
+    check::in_parallel(2, [&](int which) {
+      plugin.use(100);
+      plugin.take_turns(which, 50);
+    });
+    CHECK_EQ(203, plugin.uses());
+    OK(dlclose(library));
+    CHECK(dlopen("libplugin.so", RTLD_NOW | RTLD_NOLOAD) == nullptr);
+  }
+  return "";
+}
+
+// What one side has locked the other one finds locked, waits for and unlocks.
+std::string shared(int flags) {
+  void* library = nullptr;
+  const Plugin& plugin = loaded(flags, &library);
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  plugin.lock(&mutex);
+  CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+  OK(pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_lock(&mutex));
+  plugin.unlock(&mutex);
+  volatile long counter = 0;
+  check::in_parallel(2, [&](int which) {
+    for (int i = 0; i < 500; ++i) {
+      if (which == 0)
+        plugin.lock(&mutex);
+      else
+        OK(pthread_mutex_lock(&mutex));
+      counter = counter + 1;
+      if (which == 0)
+        OK(pthread_mutex_unlock(&mutex));
+      else
+        plugin.unlock(&mutex);
+      OK(pthread_mutex_lock(plugin.mutex));
+      OK(pthread_mutex_unlock(plugin.mutex));
+      plugin.use(1);
+    }
+  });
+  CHECK_EQ(1'000, counter);
+  CHECK_EQ(1'003, plugin.uses());
+  OK(dlclose(library));
+  return "";
+}
+
+// Loaded and unloaded by one thread while another one contends for the program's own.
+std::string coming_and_going() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::atomic<bool> done{false};
+  check::Worker other{[&](check::Worker&) {
+    while (!done) {
+      OK(pthread_mutex_lock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+      sched_yield();
+    }
+  }};
+  for (int i = 0; i < 5; ++i) {
+    void* library = nullptr;
+    const Plugin& plugin = loaded(i % 2 == 0 ? RTLD_LAZY : RTLD_NOW, &library);
+    plugin.lock(&mutex);
+    plugin.use(1);
+    plugin.unlock(&mutex);
+    OK(dlclose(library));
+  }
+  done = true;
+  other.join();
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"now", [] { return used(RTLD_NOW); }},
+                     {"lazy", [] { return used(RTLD_LAZY); }},
+                     {"for all to see", [] { return used(RTLD_LAZY | RTLD_GLOBAL); }},
+                     {"shared", [] { return shared(RTLD_NOW | RTLD_LOCAL); }},
+                     {"coming and going", coming_and_going}});
+}

@@ -1,0 +1,136 @@
+// Threads that end while they hold mutexes: by pthread_exit, with and without somebody who cleans up
+// behind them. What a thread held stays held until somebody releases it.
+#include "../support/check.hpp"
+
+#include <sys/wait.h>
+
+#include <mutex>
+
+namespace {
+
+void release(void* mutex) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex))); }
+
+// By a clean-up handler, and by an object whose scope the thread leaves as it ends.
+std::string cleaned_up() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    std::mutex scoped;
+    volatile int ended = 0;
+    for (int i = 0; i < 20; ++i)
+      check::Worker([&](check::Worker&) {
+        const std::lock_guard guard{scoped};
+        OK(pthread_mutex_lock(&mutex));
+        pthread_cleanup_push(release, &mutex);
+        ended = ended + 1;
+        pthread_exit(nullptr);
+        pthread_cleanup_pop(0);
+      }).join();
+    CHECK_EQ(20, ended);
+    CHECK(check::is_free(&mutex));
+    CHECK(check::is_free(scoped.native_handle()));
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  return "";
+}
+
+// In the destructors of a key and of a thread's own object, which run after the thread's function.
+pthread_mutex_t by_key = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t by_object = PTHREAD_MUTEX_INITIALIZER;
+struct Holder {
+  bool holds = false;
+  ~Holder() {
+    if (holds) release(&by_object);
+  }
+};
+thread_local Holder holder;
+
+std::string released_on_the_way_out() {
+  pthread_key_t key;
+  OK(pthread_key_create(&key, release));
+  for (int i = 0; i < 50; ++i)
+    check::Worker([&](check::Worker&) {
+      OK(pthread_mutex_lock(&by_key));
+      OK(pthread_mutex_lock(&by_object));
+      holder.holds = true;
+      OK(pthread_setspecific(key, &by_key));
+      pthread_exit(nullptr);
+    }).join();
+  CHECK(check::is_free(&by_key));
+  CHECK(check::is_free(&by_object));
+  OK(pthread_key_delete(key));
+  return "";
+}
+
+// Threads queue for what nobody will release until this one does, in the place of the one that has
+// ended. The C library lets it for the types that do not ask who the owner is.
+std::string left_held() {
+  for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
+    for (int round = 0; round < 5; ++round) {
+      pthread_mutex_t mutexes[3];
+      for (auto& mutex : mutexes) check::init_mutex(&mutex, type);
+      volatile int inside = 0;
+      check::Worker([&](check::Worker&) {
+        for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));
+        pthread_exit(nullptr);
+      }).join();
+      auto wait = [&](check::Worker& self) {
+        self.about_to_block();
+        OK(pthread_mutex_lock(&mutexes[0]));
+        inside = inside + 1;
+        OK(pthread_mutex_unlock(&mutexes[0]));
+      };
+      check::Worker first{wait};
+      check::Worker second{wait};
+      first.wait_until_blocked();
+      second.wait_until_blocked();
+      for (auto& mutex : mutexes) CHECK(!check::is_free(&mutex));
+      CHECK_EQ(0, inside);
+      for (auto& mutex : mutexes) OK(pthread_mutex_unlock(&mutex));
+      first.join();
+      second.join();
+      CHECK_EQ(2, inside);
+      for (auto& mutex : mutexes) {
+        CHECK(check::is_free(&mutex));
+        OK(pthread_mutex_destroy(&mutex));
+      }
+    }
+  }
+  return "";
+}
+
+// The first thread ends and the process goes on.
+std::string first_thread_ends() {
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_t first;
+    first = pthread_self();
+    OK(pthread_mutex_lock(&mutex));
+    auto go_on = [](void*) -> void* {
+      OK(pthread_join(first, nullptr));
+      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+      OK(pthread_mutex_unlock(&mutex));
+      OK(pthread_mutex_lock(&mutex));
+      std::exit(0);
+    };
+    pthread_t other;
+    OK(pthread_create(&other, nullptr, go_on, nullptr));
+    pthread_exit(nullptr);
+  }
+  int status = -1;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK_EQ(0, status);
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"cleaned up", cleaned_up},
+                     {"released on the way out", released_on_the_way_out},
+                     {"left held", left_held},
+                     {"first thread ends", first_thread_ends}});
+}
