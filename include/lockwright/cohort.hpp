@@ -153,11 +153,15 @@ class cohort {
     parts& all = parts_.get();
     leaf& local = *static_cast<leaf*>(all.home);
     if (local.passes < Env::template value<Batch>() && local.lock.awaited()) {
+      // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend
+      // on them.
       local.passes = local.passes + 1;
       local.passed = true;
       local.lock.unlock();
       return;
     }
+    // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend on
+    // them.
     local.passes = 0;
     local.lock.unlock();
     all.global.unlock();

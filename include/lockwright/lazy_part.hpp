@@ -53,6 +53,8 @@ class lazy_part {
   [[gnu::noinline]] T* make() {
     T* mine = static_cast<T*>(Env::reserve(T::bytes()));
     T* other = nullptr;
+    // mutant survives in glk: failing acquire -> relaxed, in two steps: only who is inside makes
+    // the part, so no two threads do.
     if (part_.compare_exchange_strong(other, mine, std::memory_order_release,
                                       std::memory_order_acquire)) {
       return mine;

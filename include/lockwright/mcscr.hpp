@@ -39,6 +39,8 @@ class mcscr {
 
   arrival lock() {
     node* me = Env::template take_node<node>();
+    // mutant survives: dropped: at worst a thread is recalled for nothing, or served out of its
+    // turn.
     me->rank = arrived_;
     bystanders::arrives(*me);
     node* before = enqueue(me);
@@ -57,6 +59,8 @@ class mcscr {
     }
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
+    // mutant survives: dropped: at worst a thread is recalled for nothing, or served out of its
+    // turn.
     me->rank = arrived_;
     bystanders::arrives(*me);
     // As the exchange in enqueue(). The cell is not armed: nobody grants the first node.
@@ -226,6 +230,9 @@ class mcscr {
     one->next.store(nullptr, std::memory_order_relaxed);
     node* seen = before;
     // Release publishes what was done to `one`, as in enqueue(). Nothing is acquired.
+    // mutant survives: release -> relaxed: when a passive node is grafted onto the end, a
+    // newcomer's link has to come after the null in the node's next; in the model a store always
+    // comes last.
     if (!tail_.compare_exchange_strong(seen, one, std::memory_order_release,
                                        std::memory_order_relaxed)) {
       // Relaxed: whoever reads it gets it by a grant.

@@ -141,6 +141,7 @@ class parking_table {
     if (!first_time && now <= at.fair) {
       return false;
     }
+    // mutant survives: dropped: when the next fair unlock is due is a matter of fairness.
     at.fair = now + Env::random(static_cast<std::uint32_t>(period));
     return !first_time;
   }

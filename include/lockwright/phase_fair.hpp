@@ -279,6 +279,8 @@ class phase_fair {
     for (;;) {
       const bool first = (seen & written_) == 0;
       // Release publishes front_ to who grants. Acquire is for who is inside at once.
+      // mutant survives in phase-fair: acq_rel -> acquire: the store to front_ has to come before
+      // the grant, and in the model a store takes effect when it is made.
       if (word_.compare_exchange_weak(seen, seen | (first ? written_ : next_),
                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
         return first && inside(seen) == 0;

@@ -46,6 +46,7 @@ struct waiter_list {
   static entry* prepend(entry* first, entry* one) {
     if (first != nullptr) {
       one->next = first;
+      // mutant survives: dropped: the last entry is needed to append a third waiter: four threads.
       one->last = static_cast<entry*>(first->last);
     }
     return one;
@@ -55,6 +56,7 @@ struct waiter_list {
   static entry* rest(entry* first) {
     entry* next = first->next;
     if (next != nullptr) {
+      // mutant survives: dropped: the last entry is needed to append a third waiter: four threads.
       next->last = static_cast<entry*>(first->last);
     }
     return next;

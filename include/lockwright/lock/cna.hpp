@@ -114,6 +114,9 @@ class cna_queue {
   void choose_ahead(node& me) {
     // Acquire, as in await_behind(); relaxed, as in choose_heir().
     if (node* behind = me.next.load(std::memory_order_acquire)) {
+      // mutant survives in fissile: dropped: one of three threads holds the outer lock and one the
+      // inner, so the queue is too short for anybody to be set aside; numa_queue_test has longer
+      // ones.
       me.next.store(choose_heir(me, *behind), std::memory_order_relaxed);
     }
   }
@@ -127,11 +130,13 @@ class cna_queue {
   static constexpr std::uint32_t unknown_ = ~std::uint32_t{0};
 
   static void found_free(node& me) {
+    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
     me.numa = unknown_;
     me.secondary = nullptr;
   }
 
   [[gnu::noinline]] static void wait_behind(node& before, node& me) {
+    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
     me.numa = Env::node();
     // Release pairs with the acquire loads of next by holders.
     before.next.store(&me, std::memory_order_release);
@@ -155,6 +160,8 @@ class cna_queue {
   bool close(node& me) {
     node* last = &me;
     // Release pairs with the acquire in enter() and try_enter() that finds null.
+    // mutant survives in fissile: release -> relaxed: the inner lock is left with the outer one
+    // held, which orders what both protect.
     return tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
                                          std::memory_order_relaxed);
   }
@@ -163,6 +170,8 @@ class cna_queue {
   bool revive(node& me, node& first) {
     node* last = &me;
     // Release: an arriving thread's exchange acquires that the last one's next is null.
+    // mutant survives: release -> relaxed: an arriving thread sets the link that was null before
+    // this; that a store may take effect before an earlier one of another thread is not modelled.
     if (!tail_.compare_exchange_strong(last, first.secondary_last, std::memory_order_release,
                                        std::memory_order_relaxed)) {
       return false;
@@ -198,6 +207,9 @@ class cna_queue {
     }
     node* last_foreign = nullptr;
     for (node* one = &behind; one != nullptr;
+         // mutant survives in fissile: acquire -> relaxed: one of three threads holds the outer
+         // lock and one the inner, so the queue is too short for anybody to be set aside;
+         // numa_queue_test has longer ones.
          one = one->next.load(std::memory_order_acquire)) {  // as in await_behind()
       if (one->numa == here) {
         if (last_foreign != nullptr) {

@@ -101,6 +101,8 @@ class fissile {
       }
       Env::relax();
     }
+    // mutant survives: dropped: impatience keeps arriving threads from overtaking; exclusion does
+    // not depend on it.
     impatient_.store(handed_over_, std::memory_order_relaxed);
     // Acquire pairs with the release in unlock(), as in try_lock(). The
     // exchange is tried only when it succeeds: nobody else takes a 2, but an

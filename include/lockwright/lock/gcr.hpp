@@ -136,6 +136,8 @@ class gcr {
   arrival lock() {
     state& parts = parts_.get();
     if (parts.active() < most_active()) [[likely]] {
+      // mutant survives: in two steps: the counts of active threads say who waits and until when,
+      // not who is inside.
       parts.entered.fetch_add(1, std::memory_order_relaxed);
       return parts.inner.lock();
     }
@@ -149,6 +151,8 @@ class gcr {
     if (!parts.inner.try_lock()) {
       return false;
     }
+    // mutant survives: in two steps: the counts of active threads say who waits and until when, not
+    // who is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
@@ -156,16 +160,26 @@ class gcr {
   void unlock() {
     state& parts = parts_.get();
     bool wake = false;
+    // mutant survives: dropped: how many have been inside decides when the gate opens; who waits at
+    // the gate leaves it in the end by its deadline; who is inside is up to the inner lock.
     parts.since = parts.since + 1;
     if (parts.since >= Env::template value<promotion>()) {
+      // mutant survives: dropped: how many have been inside decides when the gate opens; who waits
+      // at the gate leaves it in the end by its deadline; who is inside is up to the inner lock.
       parts.since = 0;
+      // mutant survives: in two steps: who waits at the gate leaves it in the end by its deadline;
+      // who is inside is up to the inner lock.
       wake = !parts.passive.is_free() &&
              parts.gate.exchange(open_, std::memory_order_relaxed) == napping_;
     }
+    // mutant survives: dropped: the counts of active threads say who waits and until when, not who
+    // is inside.
     parts.left.store(parts.left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     word& gate = parts.gate;
     parts.inner.unlock();
     if (wake) [[unlikely]] {
+      // mutant survives: dropped: who waits at the gate leaves it in the end by its deadline; who
+      // is inside is up to the inner lock.
       Env::wake(gate, 1);  // only the address counts
     }
   }
@@ -182,6 +196,8 @@ class gcr {
   [[gnu::noinline]] static void wait_in_queue(state& parts) {
     parts.passive.lock();
     wait_at_gate(parts);
+    // mutant survives: in two steps: the counts of active threads say who waits and until when, not
+    // who is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     parts.passive.unlock();
   }
@@ -212,6 +228,8 @@ class gcr {
         sleep = 2 * sleep < longest ? 2 * sleep : longest;
       }
     }
+    // mutant survives: dropped: a gate left open lets the next one through early, which makes it an
+    // active thread.
     parts.gate.store(shut_, std::memory_order_relaxed);
   }
 
@@ -224,6 +242,8 @@ class gcr {
   static void sleep_until(word& gate, std::uint64_t deadline) {
     std::uint32_t seen = shut_;
     // It may be napping already, from the last time.
+    // mutant survives: in two steps: who waits at the gate leaves it in the end by its deadline;
+    // who is inside is up to the inner lock.
     if (gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
                                      std::memory_order_relaxed) ||
         seen == napping_) {

@@ -213,6 +213,8 @@ class glk {
       if (best == as) [[likely]] {
         return true;
       }
+      // mutant survives: dropped: the choice of a lock: the one in use would do for ever; glk_test
+      // sees it change.
       rest_.get().in_use.store(best, std::memory_order_release);
     }
     let_go(as);
@@ -252,12 +254,16 @@ class glk {
   [[gnu::noinline]] mode sample_ticket(typename ticket_lock::drawn number) {
     if (number.before_mine != 0) {
       rest& more = rest_.get();
+      // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
+      // sees it change.
       more.waited = more.waited + number.before_mine;
     }
     if (!is_multiple(number.mine + 1, Env::template value<period>())) {
       return by_ticket;
     }
     if (crowding<Env>::noticed()) {
+      // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
+      // sees it change.
       rest_.get().taken = 0;
       return by_mutex;
     }
@@ -269,25 +275,35 @@ class glk {
       begin_period(*more);
       return by_mcs;
     }
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more->waited = 0;
     return by_ticket;
   }
 
   mode after_mcs(rest& more) {
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more.taken = more.taken + 1;
     return is_multiple(more.taken, Env::template value<sample>()) ? sample_mcs(more) : by_mcs;
   }
 
   [[gnu::noinline]] mode sample_mcs(rest& more) {
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more.waited = more.waited + 1 + more.queue.queued();
     if (more.taken < Env::template value<period>()) {
       return by_mcs;
     }
     if (crowding<Env>::noticed()) {
+      // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
+      // sees it change.
       more.taken = 0;
       return by_mutex;
     }
     if (more.waited < Env::template value<few>() * samples()) {
+      // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
+      // sees it change.
       more.waited = 0;
       return by_ticket;
     }
@@ -296,6 +312,8 @@ class glk {
   }
 
   mode after_mutex(rest& more) {
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more.taken = more.taken + 1;
     return is_multiple(more.taken, Env::template value<sample>()) ? sample_mutex(more) : by_mutex;
   }
@@ -304,13 +322,19 @@ class glk {
     if (crowding<Env>::noticed()) {
       return by_mutex;
     }
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more.waited = 0;
     return by_ticket;
   }
 
   /// A period of the queue, with the last part of the one before.
   static void begin_period(rest& more) {
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more.waited = static_cast<std::uint32_t>(more.waited / Env::template value<memory>());
+    // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
+    // it change.
     more.taken =
         static_cast<std::uint32_t>(Env::template value<period>() / Env::template value<memory>());
   }

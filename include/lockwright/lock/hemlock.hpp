@@ -149,6 +149,8 @@ class hemlock {
   [[gnu::noinline]] void hand_over(word& mine) {
     const std::uintptr_t here = address();
     std::uintptr_t none = 0;
+    // mutant survives: in two steps: the claim of a word by two threads that unlock what a third
+    // one has locked, each with a waiter: four threads; hemlock_test does it.
     while (!mine.grant.compare_exchange_strong(none, here, std::memory_order_release,
                                                std::memory_order_relaxed)) {
       none = 0;

@@ -133,6 +133,8 @@ class hmcs {
       return false;
     }
     levels.at_root = entry;
+    // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend on
+    // them.
     me->status.store(cohort_start_, std::memory_order_relaxed);
     holder_ = me;
     return true;
@@ -195,6 +197,8 @@ class hmcs {
       found = arrival::contended;
     }
     levels.at_root = entry;
+    // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend on
+    // them.
     me.status.store(cohort_start_, std::memory_order_relaxed);
     return found;
   }

@@ -115,6 +115,8 @@ class lifo_cr {
       }
       if (me == nullptr) {
         me = Env::template take_node<node>();
+        // mutant survives: dropped: whether a thread is handed the lock though it sleeps is a
+        // matter of fairness.
         me->favoured = false;
       }
       me->below = flag::pointer(seen);
@@ -130,6 +132,8 @@ class lifo_cr {
         break;
       }
       mine = recalled_;
+      // mutant survives: dropped: whether a thread is handed the lock though it sleeps is a matter
+      // of fairness.
       me->favoured = me->grant == favour_;
       seen = top_.load(std::memory_order_relaxed);
     }

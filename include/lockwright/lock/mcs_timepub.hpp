@@ -227,6 +227,8 @@ class mcs_timepub {
   bool enqueue(node* me) {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->status.store(waiting_, std::memory_order_relaxed);
+    // mutant survives: dropped: the times decide who is passed over; whoever is queues again, and
+    // gets in.
     me->time.store(Env::now(), std::memory_order_relaxed);
     // Release publishes the node; acquire pairs with the release in unlock() that emptied the
     // queue, and with it for the node before.
@@ -241,6 +243,8 @@ class mcs_timepub {
 
   static void enter(holder& in, node* me) {
     in.self = me;
+    // mutant survives: dropped: since when the holder is inside decides whether waiters yield, no
+    // more.
     in.since.store(Env::now(), std::memory_order_relaxed);
   }
 
@@ -253,6 +257,8 @@ class mcs_timepub {
           me->status.compare_exchange_strong(seen, timed_out_, std::memory_order_relaxed,
                                              std::memory_order_acquire)) {
         Env::yield();
+        // mutant survives: dropped: the times decide who is passed over; whoever is queues again,
+        // and gets in.
         me->time.store(Env::now(), std::memory_order_relaxed);
         seen = timed_out_;
         // The place may still be there.
@@ -274,6 +280,8 @@ class mcs_timepub {
         return seen;
       }
       const std::uint64_t now = Env::now();
+      // mutant survives: dropped: the times decide who is passed over; whoever is queues again, and
+      // gets in.
       me->time.store(now, std::memory_order_relaxed);
       if (now >= deadline) {
         return seen;

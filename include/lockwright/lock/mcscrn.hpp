@@ -65,6 +65,7 @@ class by_numa_node {
     return holder.passive == nullptr && holder.remote == nullptr;
   }
   static bool is_free(Node* tail) { return tail == nullptr || flag::has(tail, free_); }
+  // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
   static void arrives(Node& me) { me.numa = Env::node(); }
 
   static void taken_over(Node& me, Node* tail) {
@@ -81,6 +82,7 @@ class by_numa_node {
   void leave_to(Node& next) const {
     next.passive = passive_.youngest();
     next.remote = remote_.youngest();
+    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
     next.home = home_;
     next.recalled = recalled;
   }

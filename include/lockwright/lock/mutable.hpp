@@ -63,11 +63,13 @@ class doubling_oracle {
   /// caller slept, or found the lock held when it came to it awake (`spun`).
   std::int64_t advise(bool spun, bool slept, std::uint32_t window) {
     if (slept && !spun) {
+      // mutant survives: dropped: the count decides how wide the window is, not who is inside.
       since_change_ = 0;
       return window;
     }
     const std::uint32_t count = since_change_ + 1u;
     const bool enough = count >= Env::template value<late_every>();
+    // mutant survives: dropped: the count decides how wide the window is, not who is inside.
     since_change_ = static_cast<std::uint8_t>(enough ? 0 : count);
     return enough ? -1 : 0;
   }

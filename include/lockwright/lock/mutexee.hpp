@@ -189,6 +189,7 @@ class mutexee {
   void unlock() {
     std::uint32_t alone = held_;
     // Release, here and below: hands the section's writes to the next holder.
+    // mutant survives in mutexee-timeout: in two steps: a sleep that nobody ends is over in time.
     if (!word_.compare_exchange_strong(alone, free_, std::memory_order_release,
                                        std::memory_order_relaxed)) [[unlikely]] {
       unlock_with_sleepers();
@@ -263,6 +264,7 @@ class mutexee {
     if (notice* left = notice_) [[unlikely]] {
       notice_ = nullptr;
       if (take_over(left)) {
+        // mutant survives in mutexee-timeout: dropped: a sleep that nobody ends is over in time.
         word_.store(sleepers_, std::memory_order_relaxed);
       }
     }
@@ -299,6 +301,7 @@ class mutexee {
       Env::give_node(mine);
       return;
     }
+    // mutant survives in mutexee-timeout: dropped: a sleep that nobody ends is over in time.
     Env::wake(word_, 1);
   }
 
@@ -310,6 +313,7 @@ class mutexee {
     if (all < Env::template value<period>()) {
       tally_.store((seen & mutex_mode_) | all << count_bits_ | asleep, std::memory_order_relaxed);
     } else {
+      // mutant survives: dropped: the tally chooses how long to poll and to wait, no more.
       tally_.store(asleep * 100 > all * Env::template value<share>() ? mutex_mode_ : 0,
                    std::memory_order_relaxed);
     }

@@ -103,6 +103,8 @@ struct shfl_spin {
    public:
     first(words& lock, bool begins_queue) : lock_(lock) {
       if (begins_queue) {
+        // mutant survives: dropped: it keeps arriving threads from overtaking the queue; exclusion
+        // does not depend on it.
         lock_.no_stealing_.store(1, std::memory_order_relaxed);
       }
     }
@@ -296,6 +298,8 @@ struct shfl_park {
    public:
     void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
+    // mutant survives: acquire -> relaxed: with three threads nobody is moved in the queue;
+    // numa_queue_test moves waiters.
     [[nodiscard]] bool is_called() const { return word_.load(std::memory_order_acquire) == first_; }
 
     template <class Between>
@@ -322,6 +326,8 @@ struct shfl_park {
 
     /// Release, as the store of shfl_spin.
     void call() {
+      // mutant survives: release -> relaxed: with three threads nobody is moved in the queue;
+      // numa_queue_test moves waiters.
       if (word_.exchange(first_, std::memory_order_release) == parked_) {
         Env::wake(word_, 1);
       }
@@ -331,6 +337,7 @@ struct shfl_park {
     /// the caller, the first, takes the word from `parked`.
     void wake_ahead() {
       if (word_.load(std::memory_order_relaxed) == parked_) {
+        // mutant survives: dropped: who is not woken ahead is woken by the call.
         word_.store(waiting_, std::memory_order_relaxed);
         Env::wake(word_, 1);
       }
@@ -425,8 +432,12 @@ class shfllock {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     me->seat.arm();
+    // mutant survives in shfllock-stp: dropped: a mark says who moves others, and with three
+    // threads nobody is moved in the queue; numa_queue_test moves waiters.
     me->shuffler.store(0, std::memory_order_relaxed);
+    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
     me->numa = Env::node();
+    // mutant survives: dropped: how many have been moved bounds unfairness.
     me->batch = 0;
     // Release publishes the node (pairs with the acquire of next and tail by
     // others); acquire pairs with the predecessor's exchange: its node is seen made.
@@ -454,6 +465,7 @@ class shfllock {
       }
       first.await_free();
       if (!behind_is_awake) {
+        // mutant survives in shfllock: acquire -> relaxed: nothing of the node behind is read here.
         if (node* behind = me.next.load(std::memory_order_acquire)) {
           behind->seat.wake_ahead();
         }
@@ -480,6 +492,8 @@ class shfllock {
   }
 
   // Acquire pairs with the release at the end of shuffle(): the groups and links are seen.
+  // mutant survives: acquire -> relaxed: with three threads nobody is moved in the queue;
+  // numa_queue_test moves waiters.
   static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
 
   /// Brings waiters of the caller's NUMA node right behind it, until `enough()`,
@@ -491,8 +505,11 @@ class shfllock {
     const std::uint32_t here = me.numa;
     std::uint64_t members = me.batch;
     if (members == 0) {
+      // mutant survives: dropped: how many have been moved bounds unfairness.
       me.batch = members = 1;
     }
+    // mutant survives: dropped: a mark says who moves others, and with three threads nobody is
+    // moved in the queue; numa_queue_test moves waiters.
     me.shuffler.store(0, std::memory_order_relaxed);
     node* last_member = &me;
     node* before = &me;
@@ -523,6 +540,8 @@ class shfllock {
       }
     }
     if (members < most) {
+      // mutant survives: dropped, release -> relaxed: with three threads nobody is moved in the
+      // queue; numa_queue_test moves waiters.
       last_member->shuffler.store(1, std::memory_order_release);
     }
   }

@@ -18,8 +18,8 @@ constexpr T first_value() {
   if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node != 0) {
     if constexpr (std::is_pointer_v<T>) {
       return reinterpret_cast<T>(graveyard);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      return here().makes_node % 2 == 0;  // either, in the nodes of one program
+    } else if constexpr (sizeof(T) == 1) {
+      return static_cast<T>(here().makes_node % 2 == 0);  // either, in the nodes of one program
     } else {
       return static_cast<T>(1);  // what a lock would take for a state of its own
     }
