@@ -63,6 +63,7 @@ void find_all() {
   find(f.spin_lock, "pthread_spin_lock", "GLIBC_2.34");
   find(f.spin_trylock, "pthread_spin_trylock", "GLIBC_2.34");
   find(f.spin_unlock, "pthread_spin_unlock", "GLIBC_2.34");
+  find(f.dlopen, "dlopen", "GLIBC_2.34");
   find(f.register_atfork, "__register_atfork", COND_VERSION);
   real = f;  // threads that race here store the same values
 }
@@ -71,9 +72,9 @@ void find_all() {
 template <auto Member>
 struct stub;
 
-template <class... Arguments, int (*real_functions::*Member)(Arguments...)>
+template <class Result, class... Arguments, Result (*real_functions::*Member)(Arguments...)>
 struct stub<Member> {
-  static int call(Arguments... arguments) {
+  static Result call(Arguments... arguments) {
     find_all();
     return (real.*Member)(arguments...);
   }
@@ -120,6 +121,7 @@ constinit real_functions real = {
     .spin_lock = stub<&real_functions::spin_lock>::call,
     .spin_trylock = stub<&real_functions::spin_trylock>::call,
     .spin_unlock = stub<&real_functions::spin_unlock>::call,
+    .dlopen = stub<&real_functions::dlopen>::call,
     .register_atfork = stub<&real_functions::register_atfork>::call,
 };
 

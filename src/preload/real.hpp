@@ -49,6 +49,7 @@ struct real_functions {
   int (*spin_lock)(pthread_spinlock_t*);
   int (*spin_trylock)(pthread_spinlock_t*);
   int (*spin_unlock)(pthread_spinlock_t*);
+  void* (*dlopen)(const char*, int);
   int (*register_atfork)(void (*)(), void (*)(), void (*)(), void*);
 };
 

@@ -68,6 +68,23 @@ std::string shared(int flags) {
   return "";
 }
 
+// By a name without a directory, which is looked for where the program says.
+std::string by_name() {
+  for (const int flags : {RTLD_NOW, RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_DEEPBIND}) {
+    void* library = dlopen("libplugin.so", flags);
+    if (library == nullptr) check::fail_at(__FILE__, __LINE__, "%s", dlerror());
+    CHECK(dlerror() == nullptr);
+    const void* found = dlsym(library, plugin_name);
+    CHECK(found != nullptr);
+    static_cast<const Plugin*>(found)->use(1);
+    OK(dlclose(library));
+    CHECK(dlopen("libplugin.so", RTLD_NOW | RTLD_NOLOAD) == nullptr);
+    CHECK(dlopen("libno-such-plugin.so", flags) == nullptr);
+    CHECK(std::strstr(dlerror(), "libno-such-plugin.so") != nullptr);
+  }
+  return "";
+}
+
 // Loaded and unloaded by one thread while another one contends for the program's own.
 std::string coming_and_going() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -100,5 +117,9 @@ int main(int argc, char** argv) {
                      {"lazy", [] { return used(RTLD_LAZY); }},
                      {"for all to see", [] { return used(RTLD_LAZY | RTLD_GLOBAL); }},
                      {"shared", [] { return shared(RTLD_NOW | RTLD_LOCAL); }},
+                     {"deep", [] { return used(RTLD_NOW | RTLD_DEEPBIND); }},
+                     {"deep and lazy", [] { return used(RTLD_LAZY | RTLD_DEEPBIND); }},
+                     {"deep and shared", [] { return shared(RTLD_NOW | RTLD_DEEPBIND); }},
+                     {"by name", by_name},
                      {"coming and going", coming_and_going}});
 }

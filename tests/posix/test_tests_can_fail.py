@@ -30,6 +30,10 @@ FAULTS = [
     ("spin_takes_held", "spins", "tries", "fails"),
     ("spin_takes_held", "spins", "between processes", "fails"),
     ("barrier_lets_go", "barriers", "barriers", "fails"),
+    ("no_exclusion", "started_programs", "spawned", "fails"),
+    ("no_exclusion", "plugins", "shared", "fails"),
+    ("trylock_takes_held", "thread_ends", "left held", "fails"),
+    ("broadcast_wakes_one", "many_threads", "a thousand asleep on a condition variable", "hangs"),
     ("cancel_without_mutex", "cond_cancel", "clean-up holds the mutex", "fails"),
 ]
 
