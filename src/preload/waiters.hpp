@@ -43,21 +43,18 @@ struct alignas(64) basic_waiter {
 
   /// For the signaller: true if this waiter is now its own.
   bool claim(bool signal) {
-    // mutant survives in semaphore: dropped: all that it gives out are units, which are passed on.
     by_signal = signal;
     std::uint32_t expected = waiting;
-    // Relaxed: the guard of the queue has ordered what the waiter wrote before, and the
-    // waiter reads by_signal when it has been granted.
-    return state.compare_exchange_strong(expected, moved, std::memory_order_relaxed,
+    // Release pairs with the waiter's acquire of `moved`: by_signal is seen.
+    return state.compare_exchange_strong(expected, moved, std::memory_order_acq_rel,
                                          std::memory_order_relaxed);
   }
 
   /// For the waiter itself: true if it has not been signalled and now never will be.
   bool give_up() {
     std::uint32_t expected = waiting;
-    // Relaxed: it takes the guard next, or waits for its grant.
-    return state.compare_exchange_strong(expected, leaving, std::memory_order_relaxed,
-                                         std::memory_order_relaxed);
+    return state.compare_exchange_strong(expected, leaving, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);
   }
 
   /// Lets a claimed waiter go on. Release pairs with the waiter's acquire load
@@ -71,8 +68,7 @@ struct alignas(64) basic_waiter {
   /// False if it has given up instead, once `patient` or sleep() was false.
   template <class Sleep>
   bool sleep_until_claimed(bool patient, Sleep sleep) {
-    // Relaxed: who has been signalled goes on to await_grant().
-    while (state.load(std::memory_order_relaxed) == waiting) {
+    while (state.load(std::memory_order_acquire) == waiting) {
       if (patient) {
         patient = sleep();
       } else if (give_up()) {

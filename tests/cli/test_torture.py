@@ -33,6 +33,7 @@ def left_over(mark: str) -> list[str]:
 
 
 def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
+    """With the lock's numbers as they are, and as small as they can be."""
     written = tmp_path / "found.json"
     done = cli("torture", "mcs-stp", "--seed", "5", *BRIEF, "--json", written)
     assert done.status == 0, done.out + done.err
@@ -41,14 +42,22 @@ def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
     document = json.loads(written.read_text())
     assert document["seed"] == 5
     assert document["complete"]
-    (run,) = document["runs"]
-    assert (run["lock"], run["topology"], run["clean"]) == ("mcs-stp", None, True)
-    assert run["final"]["sections"] > 0
-    assert {line["what"].split(",")[0] for line in run["phases"]} <= {"crowd", "forks"}
+    first, second = document["runs"]
+    assert (first["numbers"], second["numbers"]) == ({}, {"LOCKWRIGHT_MCS_STP_SPIN_NS": "0"})
+    for run in (first, second):
+        assert (run["lock"], run["topology"], run["clean"]) == ("mcs-stp", None, True)
+        assert run["final"]["sections"] > 0
+        assert {line["what"].split(",")[0] for line in run["phases"]} <= {"crowd", "forks"}
+    own = {"LOCKWRIGHT_SPIN_NS": "5"}
+    assert cli("torture", "mcs-stp", *BRIEF, "--json", written, env=own).status == 0
+    assert len(json.loads(written.read_text())["runs"]) == 1
 
 
 def test_the_seed_is_drawn_and_said(cli: Cli) -> None:
-    first, second = (cli("torture", "pthread", *BRIEF).out.splitlines()[0] for _ in range(2))
+    first, second = (
+        cli("torture", "pthread", "--minutes", "0.005", "--only", "reuse").out.splitlines()[0]
+        for _ in range(2)
+    )
     assert "seed " in first
     assert first != second
 
@@ -58,13 +67,13 @@ def test_a_lock_that_knows_nodes_is_tortured_on_several(cli: Cli, tmp_path: Path
     done = cli("torture", "hmcs", "--minutes", "0.03", "--only", "crowd", "--json", written)
     assert done.status == 0, done.out + done.err
     assert "at most 2 threads for each processor" in done.out
-    machines = [run["topology"] for run in json.loads(written.read_text())["runs"]]
-    assert machines[0] is None
-    assert machines[-1] == "threads:0;1;2;3"
+    runs = json.loads(written.read_text())["runs"]
+    assert runs[0]["topology"] is None
+    assert runs[-1]["topology"] == "threads:0;1;2;3"
+    assert [bool(run["numbers"]) for run in runs] == [False] * (len(runs) - 1) + [True]
     declared = {"LOCKWRIGHT_TOPOLOGY": "threads:0;1"}
-    only_one = cli("torture", "hmcs", *BRIEF, "--json", written, env=declared)
-    assert only_one.status == 0
-    assert len(json.loads(written.read_text())["runs"]) == 1
+    assert cli("torture", "hmcs", *BRIEF, "--json", written, env=declared).status == 0
+    assert [run["topology"] for run in json.loads(written.read_text())["runs"]] == [None] * 2
 
 
 @pytest.fixture

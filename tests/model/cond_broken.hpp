@@ -119,9 +119,14 @@ struct broadcasts_to_one : fair<Env, Mutex> {
   void broadcast() { this->signal(); }
 };
 
-/// Touches the condition variable when its waiter is on its way.
+/// Touches the condition variable when its waiters are on their way.
 template <class Env, class Mutex>
-struct touches_after_signal : fair<Env, Mutex> {
+struct touches_after_broadcast : fair<Env, Mutex> {
+  void broadcast() {
+    preload::signalling<Env, Mutex>::broadcast();
+    this->guard_.lock();
+    this->guard_.unlock();
+  }
   void signal() {
     preload::signalling<Env, Mutex>::signal();
     this->guard_.lock();

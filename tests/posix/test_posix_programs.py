@@ -29,6 +29,7 @@ PROGRAMS = {
     "c11": "every function of C11's threads.h, in C",
     "cpp20": "every class of C++20 that locks, waits or is waited for",
     "fork": "a child can use the mutexes that its parent held or queued for",
+    "fork_first_use": "a child does not wait for what its parent was making ready",
     "started_programs": "other programs started in every way while mutexes are contended",
     "thread_ends": "threads that end while they hold mutexes",
     "plugins": "libraries loaded and unloaded that lock, alone and with the program",
@@ -37,15 +38,9 @@ PROGRAMS = {
 }
 
 
-#: What qemu-user 7.2 cannot run, with the C library's own locks neither.
-NOT_EMULATED = {"fork": "a process with several threads that forks stops at a check of qemu's own"}
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("setting", harness.all_settings(), ids=lambda setting: setting.label)
 def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
-    if locate.emulator() and name in NOT_EMULATED:
-        pytest.skip(NOT_EMULATED[name])
     outcome = run_under(setting, [locate.program("posix", name)], timeout=90)
     assert outcome.status == 0, outcome.describe()
     # The lock adds nothing to what the program itself says.

@@ -99,9 +99,7 @@ def command(
         with interrupts.heeded(), report.display(planned) as shown:
             for run in planned:
                 shown.begin(run)
-                environment = inherited | calibrated[run.lock.name]
-                if run.topology is not None:
-                    environment[plan.TOPOLOGY] = run.topology
+                environment = inherited | calibrated[run.lock.name] | run.variables
                 finding = torture(
                     known.library(run.lock.name),
                     environment,

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lockwright.errors import LockwrightError
@@ -23,16 +23,28 @@ TOPOLOGY = "LOCKWRIGHT_TOPOLOGY"
 
 @dataclass(frozen=True)
 class Run:
-    """One lock on one machine, for `seconds`. topology: None for the machine as it is."""
+    """One lock for `seconds`.
+
+    topology: the NUMA nodes that are declared; None for the machine as it is. numbers: variables
+    that set numbers of the lock.
+    """
 
     lock: Lock
-    topology: str | None
     seconds: float
+    topology: str | None = None
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        """The lock, and where it is tortured if that is declared."""
-        return self.lock.name if self.topology is None else f"{self.lock.name} on {self.topology}"
+        """The lock, and what is different from a run without any variable."""
+        where = f" on {self.topology}" if self.topology is not None else ""
+        return f"{self.lock.name}{where}{', least numbers' if self.numbers else ''}"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What has to be in the environment."""
+        declared = {TOPOLOGY: self.topology} if self.topology is not None else {}
+        return {**declared, **self.numbers}
 
 
 def choose(name: str, known: Registry) -> list[Lock]:
@@ -44,7 +56,9 @@ def runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
     """The runs that share the time: as much for each lock.
 
     A lock that looks at NUMA nodes runs on this machine, on two nodes that threads move between,
-    and on more nodes than most machines have, if the user has not declared any.
+    and on more nodes than most machines have. One that has numbers to set runs with the least that
+    they can be as well: waiters then sleep at once, and what is rare is not. Neither, if the user
+    has set anything of that kind.
     """
     each = seconds / len(chosen)
     planned = []
@@ -52,8 +66,21 @@ def runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
         machines: list[str | None] = [None]
         if lock.numa_aware and not os.environ.get(TOPOLOGY):
             machines += [*_two_nodes(), "threads:0;1;2;3"]
-        planned += [Run(lock, machine, each / len(machines)) for machine in machines]
+        variants = [Run(lock, 0, machine) for machine in machines]
+        if least := _least_numbers(lock):
+            variants.append(Run(lock, 0, machines[-1], least))
+        planned += [replace(run, seconds=each / len(variants)) for run in variants]
     return planned
+
+
+def _least_numbers(lock: Lock) -> dict[str, str]:
+    if any(os.environ.get(name) for each in lock.tunables for name in (each.variable, each.shared)):
+        return {}
+    # One in nothing is never, and a thread that is kept aside would stay there.
+    return {
+        each.variable: str(max(each.least, 1) if each.unit == "one in" else each.least)
+        for each in lock.tunables
+    }
 
 
 def _two_nodes() -> list[str]:

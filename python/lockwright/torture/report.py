@@ -17,7 +17,7 @@ from lockwright import invocation, terminal, version
 from lockwright.bench.report import machine
 from lockwright.compare import files
 from lockwright.compare.progress import duration, say
-from lockwright.torture.plan import TOPOLOGY, Run
+from lockwright.torture.plan import Run
 from lockwright.torture.run import Finding, Orders
 
 
@@ -81,8 +81,8 @@ def again(run: Run, finding: Finding, orders: Orders) -> str:
     for option, parts in (("--only", orders.only), ("--without", orders.without)):
         if parts:
             words += [option, ",".join(parts)]
-    line = shlex.join(words)
-    return line if run.topology is None else f"{TOPOLOGY}={shlex.quote(run.topology)} {line}"
+    declared = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    return " ".join([*declared, shlex.join(words)])
 
 
 def show_failure(run: Run, finding: Finding, orders: Orders) -> None:
@@ -140,6 +140,7 @@ def _row(run: Run, finding: Finding, orders: Orders) -> Mapping[str, Any]:
     row: dict[str, Any] = {
         "lock": run.lock.name,
         "topology": run.topology,
+        "numbers": dict(run.numbers),
         "clean": finding.failure is None,
         "seconds": finding.seconds,
         "phases": list(finding.phases),

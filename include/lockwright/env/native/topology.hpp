@@ -2,6 +2,7 @@
 // kernel says, or as LOCKWRIGHT_TOPOLOGY declares.
 #pragma once
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -106,7 +107,8 @@ class topology {
   }
 
  private:
-  enum : std::uint32_t { unread, reading, ready };
+  /// Anything else is the kernel's number of the thread that reads.
+  enum : std::uint32_t { unread = 0, ready = ~std::uint32_t{0} };
 
   /// What comes after `start` in `text`; null if it starts otherwise.
   static const char* after(const char* text, const char* start) {
@@ -155,16 +157,30 @@ class topology {
     read();
   }
 
-  /// True for the one thread that is to read; the others return when it has.
+  /// True for the one thread that is to read; the others return when it has. The
+  /// child of a fork may find a reader that it does not have, and reads itself.
   static bool begin_to_read(std::atomic<std::uint32_t>& state) {
-    std::uint32_t seen = unread;
-    if (state.compare_exchange_strong(seen, reading, std::memory_order_acquire)) {
-      return true;
+    const auto self = static_cast<std::uint32_t>(system_call(SYS_gettid));
+    for (;;) {
+      std::uint32_t seen = unread;
+      // Acquire, of a failure too, pairs with the release of `ready`: the map is seen.
+      if (state.compare_exchange_strong(seen, self, std::memory_order_acquire)) {
+        return true;
+      }
+      if (seen == ready) {
+        return false;
+      }
+      if (is_here(seen)) {
+        system_call(SYS_sched_yield);
+      } else {
+        state.compare_exchange_strong(seen, unread, std::memory_order_relaxed);
+      }
     }
-    while (state.load(std::memory_order_acquire) != ready) {
-      system_call(SYS_sched_yield);
-    }
-    return false;
+  }
+
+  /// Whether the process has that thread.
+  static bool is_here(std::uint32_t tid) {
+    return system_call(SYS_tgkill, system_call(SYS_getpid), static_cast<long>(tid), 0) != -ESRCH;
   }
 
   [[gnu::noinline]] void read() {
