@@ -63,7 +63,8 @@ void show_stacks(const stage& on) {
 void show_stack_of(int pid) {
   std::fflush(stderr);
   kill(pid, SIGUSR2);
-  nap(200 * ms);
+  // However busy the machine is.
+  nap(2000 * ms);
 }
 
 }  // namespace torture
