@@ -217,8 +217,8 @@ def script(name: str, *arguments: str | Path) -> str:
 
 def test_the_table_of_all_locks(tmp_path: Path) -> None:
     lock = LOCKS[0]
-    for file in (tmp_path / "out.csv", tmp_path / "out.json"):
-        text = script("model", "--locks", lock, "--budget", "0.1", "--output", file)
+    for name in ("out.csv", "out.json"):
+        text = script("model", "--locks", lock, "--budget", "0.1", "--output", tmp_path / name)
         rows = model.rows(text)
         assert {"exclusion", "trylock"} <= {row.scenario for row in rows}, text
         assert text.splitlines()[-1].endswith("; 0 failed"), text
