@@ -169,7 +169,11 @@ class search_path {
   }
 
   [[nodiscard]] unsigned size() { return info()->dls_cnt; }
-  [[nodiscard]] const char* operator[](unsigned i) { return info()->dls_serpath[i].dls_name; }
+  [[nodiscard]] const char* operator[](unsigned i) {
+    // The member is declared as an array of no elements.
+    const char* entries = room_ + offsetof(Dl_serinfo, dls_serpath);
+    return reinterpret_cast<const Dl_serpath*>(entries)[i].dls_name;
+  }
 
   [[nodiscard]] bool has(const char* directory) {
     for (unsigned i = 0; i < size(); ++i) {
