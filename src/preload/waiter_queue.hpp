@@ -48,6 +48,7 @@ class basic_waiter_queue {
     }
     if (chosen != nullptr) {
       unlink(*chosen);
+      // mutant survives in semaphore: dropped: only condition variables make chains.
       chosen->next = nullptr;
     }
     return chosen;

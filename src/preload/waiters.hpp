@@ -43,18 +43,21 @@ struct alignas(64) basic_waiter {
 
   /// For the signaller: true if this waiter is now its own.
   bool claim(bool signal) {
+    // mutant survives in semaphore: dropped: all that it gives out are units, which are passed on.
     by_signal = signal;
     std::uint32_t expected = waiting;
-    // Release pairs with the waiter's acquire of `moved`: by_signal is seen.
-    return state.compare_exchange_strong(expected, moved, std::memory_order_acq_rel,
+    // Relaxed: the guard of the queue has ordered what the waiter wrote before, and the
+    // waiter reads by_signal when it has been granted.
+    return state.compare_exchange_strong(expected, moved, std::memory_order_relaxed,
                                          std::memory_order_relaxed);
   }
 
   /// For the waiter itself: true if it has not been signalled and now never will be.
   bool give_up() {
     std::uint32_t expected = waiting;
-    return state.compare_exchange_strong(expected, leaving, std::memory_order_acq_rel,
-                                         std::memory_order_acquire);
+    // Relaxed: it takes the guard next, or waits for its grant.
+    return state.compare_exchange_strong(expected, leaving, std::memory_order_relaxed,
+                                         std::memory_order_relaxed);
   }
 
   /// Lets a claimed waiter go on. Release pairs with the waiter's acquire load
@@ -68,7 +71,8 @@ struct alignas(64) basic_waiter {
   /// False if it has given up instead, once `patient` or sleep() was false.
   template <class Sleep>
   bool sleep_until_claimed(bool patient, Sleep sleep) {
-    while (state.load(std::memory_order_acquire) == waiting) {
+    // Relaxed: who has been signalled goes on to await_grant().
+    while (state.load(std::memory_order_relaxed) == waiting) {
       if (patient) {
         patient = sleep();
       } else if (give_up()) {

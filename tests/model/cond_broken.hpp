@@ -119,14 +119,9 @@ struct broadcasts_to_one : fair<Env, Mutex> {
   void broadcast() { this->signal(); }
 };
 
-/// Touches the condition variable when its waiters are on their way.
+/// Touches the condition variable when its waiter is on its way.
 template <class Env, class Mutex>
-struct touches_after_broadcast : fair<Env, Mutex> {
-  void broadcast() {
-    preload::signalling<Env, Mutex>::broadcast();
-    this->guard_.lock();
-    this->guard_.unlock();
-  }
+struct touches_after_signal : fair<Env, Mutex> {
   void signal() {
     preload::signalling<Env, Mutex>::signal();
     this->guard_.lock();

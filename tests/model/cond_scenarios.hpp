@@ -265,28 +265,32 @@ struct cond_hurried final : P {
 };
 
 /// The same beside a patient waiter, who is not to lose the one signal by it. Who is signalled
-/// without need passes it on; who is cancelled has that done for it.
-template <class P, patience How, bool Inside>
+/// without need passes it on; who is cancelled has that done for it. Both are put at the end of the
+/// queue, or at its head. All: both are signalled, by a broadcast.
+template <class P, patience How, bool Inside, bool AtEnd, bool All = false>
 struct cond_beside final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
     if (index == 0) {
-      if (this->flag == 0 && this->wait(How) == ending::signalled) {
+      if (this->flag == 0 && this->wait(How, AtEnd) == ending::signalled) {
         this->cond->signal();
       }
     } else if (index == 1) {
-      this->wait_for_flag();
+      this->wait_for_flag(AtEnd);
     } else {
       this->set_flag();
       if (Inside) {
-        this->cond->signal();
+        signal();
       }
     }
     this->guard.unlock();
     if (!Inside && index == 2) {
-      this->cond->signal();
+      signal();
     }
   }
+
+ private:
+  void signal() { All ? this->cond->broadcast() : this->cond->signal(); }
 };
 
 /// The condition variable ends right after a broadcast, while waiters are on their way.
@@ -588,16 +592,17 @@ struct unit_hurried final : P {
   void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
 };
 
-/// The same beside a patient waiter, who gets the one unit if the other does not keep it.
-template <class P, patience How>
+/// The same beside a patient waiter, who gets the one unit if the other does not keep it. Both are
+/// put at the end of the queue, or at its head.
+template <class P, patience How, bool AtEnd>
 struct unit_beside final : P {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      if (this->wait(How) == ending::signalled) {
+      if (this->wait(How, AtEnd) == ending::signalled) {
         this->sem->post();
       }
     } else if (index == 1) {
-      this->wait();
+      this->wait(patience::endless, AtEnd);
       this->data.change();
     } else {
       this->data.change();
@@ -605,6 +610,29 @@ struct unit_beside final : P {
     }
   }
   void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
+};
+
+/// Units are added beside one that may be leaving, and taken by one that does not wait.
+template <class P>
+struct unit_crossing final : P {
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      note(this->wait(patience::timed) == ending::signalled);
+    } else if (index == 1) {
+      this->sem->post();
+      this->sem->post();
+    } else {
+      note(this->sem->try_take());
+    }
+  }
+  void after() override {
+    require(this->sem->count() + taken_.load(std::memory_order_relaxed) == 2, "two units");
+  }
+
+ private:
+  void note(bool took) { taken_.fetch_add(took ? 1 : 0, std::memory_order_relaxed); }
+
+  model::atomic<std::uint32_t> taken_{0};
 };
 
 /// Who gets the unit destroys the semaphore.

@@ -129,6 +129,7 @@ class atomic : lifetime {
   /// May fail for no reason, once per thread and operation.
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                              std::memory_order failure, const location& at = location::current()) {
+    reached.note(operation::cas, at, success, failure);  // Or the load below would be.
     if (!failed_weakly_ && choose(2) == 1) {
       failed_weakly_ = true;
       expected = load(failure, at);
