@@ -19,6 +19,9 @@ from support import locate
 LIBC = "libc"
 
 
+#: By how much a program may take longer in an emulator.
+EMULATED_TIMES_SLOWER = 10
+
 #: How 1, 2 and 4 NUMA nodes are declared: on two, threads change nodes as they change CPUs; on
 #: four, each thread is on one of them, because a machine may have fewer CPUs than that.
 NODES = {"0": 1, "0;1": 2, "threads:0;1;2;3": 4}
@@ -140,7 +143,17 @@ def run(
     cwd: Path | None = None,
     stacks: bool = True,
 ) -> Outcome:
-    """Runs `argv` in a process group of its own for at most `timeout` seconds."""
+    """Runs `argv` in a process group of its own for at most `timeout` seconds.
+
+    A compiled test that is for another processor runs in its emulator.
+    """
+    emulator = locate.emulator()
+    if emulator and Path(argv[0]).is_relative_to(locate.binary_dir()):
+        argv = [*emulator, *argv]
+        env = dict(env)
+        if "LD_PRELOAD" in env:  # It is not the emulator's.
+            env["QEMU_SET_ENV"] = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
+        timeout *= EMULATED_TIMES_SLOWER
     with (
         tempfile.TemporaryFile("w+", errors="replace") as out,
         tempfile.TemporaryFile("w+", errors="replace") as err,

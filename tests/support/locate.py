@@ -33,6 +33,11 @@ def lock_names() -> list[str]:
     return [name for name, _ in registry_rows()]
 
 
+def emulator() -> list[str]:
+    """What the compiled programs run in, if they are for another processor; else nothing."""
+    return os.environ.get("LOCKWRIGHT_EMULATOR", "").split()
+
+
 @cache
 def lockwright() -> Path:
     """The installed command: the checkout's own, else the one on PATH."""

@@ -1,0 +1,71 @@
+"""A library and a few programs, compiled for aarch64, work there: in an emulator.
+
+`./dev test-aarch64` runs all of them. Neither shows anything about memory order: the emulator has this
+machine's.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import harness, locate
+
+LOCK = "mcs-stp"
+PROGRAMS = ["exclusion", "cond_wake", "reuse"]
+
+#: As in CMakePresets.json.
+EMULATOR = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
+
+pytestmark = [
+    pytest.mark.skipif(platform.machine() == "aarch64", reason="all the other tests run there"),
+    pytest.mark.skipif(
+        not Path("/usr/src/googletest").exists()
+        or any(
+            shutil.which(tool) is None
+            for tool in (EMULATOR[0], "aarch64-linux-gnu-g++", "cmake", "ninja")
+        ),
+        reason="needs (Debian): g++-aarch64-linux-gnu qemu-user googletest cmake ninja-build",
+    ),
+]
+
+
+@cache
+def build() -> Path:
+    """Builds what is run, in a directory of its own; one process at a time."""
+    directory = locate.ROOT / "build/aarch64-slice"
+    directory.mkdir(parents=True, exist_ok=True)
+    targets = [f"preload-{LOCK}", *(f"posix_{name}" for name in PROGRAMS)]
+    # There are too few sources to make precompiling headers worth while.
+    options = [f"-DLOCKWRIGHT_ONLY={LOCK}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
+    with (directory / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in (
+            ["cmake", "--preset", "aarch64-tests", "-B", directory, *options],
+            ["cmake", "--build", directory, "-j2", "--target", *targets],
+        ):
+            done = subprocess.run(
+                command, cwd=locate.ROOT, capture_output=True, text=True, timeout=280, check=False
+            )
+            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return directory
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_for_aarch64(name: str) -> None:
+    directory = build()
+    env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
+    env["QEMU_SET_ENV"] = f"LD_PRELOAD={directory}/lib/liblockwright-{LOCK}.so"
+    # The promises of the library that POSIX does not make.
+    env |= {"LOCKWRIGHT_TEST_COND_FIFO": "1", "LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK": "1"}
+    program = directory / "tests/posix" / name
+    outcome = harness.run([*EMULATOR, program], env, 200)
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == "", outcome.describe()
+    assert outcome.stdout.count("ok: ") == len(outcome.stdout.splitlines()) > 0, outcome.describe()
