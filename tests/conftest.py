@@ -51,6 +51,9 @@ def run_under() -> harness.RunUnder:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> harness.Outcome:
+        name = Path(argv[0]).name
+        if locate.emulator() and name in harness.NOT_EMULATED:
+            pytest.skip(harness.NOT_EMULATED[name])
         setting = lock if isinstance(lock, harness.Setting) else harness.Setting(lock)
         outcome = harness.run(
             argv,

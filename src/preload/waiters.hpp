@@ -183,6 +183,8 @@ class basic_waiter_line {
       if (!ours || (seen & changing) == 0) {
         const std::uint64_t end = ours ? seen & ~stamp_bits : 0;
         // Acquire pairs with the release in close().
+        // mutant survives in condvar-futex and condvar-ttas: acquire -> relaxed, in two steps: of
+        // three threads only who has the mutex comes here; waiter-line needs it.
         if (word_.compare_exchange_weak(seen, end | stamp() | changing, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
           return reinterpret_cast<waiter*>(end);
@@ -197,6 +199,7 @@ class basic_waiter_line {
 
   void close(waiter* end) {
     std::uint64_t fresh = end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(end) | stamp();
+    // mutant survives in condvar-futex and condvar-ttas: release -> relaxed, in two steps: as above.
     std::uint64_t old = word_.exchange(fresh, std::memory_order_release);
     if ((old & sleepers) != 0) {
       Env::wake_low(word_, INT_MAX);

@@ -19,7 +19,7 @@ std::vector<test_case> cond_cases() {
   world.impatient = L::traits.parks();
   model_env::world early = world;
   early.spurious = true;
-  std::vector<test_case> cases{
+  return {
       {"signal", 2, make<cond_signal<P, true>>, world},
       {"signal-outside", 2, make<cond_signal<P, false>>, world},
       {"early-wake", 2, make<cond_signal<P, true>>, early},
@@ -35,11 +35,6 @@ std::vector<test_case> cond_cases() {
       {"kept", 2, make<cond_kept<P>>, world},
       {"broadcast", 3, make<cond_broadcast<P, true, 3>>, world},
       {"broadcast-outside", 3, make<cond_broadcast<P, false, 3>>, world},
-  };
-  if (L::traits.parks()) {
-    return cases;  // With such a lock the first of a broadcast leads; the rest is the same.
-  }
-  const std::vector<test_case> more{
       {"first-come", 3, make<cond_order<P, true>>, world},
       {"last-come", 3, make<cond_order<P, false>>, world},
       {"mixed-order", 3, make<cond_mixed<P>>, world},
@@ -51,8 +46,6 @@ std::vector<test_case> cond_cases() {
       {"destroyed", 3, make<cond_destroyed<P, endless, true, 3>>, world},
       {"destroyed-timed", 3, make<cond_destroyed<P, timed, true, 3>>, world},
   };
-  cases.insert(cases.end(), more.begin(), more.end());
-  return cases;
 }
 
 std::vector<test_case> semaphore_cases() {

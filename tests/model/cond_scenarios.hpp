@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <new>
 
 #include "lockwright/lock.hpp"
@@ -69,7 +70,7 @@ enum class ending : std::uint8_t { signalled, timed_out, cancelled };
 
 /// Sleeps of the three kinds on the waiter's word, for sleep_until_claimed(). Asynchronous
 /// cancellation leaves the sleep at any moment by a long jump; an exception stands for that.
-struct cancellation {};
+struct cancellation : std::exception {};
 
 template <class Waiter>
 bool sleep_once(Waiter& self, patience how) {
@@ -174,14 +175,18 @@ class cond_program : public program {
  private:
   static ending await_signal(wait_type& wait, patience how) {
     // The handler runs when the exception is over: other threads throw meanwhile.
+    ending end = ending::timed_out;
     try {
-      const bool signalled =
-          wait.sleep_until_signalled(true, [&] { return sleep_once(wait.self, how); });
-      return signalled ? ending::signalled : ending::timed_out;
+      if (wait.sleep_until_signalled(true, [&] { return sleep_once(wait.self, how); })) {
+        end = ending::signalled;
+      }
     } catch (const cancellation&) {
+      end = ending::cancelled;
     }
-    wait.cancel();
-    return ending::cancelled;
+    if (end == ending::cancelled) {
+      wait.cancel();
+    }
+    return end;
   }
 };
 
@@ -510,14 +515,18 @@ class unit_program : public program {
 
  private:
   static ending await_unit(wait_type& wait, patience how) {
+    ending end = ending::timed_out;
     try {
-      const bool granted =
-          wait.sleep_until_granted(true, [&] { return sleep_once(wait.self, how); });
-      return granted ? ending::signalled : ending::timed_out;
+      if (wait.sleep_until_granted(true, [&] { return sleep_once(wait.self, how); })) {
+        end = ending::signalled;
+      }
     } catch (const cancellation&) {
+      end = ending::cancelled;
     }
-    wait.cancel();
-    return ending::cancelled;
+    if (end == ending::cancelled) {
+      wait.cancel();
+    }
+    return end;
   }
 };
 

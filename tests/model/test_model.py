@@ -87,7 +87,7 @@ def table(*arguments: str) -> list[model.Row]:
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_interleaving_breaks_the_lock(lock: str, threads: int) -> None:
     # These have more programs than locks have.
-    budget = str(float(BUDGET) / 2) if lock in OTHERS else BUDGET
+    budget = str(float(BUDGET) / 4) if lock in OTHERS else BUDGET
     rows = table("--only", lock, "--threads", str(threads), "--budget", budget)
     assert rows, f"no scenario was run for {lock}"
     for row in rows:

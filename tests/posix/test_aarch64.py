@@ -1,7 +1,7 @@
 """A library and a few programs, compiled for aarch64, work there: in an emulator.
 
-`./dev test-aarch64` runs all of them. Neither shows anything about memory order: the emulator has this
-machine's.
+`./dev test-aarch64` runs all of them. Neither shows anything about memory order, for the emulator
+has this machine's.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def build() -> Path:
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in (
-            ["cmake", "--preset", "aarch64-tests", "-B", directory, *options],
-            ["cmake", "--build", directory, "-j2", "--target", *targets],
+            ["cmake", "--preset", "aarch64-tests", "-B", str(directory), *options],
+            ["cmake", "--build", str(directory), "-j2", "--target", *targets],
         ):
             done = subprocess.run(
                 command, cwd=locate.ROOT, capture_output=True, text=True, timeout=280, check=False

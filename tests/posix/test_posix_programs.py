@@ -38,15 +38,9 @@ PROGRAMS = {
 }
 
 
-#: What qemu-user 7.2 cannot run, with the C library's own locks neither.
-NOT_EMULATED = {"fork": "a process with several threads that forks stops at a check of qemu's own"}
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("setting", harness.all_settings(), ids=lambda setting: setting.label)
 def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
-    if locate.emulator() and name in NOT_EMULATED:
-        pytest.skip(NOT_EMULATED[name])
     outcome = run_under(setting, [locate.program("posix", name)], timeout=90)
     assert outcome.status == 0, outcome.describe()
     # The lock adds nothing to what the program itself says.

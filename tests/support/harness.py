@@ -22,6 +22,20 @@ LIBC = "libc"
 #: By how much a program may take longer in an emulator.
 EMULATED_TIMES_SLOWER = 10
 
+_FORK = "the child of a process with threads stops at a check of the emulator's own"
+_MEMORY = "the emulator's own memory grows"
+
+#: What qemu-user 7.2 cannot run, with the C library's own locks neither.
+NOT_EMULATED = {
+    "fork": _FORK,
+    "fork_first_use": _FORK,
+    "semaphores": _FORK,
+    "churn": _MEMORY,
+    "migrate": _MEMORY,
+    "c_library_kinds": "there are no robust mutexes in the emulator",
+    "started_programs": "the kernel cannot start a program for another processor",
+}
+
 #: How 1, 2 and 4 NUMA nodes are declared: on two, threads change nodes as they change CPUs; on
 #: four, each thread is on one of them, because a machine may have fewer CPUs than that.
 NODES = {"0": 1, "0;1": 2, "threads:0;1;2;3": 4}
