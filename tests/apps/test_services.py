@@ -22,6 +22,7 @@ LOCKS = ["futex", "mcs-stp", "c-bo-mcs-stp", "malth-stp"]
 LONG = "LOCKWRIGHT_TEST_LONG"
 
 
+@pytest.mark.timeout(3300 if os.environ.get(LONG) else 660)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(tmp_path: Path, program: str) -> None:
     """With four threads for each processor, and as it ends under the C library's mutex."""
@@ -36,7 +37,7 @@ def test_program(tmp_path: Path, program: str) -> None:
         tmp_path / "programs",
     ]
     words += ["--programs", program, "--locks", ",".join(LOCKS), "--per-processor", "4"]
-    words += ["--long"] if os.environ.get(LONG) else []
+    words += ["--long", "--limit", "600"] if os.environ.get(LONG) else []
     done = subprocess.run(
         [sys.executable, script, *words],
         capture_output=True,
