@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "lockwright/env/model.hpp"
+#include "lockwright/env/model/order_name.hpp"
 
 namespace lockwright::check {
 namespace {
 
 using model_env::bits_of;
 using model_env::event;
+using model_env::name_of;
 
 /// Lines of a long execution that are shown of its beginning and of its end.
 constexpr std::size_t first_lines = 80;
@@ -24,23 +26,6 @@ constexpr std::size_t last_lines = 60;
 
 /// Where the column of the source lines begins.
 constexpr std::size_t source_column = 78;
-
-std::string_view name_of(std::memory_order order) {
-  switch (order) {
-    case std::memory_order_relaxed:
-      return "relaxed";
-    case std::memory_order_consume:
-      return "consume";
-    case std::memory_order_acquire:
-      return "acquire";
-    case std::memory_order_release:
-      return "release";
-    case std::memory_order_acq_rel:
-      return "acq_rel";
-    default:
-      return "seq_cst";
-  }
-}
 
 /// The lines of the sources that an execution went through.
 class sources {

@@ -5,31 +5,16 @@
 #include <tuple>
 
 #include "lockwright/env/model/mutation.hpp"
+#include "lockwright/env/model/order_name.hpp"
 
 namespace lockwright::check {
 namespace {
 
 using model_env::change;
 using model_env::mutation;
+using model_env::name_of;
 using model_env::operation;
 using model_env::site;
-
-const char* name_of(std::memory_order order) {
-  switch (order) {
-    case std::memory_order_relaxed:
-      return "relaxed";
-    case std::memory_order_consume:
-      return "consume";
-    case std::memory_order_acquire:
-      return "acquire";
-    case std::memory_order_release:
-      return "release";
-    case std::memory_order_acq_rel:
-      return "acq_rel";
-    default:
-      return "seq_cst";
-  }
-}
 
 const char* name_of(operation kind) {
   switch (kind) {
