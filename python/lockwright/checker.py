@@ -169,10 +169,16 @@ def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[
 
     Raises Crashed if it dies, or prints nothing for `patience` seconds.
     """
+    import signal
+
+    # An interrupt while the process comes into being would leave it behind. It inherits that, and is
+    # killed where it matters.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with subprocess.Popen(
         [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     ) as process:
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             assert process.stdout is not None
             rest = b""
             with selectors.DefaultSelector() as selector:
@@ -187,8 +193,6 @@ def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[
                     for line in whole:
                         yield line.decode(errors="replace").split("\t")
             if process.wait() < 0:
-                import signal
-
                 raise Crashed(f"crashes ({signal.Signals(-process.returncode).name})")
         finally:
             if process.poll() is None:

@@ -29,6 +29,8 @@ struct bounded : observed {
       return batch;
     } else if constexpr (std::string_view{What.name} == "patience") {
       return patience;
+    } else if constexpr (std::string_view{What.name} == "looks") {
+      return 0;  // who polls is in the queue
     } else {
       return observed::value<What>();
     }
