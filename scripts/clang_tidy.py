@@ -16,8 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLANG_TIDY = ROOT / ".venv" / "bin" / "clang-tidy"
 
-# The analyzer walks every path, and a test has a great many: it takes ten times as long as all other
-# checks. Sources that the build writes for one lock are in a directory of the same name.
+# The analyzer walks every path, and a test has a great many: it takes ten times as long as all
+# other checks. Sources that the build writes for one lock are in a directory of the same name.
 WITHOUT_ANALYZER = "/tests"
 
 

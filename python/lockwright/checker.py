@@ -171,8 +171,7 @@ def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[
     """
     import signal
 
-    # An interrupt while the process comes into being would leave it behind. It inherits that, and is
-    # killed where it matters.
+    # An interrupt while the process comes into being would leave it behind.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with subprocess.Popen(
         [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
