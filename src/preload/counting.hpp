@@ -8,6 +8,7 @@
 
 #include "generation.hpp"
 #include "lockwright/env/native.hpp"
+#include "watch.hpp"
 
 #ifndef LOCKWRIGHT_COUNTING
 #define LOCKWRIGHT_COUNTING 0
@@ -56,6 +57,9 @@ inline constinit thread_local bool stays_awake = false;
 struct environment : native {
   /// What this process stamps its objects with, in the bits 31-16.
   static std::uint32_t stamp() { return generation; }
+
+  /// Whether a tool looks for races in this process.
+  static bool is_watched() { return preload::is_watched(); }
 
   static void yield() {
     if (stays_awake) {

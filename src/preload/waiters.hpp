@@ -19,14 +19,15 @@ namespace lockwright::preload {
 ///   moved   | signalled; belongs to the signaller or to a | granted
 ///           | mutex's line; looks at the condition        |
 ///           | variable no more                            |
-///   granted | may go on to the mutex; once this is        | -
+///   granted | may go on to the mutex; once this is        | woken, under a tool
 ///           | stored, the waiter may be gone              |
+///   woken   | the signaller will not touch it any more    | -
 ///
 /// Invariant ONE-CLAIM: waiting is left by compare-and-swap only, so a waiter
 /// either has been signalled or has given up, never both and never neither.
 template <class Env, class Mutex>
 struct alignas(64) basic_waiter {
-  enum : std::uint32_t { waiting, leaving, moved, granted };
+  enum : std::uint32_t { waiting, leaving, moved, granted, woken };
 
   template <class T>
   using plain = typename Env::template plain<T>;
@@ -65,6 +66,12 @@ struct alignas(64) basic_waiter {
   void grant() {
     state.store(granted, std::memory_order_release);
     Env::wake(state, 1);
+    if (Env::is_watched()) [[unlikely]] {
+      // A tool that looks for races takes the wake for a write, which must not fall on what
+      // lies on the waiter's stack when the waiter is gone. Release pairs with await_grant().
+      // mutant survives: release -> relaxed: the model's threads are not watched.
+      state.store(woken, std::memory_order_release);
+    }
   }
 
   /// For the waiter itself: calls sleep() until it has been signalled; true then.
@@ -85,9 +92,14 @@ struct alignas(64) basic_waiter {
   /// For the waiter, once claimed: sleeps until granted.
   void await_grant() {
     std::uint32_t seen = state.load(std::memory_order_acquire);
-    while (seen != granted) {
+    while (seen != granted && seen != woken) {
       Env::wait(state, seen);
       seen = state.load(std::memory_order_acquire);
+    }
+    if (Env::is_watched()) [[unlikely]] {
+      while (state.load(std::memory_order_acquire) != woken) {
+        Env::yield();
+      }
     }
   }
 };
