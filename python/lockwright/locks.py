@@ -169,7 +169,7 @@ class Registry:
                 f"leave out --spin mutex, or choose from {', '.join(fitting)}",
             )
 
-    def library(self, name: str, *, counting: bool = False) -> Path:
+    def path_of(self, name: str, *, counting: bool = False) -> Path:
         """Absolute path of the library to preload. Raises LockwrightError if it cannot be."""
         lock = self.find(name)
         folder = self.directory / "counting" if counting else self.directory

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../programs/json_line.hpp"
+
 namespace bench {
 
 // Keeps what different threads write on different lines; 64 bytes is the line of every x86-64
@@ -47,21 +49,9 @@ class options {
   std::vector<entry> entries_;
 };
 
-// One JSON object on one line of stdout, flushed when printed so that a driver that has to kill
-// the program later has it.
-class result {
+class result : public lockwright::programs::json_line {
  public:
   result(std::string_view workload, std::string_view kind);
-  result& field(std::string_view name, double value);
-  result& field(std::string_view name, std::uint64_t value);
-  result& field(std::string_view name, std::int64_t value);
-  result& field(std::string_view name, std::string_view value);
-  result& field(std::string_view name, const std::vector<std::uint64_t>& values);
-  void print();
-
- private:
-  std::string text_;
-  void key(std::string_view name);
 };
 
 // The file that `pthread_mutex_lock` and `pthread_cond_wait` resolve to in this process, as

@@ -35,14 +35,17 @@ struct one_lock : program {
 
   void section() {
     lock.lock();
+    change_and_unlock();
+  }
+
+  void change_and_unlock() {
     data.change();
     lock.unlock();
   }
 
   void after() override {
     require(lock.try_lock(), "after all threads are through the lock is free");
-    data.change();
-    lock.unlock();
+    change_and_unlock();
   }
 };
 
@@ -83,8 +86,7 @@ struct trylock final : one_lock<L> {
     }
     for (std::uint32_t i = 0; i < 2; ++i) {
       if (this->lock.try_lock()) {
-        this->data.change();
-        this->lock.unlock();
+        this->change_and_unlock();
       }
     }
     this->section();
@@ -100,8 +102,7 @@ struct refusal final : one_lock<L> {
     if (index == 0) {
       require(!this->lock.try_lock(), "a held lock is refused");
     }
-    this->data.change();
-    this->lock.unlock();
+    this->change_and_unlock();
   }
 };
 
@@ -116,8 +117,7 @@ struct timed final : one_lock<L> {
     }
     // It passes before the first look at the clock, or between the first and the second.
     if (this->lock.try_lock_until(model::now() + 500 + 1'000 * model_env::choose(2))) {
-      this->data.change();
-      this->lock.unlock();
+      this->change_and_unlock();
     }
     this->section();
   }
@@ -130,8 +130,7 @@ struct all_timed final : one_lock<L> {
     if (index == 0) {
       this->section();
     } else if (this->lock.try_lock_until(model::now() + 500 + 1'000 * (index - 1))) {
-      this->data.change();
-      this->lock.unlock();
+      this->change_and_unlock();
     }
   }
 };
@@ -147,8 +146,7 @@ struct in_time final : one_lock<L> {
     }
     for (std::uint32_t i = 0; i < 2; ++i) {
       require(this->lock.try_lock_until(~std::uint64_t{0}), "time enough");
-      this->data.change();
-      this->lock.unlock();
+      this->change_and_unlock();
     }
   }
 };
@@ -220,8 +218,7 @@ struct released_by_another final : one_lock<L> {
       while (locked.load(std::memory_order_acquire) == 0) {
         model::relax();
       }
-      this->data.change();
-      this->lock.unlock();
+      this->change_and_unlock();
     }
   }
 };
@@ -275,8 +272,7 @@ struct thread_exit final : one_lock<L> {
     model_env::execution_now.replace_thread();
     ended.fetch_add(0,
                     std::memory_order_acquire);  // as who creates a thread knows what ended before
-    this->data.change();
-    this->lock.unlock();
+    this->change_and_unlock();
     if (index == 0) {
       this->section();
     }

@@ -53,7 +53,7 @@ void fail(const char* check, const std::string& what) {
   std::signal(SIGALRM, SIG_DFL);
   alarm(20);
   line told("failure");
-  told.field("check", std::string(check)).field("what", what);
+  told.field("check", check).field("what", what);
   if (going_on != nullptr) {
     told.field("phase", going_on->number).field("in", going_on->description());
   }
@@ -86,45 +86,6 @@ void catch_crashes(bool (*is_ours)(const void* address)) {
 bool follow(int parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   return getppid() == parent;
-}
-
-void line::key(const char* name) {
-  text_ += text_.empty() ? "{\"" : ",\"";
-  text_ += name;
-  text_ += "\":";
-}
-
-line& line::field(const char* name, const std::string& value) {
-  key(name);
-  text_ += '"';
-  for (const char c : value) {
-    if (c == '"' || c == '\\') {
-      text_ += '\\';
-    }
-    text_ += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  }
-  text_ += '"';
-  return *this;
-}
-
-line& line::field(const char* name, std::uint64_t value) {
-  key(name);
-  text_ += std::to_string(value);
-  return *this;
-}
-
-line& line::field(const char* name, double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  key(name);
-  text_ += text;
-  return *this;
-}
-
-void line::print() {
-  text_ += "}\n";
-  std::fputs(text_.c_str(), stdout);
-  std::fflush(stdout);
 }
 
 }  // namespace torture

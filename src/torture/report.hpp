@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "../programs/json_line.hpp"
 #include "plan.hpp"
 #include "settings.hpp"
 
@@ -26,17 +27,9 @@ void catch_crashes(bool (*is_ours)(const void* address));
 // Leaves the process to nobody: when its parent ends, it is killed. False if that has happened.
 bool follow(int parent);
 
-class line {
+class line : public lockwright::programs::json_line {
  public:
-  explicit line(const char* kind) { field("kind", kind); }
-  line& field(const char* name, const std::string& value);
-  line& field(const char* name, std::uint64_t value);
-  line& field(const char* name, double value);
-  void print();
-
- private:
-  void key(const char* name);
-  std::string text_;
+  explicit line(const char* kind) { field("kind", std::string_view(kind)); }
 };
 
 }  // namespace torture

@@ -133,7 +133,7 @@ def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> N
     folder.mkdir()
     (folder / "liblockwright-ttas.so").touch()
     with pytest.raises(LockwrightError, match="space"):
-        Registry(folder, [row]).library("ttas")
+        Registry(folder, [row]).path_of("ttas")
 
 
 def test_preload_keeps_what_was_preloaded_before() -> None:

@@ -46,11 +46,7 @@ bool Program::lock(int member, int m) {
     const timespec far = in(CLOCK_REALTIME, never);
     return taken("lock", pthread_mutex_timedlock(&on.it, &far), &on.it);
   });
-  if (on.owner == nobody) {
-    take(m, member);
-  } else if (on.owner == member && on.kind == Kind::recursive) {
-    ++on.depth;
-  }
+  locked(m, member);
   return true;
 }
 
@@ -59,11 +55,7 @@ bool Program::try_lock(int member, int m) {
   if (!is_idle(member)) return false;
   run(member, "trylock m" + std::to_string(m), {},
       [&on] { return taken("trylock", pthread_mutex_trylock(&on.it), &on.it); });
-  if (on.owner == nobody) {
-    take(m, member);
-  } else if (on.owner == member && on.kind == Kind::recursive) {
-    ++on.depth;
-  }
+  locked(m, member);
   return true;
 }
 
@@ -83,12 +75,17 @@ bool Program::timed_lock(int member, int m) {
                ? taken("clocklock", pthread_mutex_clocklock(&on.it, CLOCK_MONOTONIC, &at), &on.it)
                : taken("timedlock", pthread_mutex_timedlock(&on.it, &at), &on.it);
   });
+  locked(m, member);
+  return true;
+}
+
+void Program::locked(int m, int member) {
+  Mutex& on = mutex_[m];
   if (on.owner == nobody) {
     take(m, member);
   } else if (on.owner == member && on.kind == Kind::recursive) {
     ++on.depth;
   }
-  return true;
 }
 
 bool Program::unlock(int member, int m) {

@@ -142,6 +142,8 @@ class Program {
 
   bool draw();
   bool lock(int member, int m);
+  // After a call that locks the mutex if it was free, or recursive and the member's own.
+  void locked(int m, int member);
   bool try_lock(int member, int m);
   bool timed_lock(int member, int m);
   bool unlock(int member, int m);

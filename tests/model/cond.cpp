@@ -5,6 +5,7 @@
 #include "locks.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "lockwright/lock/ttas.hpp"
+#include "unit_scenarios.hpp"
 
 namespace lockwright::check {
 namespace {

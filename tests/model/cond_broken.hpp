@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cond_scenarios.hpp"
+#include "unit_scenarios.hpp"
 
 namespace lockwright::broken {
 

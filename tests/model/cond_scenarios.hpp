@@ -1,21 +1,15 @@
-// The programs that condition variables and semaphores have to survive, whatever the interleaving.
+// The programs that condition variables have to survive, whatever the interleaving.
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <new>
 
 #include "lockwright/lock.hpp"
 #include "scenarios.hpp"
 #include "signalling.hpp"
-#include "units.hpp"
+#include "waits.hpp"
 
 namespace lockwright::check {
-
-/// A process that is not the first of its chain of forks: its objects carry a stamp.
-struct forked_model : model {
-  static std::uint32_t stamp() { return 0x0001'0000; }
-};
 
 /// What src/preload/own_mutex.hpp makes of a lock, for a mutex that does not ask who holds it.
 template <class L>
@@ -57,52 +51,6 @@ class model_mutex {
   L lock_;
   preload::basic_waiter_line<forked_model, model_mutex> line_;
   model::atomic<std::uint32_t> owner_{0};
-};
-
-/// How a thread waits.
-enum class patience : std::uint8_t {
-  endless,      ///< until it is signalled
-  timed,        ///< until a deadline, which may come at any moment
-  cancellable,  ///< until it is cancelled, at any moment
-};
-
-enum class ending : std::uint8_t { signalled, timed_out, cancelled };
-
-/// Sleeps of the three kinds on the waiter's word, for sleep_until_claimed(). Asynchronous
-/// cancellation leaves the sleep at any moment by a long jump; an exception stands for that.
-struct cancellation : std::exception {};
-
-template <class Waiter>
-bool sleep_once(Waiter& self, patience how) {
-  if (how == patience::endless) {
-    model::wait(self.state, Waiter::waiting);
-    return true;
-  }
-  const bool over =
-      model_env::futex_wait_a_while(self.state, Waiter::waiting, model::location::current());
-  if (how == patience::timed) {
-    return !over;
-  }
-  if (over || model_env::choose(2) == 1) {
-    throw cancellation{};
-  }
-  return true;
-}
-
-/// A frame of the stack in which a thread waits: gone when the wait is over, so that whoever comes
-/// too late is caught, and used again by the next wait.
-template <class Wait>
-class frame {
- public:
-  /// The wait that make() returns, which cannot be moved.
-  template <class Make>
-  Wait& enter(Make make) {
-    return *::new (static_cast<void*>(room_)) Wait(make());
-  }
-  static void leave(Wait& wait) { wait.~Wait(); }
-
- private:
-  alignas(Wait) unsigned char room_[sizeof(Wait)];
 };
 
 /// A mutex and a condition variable, and what wait_own() in src/preload/cond.cpp does with them.
@@ -174,19 +122,9 @@ class cond_program : public program {
 
  private:
   static ending await_signal(wait_type& wait, patience how) {
-    // The handler runs when the exception is over: other threads throw meanwhile.
-    ending end = ending::timed_out;
-    try {
-      if (wait.sleep_until_signalled(true, [&] { return sleep_once(wait.self, how); })) {
-        end = ending::signalled;
-      }
-    } catch (const cancellation&) {
-      end = ending::cancelled;
-    }
-    if (end == ending::cancelled) {
-      wait.cancel();
-    }
-    return end;
+    return ending_of(wait, [&] {
+      return wait.sleep_until_signalled(true, [&] { return sleep_once(wait.self, how); });
+    });
   }
 };
 
@@ -438,8 +376,6 @@ struct cond_kept final : P {
   model::atomic<std::uint32_t> through_{0};
 };
 
-struct no_mutex {};
-
 /// The line of a mutex, changed by several threads at once: nobody is lost, and nobody comes twice.
 template <std::uint32_t Threads>
 struct line_changes final : program {
@@ -466,193 +402,6 @@ struct line_changes final : program {
     if (waiter* first = line.pop()) {
       require(!first->keeps, "once");
       first->keeps = true;
-    }
-  }
-};
-
-struct no_signals {};
-
-/// A semaphore, and what wait_own() in src/preload/semaphore.cpp does with it.
-template <template <class, class, class> class Semaphore, template <class> class Wait>
-class unit_program : public program {
- public:
-  using semaphore = Semaphore<forked_model, no_mutex, no_signals>;
-  using wait_type = Wait<semaphore>;
-
-  explicit unit_program(unsigned count = 0) {
-    sem = ::new (static_cast<void*>(room)) semaphore(count);
-  }
-
-  alignas(semaphore) unsigned char room[sizeof(semaphore)];
-  semaphore* sem;
-  frame<wait_type> frames[model_env::most_threads];
-  protected_data data;
-
-  ~unit_program() override {
-    if (sem != nullptr) {
-      sem->~semaphore();
-    }
-  }
-
-  void destroy() {
-    sem->~semaphore();
-    sem = nullptr;
-  }
-
-  /// Signalled is with a unit.
-  ending wait(patience how = patience::endless, bool at_end = true) {
-    if (sem->try_take()) {
-      return ending::signalled;
-    }
-    wait_type& wait = frames[rl::thread_index()].enter([this] { return wait_type{*sem}; });
-    ending end = ending::signalled;
-    if (!sem->take_or_enqueue(wait.self, at_end)) {
-      end = await_unit(wait, how);
-    }
-    frame<wait_type>::leave(wait);
-    return end;
-  }
-
- private:
-  static ending await_unit(wait_type& wait, patience how) {
-    ending end = ending::timed_out;
-    try {
-      if (wait.sleep_until_granted(true, [&] { return sleep_once(wait.self, how); })) {
-        end = ending::signalled;
-      }
-    } catch (const cancellation&) {
-      end = ending::cancelled;
-    }
-    if (end == ending::cancelled) {
-      wait.cancel();
-    }
-    return end;
-  }
-};
-
-/// One unit, that goes round: a mutex. Who waits is put at the end of the queue, or there or at its
-/// head by chance.
-template <class P, std::uint32_t Threads, std::uint32_t Times, bool Mixed>
-struct unit_exclusion final : P {
-  unit_exclusion() : P(1) {}
-  void thread(std::uint32_t) override {
-    for (std::uint32_t i = 0; i < Times; ++i) {
-      require(this->wait(patience::endless, !Mixed || model::chance(2)) == ending::signalled,
-              "a unit");
-      this->data.change();
-      require(this->sem->post(), "not too many");
-    }
-  }
-  void after() override {
-    require(this->data.count() == Threads * Times, "every turn counted");
-    require(this->sem->count() == 1, "the unit is there");
-  }
-};
-
-/// Posts without waits, and waits that find them or sleep. What was written before a post is seen.
-template <class P>
-struct unit_posts final : P {
-  void thread(std::uint32_t index) override {
-    if (index == 0) {
-      this->wait();
-      this->data.change();
-      this->wait();
-    } else {
-      this->data.change();
-      this->sem->post();
-      this->sem->post();
-    }
-  }
-  void after() override { require(this->sem->count() == 0, "each unit was taken once"); }
-};
-
-/// Nobody waits who only tries.
-template <class P>
-struct unit_tries final : P {
-  unit_tries() : P(1) {}
-  void thread(std::uint32_t) override {
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      if (this->sem->try_take()) {
-        this->data.change();
-        this->sem->post();
-      }
-    }
-    this->wait();
-    this->data.change();
-    this->sem->post();
-  }
-  void after() override { require(this->sem->count() == 1, "the unit is there"); }
-};
-
-/// A wait that may end early, against the post.
-template <class P, patience How>
-struct unit_hurried final : P {
-  void thread(std::uint32_t index) override {
-    if (index == 0) {
-      if (this->wait(How) != ending::signalled) {
-        this->wait();
-      }
-      this->data.change();
-    } else {
-      this->data.change();
-      this->sem->post();
-    }
-  }
-  void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
-};
-
-/// The same beside a patient waiter, who gets the one unit if the other does not keep it. Both are
-/// put at the end of the queue, or at its head.
-template <class P, patience How, bool AtEnd>
-struct unit_beside final : P {
-  void thread(std::uint32_t index) override {
-    if (index == 0) {
-      if (this->wait(How, AtEnd) == ending::signalled) {
-        this->sem->post();
-      }
-    } else if (index == 1) {
-      this->wait(patience::endless, AtEnd);
-      this->data.change();
-    } else {
-      this->data.change();
-      this->sem->post();
-    }
-  }
-  void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
-};
-
-/// Units are added beside one that may be leaving, and taken by one that does not wait.
-template <class P>
-struct unit_crossing final : P {
-  void thread(std::uint32_t index) override {
-    if (index == 0) {
-      note(this->wait(patience::timed) == ending::signalled);
-    } else if (index == 1) {
-      this->sem->post();
-      this->sem->post();
-    } else {
-      note(this->sem->try_take());
-    }
-  }
-  void after() override {
-    require(this->sem->count() + taken_.load(std::memory_order_relaxed) == 2, "two units");
-  }
-
- private:
-  void note(bool took) { taken_.fetch_add(took ? 1 : 0, std::memory_order_relaxed); }
-
-  model::atomic<std::uint32_t> taken_{0};
-};
-
-/// Who gets the unit destroys the semaphore.
-template <class P>
-struct unit_last_user final : P {
-  void thread(std::uint32_t index) override {
-    if (index == 0) {
-      this->wait();
-      this->destroy();
-    } else {
-      this->sem->post();
     }
   }
 };

@@ -1,35 +1,13 @@
 // A preload library with one deliberate fault, chosen when it is compiled. Everything else goes to
 // the C library. The tests of the locks must notice each of the faults.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 #include <atomic>
 #include <cerrno>
 
-namespace {
+#include "../support/broken.hpp"
 
-template <class Function>
-Function* real(const char* name, const char* version) {
-  void* found = dlvsym(RTLD_NEXT, name, version);
-  return reinterpret_cast<Function*>(found != nullptr ? found : dlsym(RTLD_NEXT, name));
-}
-
-#if defined(__x86_64__)
-[[maybe_unused]] constexpr char base[] = "GLIBC_2.2.5";
-[[maybe_unused]] constexpr char cond[] = "GLIBC_2.3.2";
-#else
-[[maybe_unused]] constexpr char base[] = "GLIBC_2.17";
-[[maybe_unused]] constexpr char cond[] = "GLIBC_2.17";
-#endif
-
-#if defined(BROKEN_SIGNAL_LOST_SOMETIMES) || defined(BROKEN_SPURIOUS_WAKEUPS)
-bool every(int nth) {
-  static std::atomic<int> calls{0};
-  return calls.fetch_add(1) % nth == nth - 1;
-}
-#endif
-
-}  // namespace
+using namespace broken;
 
 extern "C" {
 

@@ -1,6 +1,5 @@
 // A preload library with one deliberate fault, chosen when it is compiled, that shows rarely.
 // Everything else goes to the C library. lockwright-torture must notice each of the faults.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -11,28 +10,11 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "../support/broken.hpp"
+
+using namespace broken;
+
 namespace {
-
-template <class Function>
-Function* real(const char* name, const char* version) {
-  void* found = dlvsym(RTLD_NEXT, name, version);
-  return reinterpret_cast<Function*>(found != nullptr ? found : dlsym(RTLD_NEXT, name));
-}
-
-#if defined(__x86_64__)
-[[maybe_unused]] constexpr char base[] = "GLIBC_2.2.5";
-[[maybe_unused]] constexpr char cond[] = "GLIBC_2.3.2";
-#else
-[[maybe_unused]] constexpr char base[] = "GLIBC_2.17";
-[[maybe_unused]] constexpr char cond[] = "GLIBC_2.17";
-#endif
-[[maybe_unused]] constexpr char late[] = "GLIBC_2.34";
-
-// True for one call in so many.
-[[maybe_unused]] bool every(int nth) {
-  static std::atomic<int> calls{0};
-  return calls.fetch_add(1, std::memory_order_relaxed) % nth == nth - 1;
-}
 
 [[maybe_unused]] void nap_us(long us) {
   const timespec length{0, us * 1000};

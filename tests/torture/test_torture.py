@@ -83,7 +83,7 @@ def test_shipped_lock_stands_it(lock: str) -> None:
     it = known.find(lock)
     orders = Orders(seed=1, patience=20)
     finding = torture(
-        known.library(lock),
+        known.path_of(lock),
         dict(os.environ),
         orders,
         60 if LONG else 2.0,

@@ -31,7 +31,7 @@ class Subject:
     """What is measured: a lock with its libraries, or the C library with none."""
 
     name: str
-    library: Path | None = None
+    plain: Path | None = None
     counting: Path | None = None
     lock: locks.Lock | None = None
 
@@ -59,8 +59,8 @@ def subjects(names: str | None, default: Sequence[str] | None) -> list[Subject]:
         chosen.append(
             Subject(
                 name,
-                source.library(name),
-                source.library(name, counting=True),
+                source.path_of(name),
+                source.path_of(name, counting=True),
                 source.find(name),
             )
         )
@@ -112,7 +112,7 @@ def run(
     command = [str(program()), workload]
     for name, value in arguments.items():
         command += [f"--{name}", str(value)]
-    library = subject.counting if counting else subject.library
+    library = subject.counting if counting else subject.plain
     unwanted = (counters.VARIABLE, "LD_PRELOAD")
     environment = {k: v for k, v in os.environ.items() if k not in unwanted}
     if library is not None:

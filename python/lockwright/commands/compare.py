@@ -117,9 +117,9 @@ def command(
     plan.check(wanted)
     program = binary.find(wanted.argv(min(wanted.threads))[0])
     for name in names:
-        known.library(name)
+        known.path_of(name)
         known.check_environment(name, os.environ)
-    binary.check(program, known.library(BASELINE), wanted.argv(min(wanted.threads))[1:])
+    binary.check(program, known.path_of(BASELINE), wanted.argv(min(wanted.threads))[1:])
     outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html_file))
     named = {option: path for option, path in (*outputs, ("--db", db)) if path is not None}
     files.try_out_all(named)

@@ -39,7 +39,7 @@ def command(name: str) -> None:
         ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
         ("reference", lock.reference),
         ("header", lock.header),
-        ("library", str(locks.library(lock.name))),
+        ("library", str(locks.path_of(lock.name))),
     ):
         table.add_row(label, value)
     console = output()

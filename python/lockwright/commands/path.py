@@ -18,4 +18,4 @@ def command(name: str | None, counting: bool, include: bool) -> None:
         raise click.UsageError("--include stands alone: the headers are the same for every lock")
     if not include and name is None:
         raise click.UsageError("which lock? 'lockwright list' names them")
-    click.echo(registry().library(name, counting=counting) if name else headers())
+    click.echo(registry().path_of(name, counting=counting) if name else headers())

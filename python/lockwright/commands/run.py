@@ -52,7 +52,7 @@ def command(
     from lockwright.locks import APPEND, RESTRICTING, choose_ways, preload, registry
 
     locks = registry()
-    library = locks.library(lock, counting=stats)
+    library = locks.path_of(lock, counting=stats)
     chosen = dict(os.environ)
     for option, kind in (("cond", cond), ("sem", sem)):
         if kind == "cr":
@@ -94,7 +94,7 @@ def _run_counted(
     from lockwright.locks import preload
 
     with counters.counters_file() as path:
-        library = locks.library(lock, counting=True)
+        library = locks.path_of(lock, counting=True)
         environment = preload(library, environment, binary.sanitizer(program))
         environment[counters.VARIABLE] = str(path)
         try:

@@ -71,7 +71,7 @@ def command(
     known = registry()
     chosen = plan.choose(name, known)
     for lock in chosen:
-        known.library(lock.name)
+        known.path_of(lock.name)
         known.check_environment(lock.name, os.environ)
     orders = Orders(
         seed=secrets.randbits(32) if seed is None else seed,
@@ -101,7 +101,7 @@ def command(
                 shown.begin(run)
                 environment = inherited | calibrated[run.lock.name] | run.variables
                 finding = torture(
-                    known.library(run.lock.name),
+                    known.path_of(run.lock.name),
                     environment,
                     orders,
                     run.seconds,

@@ -18,7 +18,7 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
     threads = min(plan.threads)
     shown = " ".join(plan.argv(threads))[:120]
     with counters.counters_file() as path:
-        library = registry.library(BASELINE, counting=True)
+        library = registry.path_of(BASELINE, counting=True)
         answer = supervised.ask(threads, library, {counters.VARIABLE: str(path)})
         counts = counters.read(path)
     problem = answer.problem(plan.timeout)

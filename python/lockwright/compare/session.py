@@ -13,7 +13,7 @@ def carry_out(
     comparison: Comparison, store: Store, registry: Registry, runner: Runner
 ) -> list[Record]:
     """Makes the missing runs and returns all, those of earlier sittings included."""
-    libraries = {lock: registry.library(lock) for lock in comparison.plan.locks}
+    libraries = {lock: registry.path_of(lock) for lock in comparison.plan.locks}
     records = store.records(comparison)
     made = {Slot(r.threads, r.round, r.lock) for r in records}
     slots = list(comparison.plan.slots())
