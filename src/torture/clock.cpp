@@ -10,7 +10,9 @@ namespace torture {
 
 void nap(std::uint64_t ns) {
   timespec left = at(ns);
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  // Not nanosleep(), which is a cancellation point: in one the C library (2.36 does) ends a thread
+  // that has disabled cancellation, if it was cancelled before that and the signal comes late.
+  while (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, &left) != 0 && errno == EINTR) {
   }
 }
 
