@@ -15,6 +15,7 @@ add_custom_target(lockwright-tests)
 
 if(LOCKWRIGHT_BUILD_TESTS)
   lockwright_tests(tests/unit)
+  lockwright_tests(tests/bench)
   # These run under the preload libraries, which are not built with sanitizers.
   if(NOT LOCKWRIGHT_SANITIZE)
     lockwright_tests(tests/posix)

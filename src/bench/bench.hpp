@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +35,7 @@ class options {
     const char* name;
     double initial;
   };
-  options(int argc, char** argv, std::initializer_list<known> list);
+  options(int argc, char** argv, const std::vector<known>& list);
   [[nodiscard]] double real(std::string_view name) const;
   // As `real`, for counts: a whole number, at least `least`.
   [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0) const;
@@ -86,14 +85,26 @@ switches switches_so_far();
 // Processor time that all threads of the process have used so far, user and system.
 double processor_seconds_so_far();
 
-// Work that takes processor time and touches no memory: a chain of dependent multiplications.
-inline void spin_loops(std::uint64_t loops) {
-  std::uint64_t x = loops;
+// As `ticks`, but not before what comes earlier in the program is done.
+inline std::uint64_t ticks_after_all() {
+#if defined(__x86_64__)
+  asm volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+  return ticks();
+}
+
+// Work that takes processor time and touches no memory: a chain of dependent multiplications, which
+// goes on from `x`.
+inline std::uint64_t spin_chain(std::uint64_t x, std::uint64_t loops) {
   for (std::uint64_t i = 0; i < loops; ++i) {
     x = x * 6364136223846793005u + 1442695040888963407u;
     asm volatile("" : "+r"(x));
   }
+  return x;
 }
+inline void spin_loops(std::uint64_t loops) { spin_chain(loops, loops); }
 
 // Processor cycles of one loop of `spin_loops`: the result of a 64-bit multiplication is there
 // after three, that of an addition after one, and each waits for the one before (Intel since 2008,

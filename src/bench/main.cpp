@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "bench.hpp"
+#include "workload/catalogue.hpp"
+#include "workload/settings.hpp"
 
 namespace {
 
@@ -51,6 +53,10 @@ int print_help(std::FILE* to) {
   for (const workload& w : workloads) {
     std::fprintf(to, "  %s: %s\n", w.name, w.help);
   }
+  for (const bench::description* w : bench::catalogue()) {
+    std::fprintf(to, "  %s: %s\n", w->name, w->measures);
+  }
+  std::fputs("  describe: all about the workloads, as JSON lines\n", to);
   return 0;
 }
 
@@ -66,6 +72,14 @@ int main(int argc, char** argv) {
   for (const workload& w : workloads) {
     if (std::strcmp(argv[1], w.name) == 0) {
       return w.run(argc - 2, argv + 2);
+    }
+  }
+  if (std::strcmp(argv[1], "describe") == 0) {
+    return bench::describe();
+  }
+  for (const bench::description* w : bench::catalogue()) {
+    if (std::strcmp(argv[1], w->name) == 0) {
+      return w->run(*w, bench::settings(*w, argc - 2, argv + 2));
     }
   }
   bench::refuse(std::string("unknown workload '") + argv[1] + "'; run 'lockwright-bench help'");

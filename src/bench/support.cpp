@@ -35,7 +35,7 @@ void must(int result, const char* call) {
   }
 }
 
-options::options(int argc, char** argv, std::initializer_list<known> list) {
+options::options(int argc, char** argv, const std::vector<known>& list) {
   for (const known& k : list) {
     entries_.push_back({k.name, k.initial});
   }

@@ -12,15 +12,47 @@ import lockwright.bench.herd as herds
 import lockwright.bench.oversubscribe as crowds
 import lockwright.bench.park as parks
 import lockwright.bench.uncontended as pairs
+from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
 from lockwright.bench.run import loops_per_us, subjects
-from lockwright.commands.options import check_writable
+from lockwright.commands.options import check_writable, number_list
 from lockwright.errors import LockwrightError
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 
-@click.group()
+class _Measurements(click.Group):
+    """The measurements below, and the workloads that the measuring program describes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *catalogue().workloads]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        from lockwright.commands import workload
+
+        return workload.build(cmd_name, _options, _report)
+
+
+def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from lockwright.commands import workload
+
+        workload.print_list()
+        ctx.exit()
+
+
+@click.group(cls=_Measurements)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_list,
+    help="Show every workload: what it measures, the paper it is from, its parameters.",
+)
 def bench() -> None:
     """Measure locks side by side with the C library's own mutex.
 
@@ -90,7 +122,7 @@ def _real(name: str, default: float, *, least: float, help_text: str) -> _Decora
 
 
 def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
-    """An option that is a list of numbers, of which _numbers() makes what they are."""
+    """An option that is a list of numbers, of which number_list() makes what they are."""
     return click.option(name, default=default, show_default=True, help=help_text)
 
 
@@ -104,23 +136,9 @@ def _explained(columns: Sequence[Column]) -> _Decorator:
     return decorate
 
 
-def _numbers(text: str, option: str, least: float) -> list[float]:
-    """A list such as `1,4,16`. Raises LockwrightError for anything else."""
-    try:
-        values = [float(word) for word in text.split(",")]
-    except ValueError:
-        values = []
-    if not values or not all(least <= value < 1e9 for value in values):
-        raise LockwrightError(
-            f"'{text}' is not a list of numbers for {option}",
-            f"give numbers of {least:g} or more, separated by commas",
-        )
-    return values
-
-
 def _thread_counts(per_core: str) -> list[int]:
     """How many threads `--threads-per-core` asks for, each number once."""
-    factors = _numbers(per_core, "--threads-per-core", 0.001)
+    factors = number_list(per_core, "--threads-per-core", 0.001)
     return sorted({max(1, round(factor * processors())) for factor in factors})
 
 
@@ -294,7 +312,7 @@ def herd(
     rejoin: bool,
 ) -> None:
     """A broadcast wakes many waiters who all need the same mutex."""
-    sections = list(dict.fromkeys(_numbers(section_ns, "--section-ns", 0)))
+    sections = list(dict.fromkeys(number_list(section_ns, "--section-ns", 0)))
     chosen = subjects(locks, herds.DEFAULT_LOCKS)
     settings: dict[str, object] = {
         "locks": locks,

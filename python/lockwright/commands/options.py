@@ -36,3 +36,17 @@ def check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> 
     if not there.exists() or not os.access(there, os.W_OK):
         raise LockwrightError(f"cannot write {file}", "choose another file with --json")
     return file
+
+
+def number_list(text: str, option: str, least: float) -> list[float]:
+    """A list such as `1,4,16`. Raises LockwrightError for anything else."""
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(least <= value < 1e9 for value in values):
+        raise LockwrightError(
+            f"'{text}' is not a list of numbers for {option}",
+            f"give numbers of {least:g} or more, separated by commas",
+        )
+    return values

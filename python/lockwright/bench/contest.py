@@ -1,0 +1,414 @@
+"""Runs a workload of the catalogue under several locks, and makes tables of what it printed."""
+
+import csv
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.table import Table
+
+from lockwright.bench.catalogue import RATE, Workload
+from lockwright.bench.figures import Spread, plain, show, show_ratio, spread
+from lockwright.bench.report import Column, Report, progress, table, watching_others
+from lockwright.bench.run import LIBC, Line, Outcome, Subject, number, run
+from lockwright.compare import stats
+from lockwright.errors import LockwrightError
+
+PERCENTILES = ("p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns")
+
+LOCK = Column("lock", "libc is the C library's own mutex with nothing preloaded.")
+RATIO = Column(
+    "ratio to libc",
+    "per round, this lock's figure divided by that of libc in the same round; median over the "
+    "rounds.",
+)
+INTERVAL = Column(
+    "95 % CI",
+    "the range that the ratio's geometric mean is in with 95 % confidence: Student's t on the "
+    "logarithms of the rounds' ratios.",
+)
+USAGE = [
+    Column(
+        "gini",
+        "Gini coefficient of the operations of each thread: 0 where all did as many, near 1 where "
+        "one did all; median over the rounds.",
+    ),
+    Column(
+        "rel. sd",
+        "standard deviation of the operations of each thread, over their mean; median over the "
+        "rounds.",
+    ),
+    Column("cpus", "processor time that the process used per second; median over the rounds."),
+    Column(
+        "sync cpus",
+        "the same without the busy work of sections and gaps, for workloads that have such: what "
+        "went into waiting, taking and giving back (Marotta et al., Mutable Locks, 2019, "
+        "figure 3).",
+    ),
+    Column(
+        "switches per 1000",
+        "context switches of the process, voluntary + involuntary, per 1000 operations "
+        "(getrusage).",
+    ),
+    Column(
+        "moves",
+        "how often the scheduler moved a thread to another processor, per second; '-' where the "
+        "kernel does not say (/proc/thread-self/sched).",
+    ),
+    Column("faults", "page faults per 1000 operations, minor and major (getrusage)."),
+]
+ORDER = [
+    Column(
+        "LWSS",
+        "average lock working set size: how many different threads were admitted in a window of "
+        "the admission order, on average over the disjoint whole windows (Dice, Malthusian Locks, "
+        "EuroSys 2017, section 6). From metered runs.",
+    ),
+    Column(
+        "MTTR",
+        "median time to reacquire: the median, over all admissions, of the number of admissions "
+        "between one and the same thread's one before; a round robin of 32 threads has 31 "
+        "(ibidem). From metered runs.",
+    ),
+]
+CALLS = [
+    Column("contended", "share of the acquisitions that found the mutex held; from counting runs."),
+    Column("futex per 1000", "futex waits + wakes per 1000 operations; from counting runs."),
+]
+COST = Column(
+    "meters cost",
+    "what the meters take: per round, the speed of the metered run divided by that of the run "
+    "without; median over the rounds. 1 is nothing.",
+)
+LATENCIES = [
+    Column(
+        "time",
+        "acquisition: from the call, or with --rate from when it was due, to the return with the "
+        "mutex. hold: from there to the call that unlocks. hand-over: from that call to the return "
+        "of a thread that was waiting by then. operation: a whole step, likewise from when it was "
+        "due.",
+    ),
+    Column("count", "how many of them, over all rounds."),
+    *(
+        Column(
+            name.removesuffix("_ns"),
+            "microseconds that this share of them did not exceed (an HDR histogram: at most 0.8 % "
+            "above); median over the rounds."
+            if name != "max_ns"
+            else "the longest, in microseconds, exact; the longest of all rounds.",
+        )
+        for name in PERCENTILES
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run.
+
+    varied: for each option with several values, and for the threads, its values as they are given
+    to the measuring program; every combination is run. given: all other options of it. pins: the
+    option for a number of threads. metered: the options that switch meters on; empty for none.
+    """
+
+    workload: Workload
+    varied: Mapping[str, Sequence[str]]
+    given: Mapping[str, object]
+    metered: Mapping[str, object]
+    counting: bool
+    rounds: int
+    timeout: float
+
+
+@dataclass
+class _Seen:
+    """One lock with one combination: the lines of its runs by round."""
+
+    plain: dict[int, Line] = field(default_factory=dict)
+    metered: dict[int, Line] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    counted: list[tuple[Line, Outcome]] = field(default_factory=list)
+    timed_out: int = 0
+
+
+def columns(workload: Workload) -> list[Column]:
+    """The columns of the main table, all that there can be."""
+    own = [Column(f.heading, f.meaning) for f in workload.figures]
+    unit = "lower is better" if workload.main.lower_is_better else "higher is better"
+    rate = Column(
+        RATE.heading,
+        f"{workload.operation} per second, of all threads together; median over the rounds.",
+    )
+    return [
+        LOCK,
+        *own,
+        rate,
+        Column(RATIO.heading, f"{RATIO.definition} Of {workload.main.heading}; {unit}."),
+        INTERVAL,
+        *USAGE,
+        *(ORDER if workload.one_mutex else []),
+        *CALLS,
+        COST,
+    ]
+
+
+def measure(report: Report, chosen: list[Subject], request: Request) -> list[Table]:
+    """Fills `report`, and returns its tables.
+
+    Each round runs every lock once, in an order shuffled for the round and the combination.
+    """
+    names = list(request.varied)
+    combinations = list(itertools.product(*request.varied.values()))
+    seen: dict[tuple[str, tuple[str, ...]], _Seen] = defaultdict(_Seen)
+    steps_in_all = request.rounds * len(combinations) * len(chosen)
+    what = request.workload.name
+    with watching_others(report), progress(what, steps_in_all) as steps:
+        for turn in range(request.rounds):
+            for combination in combinations:
+                order = list(chosen)
+                random.Random(f"{what} {combination} {turn}").shuffle(order)
+                labels: dict[str, object] = dict(zip(names, combination, strict=True))
+                for subject in order:
+                    steps.step(f"{subject.name}, " + said(labels))
+                    one = seen[subject.name, combination]
+                    if one.timed_out < stats.GIVE_UP:
+                        _one_turn(report, subject, turn, request, labels, one)
+    for combination in combinations:
+        labels = dict(zip(names, combination, strict=True))
+        for subject in chosen:
+            libc = seen[LIBC, combination]
+            row = _row(request, seen[subject.name, combination], libc)
+            report.rows.append({"lock": subject.name, **labels, **row})
+    return _tables(report, request)
+
+
+def said(labels: Mapping[str, object]) -> str:
+    """`threads 2, section-cycles 100`."""
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
+
+
+def _one_turn(
+    report: Report,
+    subject: Subject,
+    turn: int,
+    request: Request,
+    labels: Mapping[str, object],
+    seen: _Seen,
+) -> None:
+    given = {**request.given, **labels}
+    ways: list[Mapping[str, object]] = [{}]
+    if request.metered:
+        # Which comes first changes from round to round.
+        ways.insert(turn % 2, request.metered)
+    for way in ways:
+        outcome = run(subject, request.workload.name, {**given, **way}, timeout=request.timeout)
+        report.record(subject, turn, outcome, **labels, metered=bool(way))
+        seen.timed_out += outcome.timed_out
+        line = outcome.line("measured")
+        if line is not None and (outcome.timed_out or not outcome.failure):
+            (seen.metered if way else seen.plain)[turn] = line
+            if way:
+                seen.outcomes.append(outcome)
+    if request.counting and subject.counting is not None:
+        outcome = run(subject, request.workload.name, given, timeout=request.timeout, counting=True)
+        report.record(subject, turn, outcome, **labels, counting=True)
+        line = outcome.line("final")
+        if line is not None and outcome.counts is not None and not outcome.failure:
+            seen.counted.append((line, outcome))
+
+
+def _row(request: Request, seen: _Seen, libc: _Seen) -> dict[str, object]:
+    """The figures of one lock with one combination, None where there is none."""
+    main = request.workload.main.field
+
+    def over_rounds(name: str, per: str | None = None, times: float = 1.0) -> Spread | None:
+        lines = [line for line in seen.plain.values() if name in line]
+        if per is not None:
+            lines = [line for line in lines if number(line, per)]
+        return spread(
+            [times * number(line, name) / (number(line, per) if per else 1) for line in lines]
+        )
+
+    both = [turn for turn in seen.plain if turn in libc.plain]
+    pairs = [(number(seen.plain[t], main), number(libc.plain[t], main)) for t in both]
+    pairs = [(own, other) for own, other in pairs if own > 0 and other > 0]
+    ratio = stats.paired_ratio([own for own, _ in pairs], [other for _, other in pairs], False)
+    interval = None if ratio is None or ratio.low is None else [ratio.low, ratio.high]
+    fields = dict.fromkeys([f.field for f in request.workload.figures] + [RATE.field])
+    row: dict[str, object] = {
+        **{name: over_rounds(name) for name in fields},
+        "ratio": spread([own / other for own, other in pairs]),
+        "interval": interval,
+        "gini": over_rounds("gini"),
+        "relative_deviation": over_rounds("relative_deviation"),
+        "cpus": over_rounds("processor_seconds", "seconds"),
+        "synchronisation_cpus": over_rounds("synchronisation_seconds", "seconds"),
+        "voluntary_per_1000": over_rounds("voluntary", "operations", 1000),
+        "involuntary_per_1000": over_rounds("involuntary", "operations", 1000),
+        "migrations_per_second": over_rounds("migrations", "seconds"),
+        "minor_faults_per_1000": over_rounds("minor_faults", "operations", 1000),
+        "major_faults_per_1000": over_rounds("major_faults", "operations", 1000),
+        "timed_out": seen.timed_out,
+    }
+    if request.metered:
+        paired = [t for t in seen.metered if t in seen.plain and number(seen.plain[t], RATE.field)]
+        row["meters_cost"] = spread(
+            [
+                number(seen.metered[t], RATE.field) / number(seen.plain[t], RATE.field)
+                for t in paired
+            ]
+        )
+        row["average_lwss"] = _of_kind(seen, "admissions", "average_lwss")
+        row["mttr"] = _of_kind(seen, "admissions", "mttr")
+        row["latencies"] = _latencies(seen)
+    if request.counting:
+        row["contended"] = spread(
+            [
+                o.counts.contended / o.counts.acquisitions
+                for _, o in seen.counted
+                if o.counts is not None and o.counts.acquisitions
+            ]
+        )
+        row["futex_calls_per_1000"] = spread(
+            [
+                1000 * (o.counts.futex_waits + o.counts.futex_wakes) / number(line, "operations")
+                for line, o in seen.counted
+                if o.counts is not None and number(line, "operations")
+            ]
+        )
+    return row
+
+
+def _of_kind(seen: _Seen, kind: str, name: str) -> Spread | None:
+    lines = [outcome.line(kind) for outcome in seen.outcomes]
+    return spread([number(line, name) for line in lines if line is not None and name in line])
+
+
+def _latencies(seen: _Seen) -> dict[str, dict[str, object]]:
+    """For each kind of time its count, the percentiles over the rounds and the longest."""
+    found: dict[str, dict[str, object]] = {}
+    by_kind: dict[str, list[Line]] = defaultdict(list)
+    for outcome in seen.outcomes:
+        for line in outcome.lines:
+            if line.get("kind") == "latency":
+                by_kind[str(line["what"])].append(line)
+    for kind, lines in by_kind.items():
+        figures: dict[str, object] = {
+            name: spread([number(line, name) for line in lines]) for name in PERCENTILES
+        }
+        figures["max_ns"] = max(number(line, "max_ns") for line in lines)
+        figures["count"] = sum(int(number(line, "count")) for line in lines)
+        found[kind] = figures
+    return found
+
+
+def _figure(value: object, unit: float = 1.0) -> str:
+    if isinstance(value, Spread):
+        return show(value, unit)
+    return "-" if value is None else plain(float(str(value)) / unit)
+
+
+def _median(value: object, digits: int = 2) -> str:
+    return f"{value.median:.{digits}f}" if isinstance(value, Spread) else "-"
+
+
+def _two(first: object, second: object) -> str:
+    if isinstance(first, Spread) and isinstance(second, Spread):
+        return f"{plain(first.median)} + {plain(second.median)}"
+    return "-"
+
+
+def _tables(report: Report, request: Request) -> list[Table]:
+    workload, varied = request.workload, list(request.varied)
+    used = [c for c in columns(workload) if _is_used(c, request)]
+    shown = table(f"{workload.name}: {workload.measures}", [*map(_plain_column, varied), *used])
+    for row in report.rows:
+        own = [_figure(row[f.field]) for f in workload.figures]
+        cells = [str(row["lock"]), *own, _figure(row[RATE.field])]
+        ratio, interval = row["ratio"], row["interval"]
+        cells.append(show_ratio(ratio if isinstance(ratio, Spread) else None))
+        cells.append(
+            f"{interval[0]:.3f} to {interval[1]:.3f}" if isinstance(interval, list) else "-"
+        )
+        cells += [_median(row[name]) for name in ("gini", "relative_deviation", "cpus")]
+        cells.append(_median(row["synchronisation_cpus"]))
+        cells.append(_two(row["voluntary_per_1000"], row["involuntary_per_1000"]))
+        cells.append(_figure_of_median(row["migrations_per_second"]))
+        cells.append(_two(row["minor_faults_per_1000"], row["major_faults_per_1000"]))
+        if workload.one_mutex and "admissions" in request.metered:
+            cells += [_median(row["average_lwss"], 1), _median(row["mttr"], 0)]
+        if request.counting:
+            cells += [_median(row["contended"]), _figure(row["futex_calls_per_1000"])]
+        if request.metered:
+            cells.append(_median(row["meters_cost"], 3))
+        if row["timed_out"]:
+            cells[1] = "timed out"
+        shown.add_row(*(str(row[name]) for name in varied), *cells)
+    if "latency" not in request.metered:
+        return [shown]
+    times = table("Times in microseconds", [*map(_plain_column, varied), LOCK, *LATENCIES])
+    for row in report.rows:
+        latencies = row["latencies"]
+        assert isinstance(latencies, dict)
+        for kind, figures in latencies.items():
+            times.add_row(
+                *(str(row[name]) for name in varied),
+                str(row["lock"]),
+                kind,
+                f"{figures['count']:,}",
+                *(_figure(figures[name], 1000) for name in PERCENTILES),
+            )
+    return [shown, times]
+
+
+def _figure_of_median(value: object) -> str:
+    return plain(value.median) if isinstance(value, Spread) else "-"
+
+
+def _plain_column(name: str) -> Column:
+    return Column(name, "as the option says")
+
+
+def _is_used(column: Column, request: Request) -> bool:
+    if column in ORDER:
+        return "admissions" in request.metered
+    if column in CALLS:
+        return request.counting
+    return column != COST or bool(request.metered)
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """One line for each row; of what varies over the rounds, the median and the quartiles."""
+    flat = [dict(_flat(row)) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(flat)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot write {path}: {error.strerror}", "choose another file with --csv"
+        ) from error
+
+
+def _flat(row: Mapping[str, object], prefix: str = "") -> list[tuple[str, object]]:
+    cells: list[tuple[str, object]] = []
+    for key, value in row.items():
+        name = prefix + key
+        if isinstance(value, Spread):
+            cells += [
+                (name, value.median),
+                (f"{name}_low", value.low),
+                (f"{name}_high", value.high),
+            ]
+        elif isinstance(value, dict):
+            cells += _flat(value, f"{name}_")
+        elif isinstance(value, list):
+            cells += [(f"{name}_low", value[0]), (f"{name}_high", value[1])]
+        else:
+            cells.append((name, value))
+    return cells

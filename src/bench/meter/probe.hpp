@@ -1,0 +1,200 @@
+// How a workload takes a mutex: the pthread call, and around it what is to be measured.
+#pragma once
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "../bench.hpp"
+#include "admission.hpp"
+#include "histogram.hpp"
+
+namespace bench {
+
+// A mutex, and on a line of its own what only its holder touches.
+struct site {
+  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  // How often it was taken, by plain instructions: if that falls behind what the threads counted,
+  // two of them were inside at once.
+  alignas(apart) std::uint64_t taken = 0;
+  // For meters: admissions that were recorded, and ticks().
+  std::uint64_t recorded = 0;
+  std::uint64_t entered_at = 0;
+  std::uint64_t left_at = 0;
+};
+static_assert(sizeof(site) == 2 * apart && offsetof(site, taken) == apart);
+
+// In ticks().
+struct latencies {
+  histogram acquisition;  // from the call, or from when it was due, to the return with the mutex
+  histogram hold;         // from there to the call that unlocks
+  histogram hand_over;    // from that call to the return of a thread that was waiting by then
+  histogram operation;    // a whole step, from when it was due
+};
+
+enum : unsigned { meters_off = 0, meter_latency = 1, meter_admissions = 2 };
+
+// One per thread. What is not metered costs nothing: it is left out when this is compiled.
+template <unsigned Meters>
+class alignas(apart) probe {
+ public:
+  explicit probe(std::uint64_t window) {
+    if constexpr ((Meters & meter_latency) != 0) {
+      times_ = std::make_unique<latencies>();
+    }
+    if constexpr ((Meters & meter_admissions) != 0) {
+      order_ = std::make_unique<admission_record>(window);
+    }
+  }
+
+  void lock(site& s) {
+    const std::uint64_t called = clock();
+    check(pthread_mutex_lock(after_work(s.mutex)), "pthread_mutex_lock");
+    const std::uint64_t now = clock();
+    count_acquisition(called, now);
+    entered(s, called, now);
+  }
+
+  // False if somebody has it.
+  bool try_lock(site& s) {
+    const std::uint64_t called = clock();
+    const int result = pthread_mutex_trylock(after_work(s.mutex));
+    if (result == EBUSY) {
+      return false;
+    }
+    check(result, "pthread_mutex_trylock");
+    const std::uint64_t now = clock();
+    count_acquisition(called, now);
+    entered(s, called, now);
+    return true;
+  }
+
+  void unlock(site& s) {
+    leaves(s);
+    check(pthread_mutex_unlock(after_work(s.mutex)), "pthread_mutex_unlock");
+  }
+
+  // The wait, which is for a condition and not for the mutex, is no latency of the mutex. The
+  // return from it is an acquisition.
+  void wait(pthread_cond_t& cond, site& s) {
+    leaves(s);
+    check(pthread_cond_wait(&cond, &s.mutex), "pthread_cond_wait");
+    ++acquisitions_;
+    const std::uint64_t now = clock();
+    entered(s, now, now);
+  }
+
+  // For mutexes that are too many to have a line of their own each.
+  void lock(pthread_mutex_t& m) {
+    const std::uint64_t called = clock();
+    check(pthread_mutex_lock(after_work(m)), "pthread_mutex_lock");
+    ++unguarded_;
+    count_acquisition(called, clock());
+  }
+  void unlock(pthread_mutex_t& m) {
+    check(pthread_mutex_unlock(after_work(m)), "pthread_mutex_unlock");
+  }
+
+  // Busy work. It is done before the thread goes on to the next call: a processor would begin what
+  // does not depend on it some hundred cycles early, and a section of that length would cost
+  // nothing.
+  void work(std::uint64_t loops) {
+    work_loops_ += loops;
+    chain_ = spin_chain(chain_, loops);
+  }
+
+  // due: ticks() when the step was to begin; 0 for now.
+  void step_begins(bool measured, [[maybe_unused]] std::uint64_t due) {
+    measured_ = measured;
+    if constexpr ((Meters & meter_latency) != 0) {
+      due_ = due;
+      began_ = due != 0 ? due : ticks();
+    }
+  }
+  void step_ended() {
+    if constexpr ((Meters & meter_latency) != 0) {
+      if (measured_) {
+        times_->operation.add(ticks() - began_);
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t acquisitions() const { return acquisitions_; }
+  // Of these, those of a mutex without a site.
+  [[nodiscard]] std::uint64_t unguarded() const { return unguarded_; }
+  [[nodiscard]] std::uint64_t work_loops() const { return work_loops_; }
+  [[nodiscard]] const latencies& times() const { return *times_; }
+  [[nodiscard]] const admission_record& order() const { return *order_; }
+
+ private:
+  static void check(int result, const char* call) {
+    if (result != 0) [[unlikely]] {
+      must(result, call);
+    }
+  }
+
+  // The mutex, at an address that is known when the work before is done.
+  pthread_mutex_t* after_work(pthread_mutex_t& m) const {
+    std::uint64_t none = 0;
+    asm("" : "+r"(none));  // the compiler must not know
+    return reinterpret_cast<pthread_mutex_t*>(reinterpret_cast<char*>(&m) + (chain_ & none));
+  }
+
+  static std::uint64_t clock() {
+    if constexpr ((Meters & meter_latency) != 0) {
+      return ticks_after_all();
+    }
+    return 0;
+  }
+
+  void count_acquisition([[maybe_unused]] std::uint64_t called,
+                         [[maybe_unused]] std::uint64_t now) {
+    ++acquisitions_;
+    if constexpr ((Meters & meter_latency) != 0) {
+      if (measured_) {
+        // Only the first of a step waited for its turn.
+        times_->acquisition.add(now - (due_ != 0 ? due_ : called));
+        due_ = 0;
+      }
+    }
+  }
+
+  void entered(site& s, [[maybe_unused]] std::uint64_t called, [[maybe_unused]] std::uint64_t now) {
+    ++s.taken;
+    if constexpr ((Meters & meter_latency) != 0) {
+      s.entered_at = now;
+      if (measured_ && s.left_at > called) {
+        times_->hand_over.add(now - s.left_at);
+      }
+    }
+    if constexpr ((Meters & meter_admissions) != 0) {
+      if (measured_) {
+        order_->admitted(s.recorded++);
+      }
+    }
+  }
+
+  void leaves([[maybe_unused]] site& s) {
+    if constexpr ((Meters & meter_latency) != 0) {
+      s.left_at = ticks_after_all();
+      if (measured_) {
+        times_->hold.add(s.left_at - s.entered_at);
+      }
+    }
+  }
+
+  bool measured_ = false;
+  std::uint64_t due_ = 0;
+  std::uint64_t began_ = 0;
+  std::uint64_t acquisitions_ = 0;
+  std::uint64_t unguarded_ = 0;
+  std::uint64_t work_loops_ = 0;
+  std::uint64_t chain_ = 1;
+  std::unique_ptr<latencies> times_;
+  std::unique_ptr<admission_record> order_;
+};
+
+}  // namespace bench

@@ -1,0 +1,31 @@
+// What a process has had of the machine so far.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "../../programs/json_line.hpp"
+
+namespace bench {
+
+struct usage {
+  double user_seconds;
+  double system_seconds;
+  std::int64_t voluntary;    // context switches because a thread waited
+  std::int64_t involuntary;  // because it was another's turn
+  std::int64_t minor_faults;
+  std::int64_t major_faults;
+  // How often the scheduler moved a thread to another processor; none where the kernel does not
+  // say (/proc/self/task/*/sched needs CONFIG_SCHED_DEBUG).
+  std::optional<std::int64_t> migrations;
+
+  [[nodiscard]] double processor_seconds() const { return user_seconds + system_seconds; }
+};
+
+// All threads that live, and of those that have ended everything but the migrations.
+usage usage_so_far();
+
+// What was used from `before` to `after`.
+void add_usage(lockwright::programs::json_line& line, const usage& before, const usage& after);
+
+}  // namespace bench

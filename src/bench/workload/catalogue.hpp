@@ -1,0 +1,21 @@
+// Every workload that describes itself, in the order in which they are shown.
+#pragma once
+
+#include "description.hpp"
+
+namespace bench {
+
+// A file each.
+extern const description uncontested;
+extern const description single_lock;
+extern const description lockbench;
+extern const description variable_contention;
+
+const std::vector<const description*>& catalogue();
+
+// Prints the catalogue as JSON lines: one of kind "workload" for each, then those of kind
+// "parameter", "preset" and "figure" that belong to it. Parameters of the workload "" are those of
+// all.
+int describe();
+
+}  // namespace bench

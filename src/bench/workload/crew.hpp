@@ -1,0 +1,258 @@
+// Runs a workload: its threads, when they begin, are measured and end, and what is printed of them.
+//
+// A workload is a class of what its threads share, with
+//   W(const settings&)                          before any thread
+//   struct alignas(apart) own                   what a thread has for itself
+//   own(W&, const settings&, index)             in that thread
+//   std::uint64_t step(own&, probe&)            operations that were done
+//   std::uint64_t taken() const                 sum of its sites' counters, when all have ended
+// and, where it needs them,
+//   std::uint64_t helpers() const               threads beside those of --threads, with the last
+//                                               indices, whose operations are not counted
+//   void wind_up()                              lets those go on who wait for others, at the end
+//   void report(result&, const totals&) const   fields of its own
+//   std::string broken(const totals&) const     what is wrong with the result; "" if nothing
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../bench.hpp"
+#include "../meter/admission.hpp"
+#include "../meter/fairness.hpp"
+#include "../meter/probe.hpp"
+#include "../meter/usage.hpp"
+#include "report.hpp"
+#include "settings.hpp"
+
+namespace bench {
+
+// What a thread has done so far, for the main thread to read while it runs.
+struct alignas(apart) published {
+  std::atomic<std::uint64_t> operations{0};
+  std::atomic<std::uint64_t> acquisitions{0};
+  std::atomic<std::uint64_t> work_loops{0};
+};
+static_assert(sizeof(published) == apart);
+
+enum class phase : std::uint32_t { warm_up, measured, over };
+
+template <class Workload, unsigned Meters>
+class crew {
+  static_assert(alignof(typename Workload::own) >= apart,
+                "a thread's own state would share a line with another's");
+  static_assert(alignof(probe<Meters>) >= apart);
+
+ public:
+  crew(Workload& workload, const settings& given)
+      : workload_{workload}, given_{given}, members_(given.threads() + helpers()) {
+    tallies_.reset(new published[members_.size()]);
+    // More than a step needs, and little enough that a thousand threads fit into a container.
+    constexpr std::size_t stack_bytes = 524288;
+    pthread_attr_t small;
+    must(pthread_attr_init(&small), "pthread_attr_init");
+    must(pthread_attr_setstacksize(&small, stack_bytes), "pthread_attr_setstacksize");
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      members_[i].all = this;
+      members_[i].index = i;
+      must(pthread_create(&members_[i].thread, &small, run, &members_[i]), "pthread_create");
+    }
+    start_.await(static_cast<std::uint32_t>(members_.size()));
+  }
+
+  int measure(const description& about) {
+    start_.open();
+    sleep_ns(static_cast<std::uint64_t>(given_.real("warm-up") * 1e9));
+    const usage used_before = usage_so_far();
+    const snapshot before = look();
+    phase_.store(phase::measured, std::memory_order_relaxed);
+    sleep_ns(static_cast<std::uint64_t>(given_.real("seconds") * 1e9));
+    // Counted before the threads are told to stop: where every hand-over waits for a time slice,
+    // the last round alone can take longer than the measurement.
+    const snapshot after = look();
+    const usage used_after = usage_so_far();
+    phase_.store(phase::over, std::memory_order_relaxed);
+
+    const totals done = difference(before, after);
+    result measured(about.name, "measured");
+    add_totals(measured, done, given_);
+    add_usage(measured, used_before, used_after);
+    // What is left of the processor time when the busy work of sections and gaps is taken off.
+    if (done.work_loops != 0) {
+      measured.field("synchronisation_seconds",
+                     used_after.processor_seconds() - used_before.processor_seconds() -
+                         static_cast<double>(done.work_loops) / given_.loops_per_us() / 1e6);
+    }
+    if constexpr (requires { workload_.report(measured, done); }) {
+      workload_.report(measured, done);
+    }
+    add_origin(measured);
+    measured.print();
+    end(about, static_cast<double>(after.at - before.at) /
+                   static_cast<double>(after.ticks - before.ticks));
+    return 0;
+  }
+
+ private:
+  struct member {
+    crew* all = nullptr;
+    std::size_t index = 0;
+    pthread_t thread{};
+    std::unique_ptr<probe<Meters>> meter;
+  };
+
+  struct snapshot {
+    std::uint64_t at;
+    std::uint64_t ticks;
+    std::uint64_t acquisitions;
+    std::uint64_t work_loops;
+    std::vector<std::uint64_t> operations;
+  };
+
+  [[nodiscard]] std::uint64_t helpers() const {
+    if constexpr (requires { workload_.helpers(); }) {
+      return workload_.helpers();
+    } else {
+      return 0;
+    }
+  }
+
+  static void* run(void* at) {
+    member& me = *static_cast<member*>(at);
+    me.all->work(me);
+    return nullptr;
+  }
+
+  void work(member& me) {
+    given_.pin(me.index);
+    // Made by the thread itself: its memory is near it.
+    typename Workload::own own(workload_, given_, me.index);
+    me.meter = std::make_unique<probe<Meters>>(given_.count("window", 1));
+    probe<Meters>& meter = *me.meter;
+    published& tally = tallies_[me.index];
+    timetable due(given_.real("rate"));
+    std::uint64_t operations = 0;
+    start_.pass();
+    due.begin();
+    for (;;) {
+      const std::uint64_t when = due.await();
+      const phase now = phase_.load(std::memory_order_relaxed);
+      if (now == phase::over) {
+        break;
+      }
+      meter.step_begins(now == phase::measured, when);
+      operations += workload_.step(own, meter);
+      meter.step_ended();
+      tally.operations.store(operations, std::memory_order_release);
+      tally.acquisitions.store(meter.acquisitions(), std::memory_order_relaxed);
+      tally.work_loops.store(meter.work_loops(), std::memory_order_relaxed);
+    }
+  }
+
+  snapshot look() const {
+    snapshot seen{now_ns(), ticks(), 0, 0, {}};
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      seen.acquisitions += tallies_[i].acquisitions.load(std::memory_order_relaxed);
+      seen.work_loops += tallies_[i].work_loops.load(std::memory_order_relaxed);
+      if (i < given_.threads()) {
+        seen.operations.push_back(tallies_[i].operations.load(std::memory_order_relaxed));
+      }
+    }
+    return seen;
+  }
+
+  static totals difference(const snapshot& before, const snapshot& after) {
+    totals done;
+    done.seconds = static_cast<double>(after.at - before.at) / 1e9;
+    done.acquisitions = after.acquisitions - before.acquisitions;
+    done.work_loops = after.work_loops - before.work_loops;
+    for (std::size_t i = 0; i < after.operations.size(); ++i) {
+      done.per_thread.push_back(after.operations[i] - before.operations[i]);
+      done.operations += done.per_thread.back();
+    }
+    return done;
+  }
+
+  void end(const description& about, double ns_per_tick) {
+    if constexpr (requires { workload_.wind_up(); }) {
+      workload_.wind_up();
+    }
+    totals all;
+    std::uint64_t guarded = 0;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      must(pthread_join(members_[i].thread, nullptr), "pthread_join");
+      const probe<Meters>& meter = *members_[i].meter;
+      all.acquisitions += meter.acquisitions();
+      guarded += meter.acquisitions() - meter.unguarded();
+      if (i < given_.threads()) {
+        all.per_thread.push_back(tallies_[i].operations.load(std::memory_order_relaxed));
+        all.operations += all.per_thread.back();
+      }
+    }
+    if constexpr ((Meters & meter_latency) != 0) {
+      latencies times;
+      for (const member& one : members_) {
+        times.acquisition.add(one.meter->times().acquisition);
+        times.hold.add(one.meter->times().hold);
+        times.hand_over.add(one.meter->times().hand_over);
+        times.operation.add(one.meter->times().operation);
+      }
+      print_latencies(about.name, times, ns_per_tick);
+    }
+    if constexpr ((Meters & meter_admissions) != 0) {
+      std::vector<const admission_record*> records;
+      for (const member& one : members_) {
+        records.push_back(&one.meter->order());
+      }
+      print_admissions(about.name, records, workload_.recorded(), given_.count("window", 1));
+    }
+    std::string wrong;
+    if (workload_.taken() != guarded) {
+      wrong = "two threads were inside a section at once";
+    }
+    if constexpr (requires { workload_.broken(all); }) {
+      if (wrong.empty()) {
+        wrong = workload_.broken(all);
+      }
+    }
+    print_final(about.name, all, workload_.taken(), wrong);
+  }
+
+  Workload& workload_;
+  const settings& given_;
+  gate start_;
+  // Read by all in every step, written twice.
+  alignas(apart) std::atomic<phase> phase_{phase::warm_up};
+  alignas(apart) std::vector<member> members_;
+  std::unique_ptr<published[]> tallies_;
+};
+
+template <class Workload, unsigned Meters>
+int run_crew(const description& about, const settings& given) {
+  // What threads still run when the program ends for a failure must stay.
+  static Workload workload(given);
+  static crew<Workload, Meters> threads(workload, given);
+  return threads.measure(about);
+}
+
+// What a workload's description runs.
+template <class Workload>
+int run_workload(const description& about, const settings& given) {
+  if constexpr (requires(const Workload& w) { w.recorded(); }) {
+    if (given.is("admissions")) {
+      return given.is("latency")
+                 ? run_crew<Workload, meter_latency | meter_admissions>(about, given)
+                 : run_crew<Workload, meter_admissions>(about, given);
+    }
+  }
+  return given.is("latency") ? run_crew<Workload, meter_latency>(about, given)
+                             : run_crew<Workload, meters_off>(about, given);
+}
+
+}  // namespace bench

@@ -1,0 +1,53 @@
+// What a workload says about itself: where it comes from, what it takes and what it gives. The
+// command line, its help, `lockwright bench --list` and the tests are made from it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace bench {
+
+class settings;
+
+struct parameter {
+  const char* name;
+  double initial;
+  const char* unit;  // "" for a plain number
+  const char* meaning;
+  double least = 0;
+  // Where the value is one of a few words: these, separated by commas; the value is the place.
+  const char* words = nullptr;
+};
+
+// Values that belong together, as "name=value name=value".
+struct preset {
+  const char* name;
+  const char* values;
+  const char* meaning;
+};
+
+// A field of the line that a run prints. The first one of a workload is what locks are compared by.
+struct figure {
+  const char* field;
+  const char* heading;
+  const char* meaning;
+  bool lower_is_better = false;
+};
+
+struct description {
+  const char* name;
+  const char* measures;   // one sentence
+  const char* source;     // paper and figure
+  const char* operation;  // what an operation is, in the plural
+  std::uint64_t threads;
+  std::vector<parameter> parameters = {};
+  std::vector<preset> presets = {};
+  std::vector<figure> figures = {};  // beside those that every workload has
+  // Threads contend for one mutex, so that the order in which they get it can be told.
+  bool one_mutex = false;
+  // Whether anything here is done by what can be preloaded.
+  bool uses_lock = true;
+  int (*run)(const description&, const settings&) = nullptr;
+};
+
+}  // namespace bench

@@ -1,0 +1,49 @@
+// What is printed of a run, and when its operations are due.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../bench.hpp"
+#include "../meter/admission.hpp"
+#include "../meter/probe.hpp"
+#include "settings.hpp"
+
+namespace bench {
+
+// What the threads did, the helpers' operations left out.
+struct totals {
+  double seconds = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t acquisitions = 0;
+  std::uint64_t work_loops = 0;
+  std::vector<std::uint64_t> per_thread;
+};
+
+void add_totals(result& line, const totals& done, const settings& given);
+void print_latencies(const char* workload, const latencies& times, double ns_per_tick);
+void print_admissions(const char* workload, const std::vector<const admission_record*>& records,
+                      std::uint64_t admissions, std::uint64_t window);
+// Ends the program with status 1 if something is wrong.
+void print_final(const char* workload, const totals& all, std::uint64_t taken,
+                 const std::string& wrong);
+
+// When a thread's operations are due. One that is late does not move those after it: what they
+// waited because of it is part of their latency (no coordinated omission).
+class timetable {
+ public:
+  // per_second: 0 for no timetable.
+  explicit timetable(double per_second);
+  void begin();
+  // Returns when the next operation is due, in ticks(), and not before; 0 without a timetable.
+  std::uint64_t await() { return every_ns_ == 0 ? 0 : await_next(); }
+
+ private:
+  std::uint64_t await_next();
+  double every_ns_;
+  double next_ns_ = 0;
+  double ticks_per_ns_ = 1;
+};
+
+}  // namespace bench

@@ -1,0 +1,149 @@
+// How a workload is run: what is counted, what is due when, and what is found to be wrong.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "workload/crew.hpp"
+#include "workload/sites.hpp"
+
+namespace {
+
+bench::settings with(const bench::description& about, std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size());
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  return {about, static_cast<int>(arguments.size()), arguments.data()};
+}
+
+template <class Workload>
+std::string printed_by(std::vector<std::string> words) {
+  const bench::description about{.name = "test",
+                                 .measures = "",
+                                 .source = "",
+                                 .operation = "",
+                                 .threads = 1,
+                                 .one_mutex = true,
+                                 .run = bench::run_workload<Workload>};
+  const bench::settings given = with(about, std::move(words));
+  testing::internal::CaptureStdout();
+  about.run(about, given);
+  return testing::internal::GetCapturedStdout();
+}
+
+// The number after `"name":` in the first line of that kind.
+double number(const std::string& printed, const std::string& kind, const std::string& name) {
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find("\"" + name + "\":");
+    if (line.find("\"kind\":\"" + kind + "\"") != std::string::npos && at != std::string::npos) {
+      return std::stod(line.substr(at + name.size() + 3));
+    }
+  }
+  ADD_FAILURE() << "no " << name << " in a line " << kind << " of " << printed;
+  return -1;
+}
+
+constexpr double rate = 100;
+constexpr std::uint64_t stall_ns = 200'000'000;
+
+// One step in all is slow, once the measurement is under way.
+struct one_stall : bench::with_one_site {
+  explicit one_stall(const bench::settings& /*given*/) {}
+  struct alignas(bench::apart) own {
+    own(one_stall& /*w*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+    int steps = 0;
+  };
+  template <class Probe>
+  std::uint64_t step(own& me, Probe& meter) {
+    meter.lock(shared);
+    if (++me.steps == 10) {
+      bench::sleep_ns(stall_ns);
+    }
+    meter.unlock(shared);
+    return 1;
+  }
+};
+
+// A thread that begins a step every 10 ms and is held up for 200 ms is late with the twenty steps
+// that were due meanwhile. A meter that began to count when they began would see one late step.
+TEST(Crew, AStallIsCountedForAllThatWasDueMeanwhile) {
+  const std::string printed = printed_by<one_stall>(
+      {"--seconds", "0.5", "--warm-up", "0", "--latency", "1", "--rate", std::to_string(rate)});
+  EXPECT_GE(number(printed, "latency", "max_ns"), 0.9 * stall_ns);
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"what\":\"operation\"") != std::string::npos) {
+      // Ten of some fifty steps are late by half of the stall and more.
+      EXPECT_GE(number(line, "latency", "p90_ns"), 0.5 * stall_ns);
+    }
+    if (line.find("\"what\":\"hold\"") != std::string::npos) {
+      EXPECT_LT(number(line, "latency", "p90_ns"), 0.5 * stall_ns);
+    }
+  }
+}
+
+struct open_door : bench::with_one_site {
+  explicit open_door(const bench::settings& /*given*/) {}
+  struct alignas(bench::apart) own {
+    own(open_door& /*w*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+  };
+  template <class Probe>
+  std::uint64_t step(own& /*me*/, Probe& meter) {
+    meter.lock(shared);
+    // As if another had written the counter that it read before this thread came.
+    --shared.taken;
+    meter.unlock(shared);
+    return 1;
+  }
+};
+
+TEST(Crew, LostExclusionEndsTheProgram) {
+  EXPECT_EXIT(printed_by<open_door>({"--seconds", "0.01", "--warm-up", "0"}),
+              testing::ExitedWithCode(1), "two threads were inside a section at once");
+}
+
+// Two helpers beside the threads.
+struct with_helpers : bench::with_one_site {
+  explicit with_helpers(const bench::settings& /*given*/) {}
+  static std::uint64_t helpers() { return 2; }
+  struct alignas(bench::apart) own {
+    own(with_helpers& /*w*/, const bench::settings& given, std::size_t number)
+        : counts{number < given.threads()} {}
+    bool counts;
+  };
+  template <class Probe>
+  std::uint64_t step(own& me, Probe& meter) {
+    meter.lock(shared);
+    meter.unlock(shared);
+    return me.counts ? 3 : 1000;
+  }
+};
+
+TEST(Crew, CountsTheThreadsOperationsAndEveryAcquisition) {
+  const std::string printed =
+      printed_by<with_helpers>({"--seconds", "0.05", "--warm-up", "0", "--threads", "3"});
+  const double operations = number(printed, "final", "operations");
+  EXPECT_GT(operations, 0);
+  EXPECT_EQ(operations, 3 * std::floor(operations / 3));
+  EXPECT_GE(number(printed, "final", "acquisitions"), operations / 3);
+  EXPECT_EQ(number(printed, "final", "acquisitions"), number(printed, "final", "guarded"));
+  EXPECT_EQ(number(printed, "measured", "threads"), 3);
+}
+
+TEST(Crew, NothingThatThreadsWriteForThemselvesIsOnALineOfOthers) {
+  EXPECT_EQ(alignof(bench::published), bench::apart);
+  EXPECT_EQ(sizeof(bench::published) % bench::apart, 0U);
+  EXPECT_EQ(alignof(bench::probe<bench::meters_off>), bench::apart);
+  const std::array<bench::site, 2> sites;
+  const auto at = [](const void* where) { return reinterpret_cast<std::uintptr_t>(where); };
+  EXPECT_GE(at(&sites[0].taken) - at(&sites[0].mutex), bench::apart);
+  EXPECT_GE(at(&sites[1].mutex) - at(&sites[0].left_at), bench::apart / 2);
+  EXPECT_EQ(at(&sites[1].mutex) % bench::apart, 0U);
+}
+
+}  // namespace
