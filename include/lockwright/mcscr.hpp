@@ -35,6 +35,8 @@ class mcscr {
 
  public:
   static constexpr std::uint32_t node_bytes = sizeof(node);
+  /// With fewer threads no unlock finds more than one set aside.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr auto tunables = join(tunable_list<1>{&fairness}, Wait<Env>::tunables);
 
   arrival lock() {

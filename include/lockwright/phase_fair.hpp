@@ -165,6 +165,8 @@ class phase_fair {
         then = writers_first ? seen & ~next_ : next_phase(seen) | written_;
       }
       // Release: this section is over. Acquire: the next writer's store to front_.
+      // mutant survives in phase-fair: acq_rel -> release: as in announce(): the store is made
+      // before the grant, which in the model is enough.
     } while (!word_.compare_exchange_weak(seen, then, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
     wake_if_asleep(seen, then);

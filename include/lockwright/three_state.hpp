@@ -53,8 +53,6 @@ class three_state {
     // As in sleep_and_lock().
     // mutant survives in phase-fair: acquire -> relaxed: the door: all it protects is front_, whose
     // stores take effect when they are made.
-    // mutant survives in phase-fair: in two steps: two that wait at the door, one until a deadline,
-    // and one that leaves it: four threads.
     while (word_.exchange(sleepers_, std::memory_order_acquire) != free_) {
       if (Env::now() >= deadline) {
         return false;

@@ -46,7 +46,6 @@ struct waiter_list {
   static entry* prepend(entry* first, entry* one) {
     if (first != nullptr) {
       one->next = first;
-      // mutant survives: dropped: the last entry is needed to append a third waiter: four threads.
       one->last = static_cast<entry*>(first->last);
     }
     return one;
@@ -56,7 +55,6 @@ struct waiter_list {
   static entry* rest(entry* first) {
     entry* next = first->next;
     if (next != nullptr) {
-      // mutant survives: dropped: the last entry is needed to append a third waiter: four threads.
       next->last = static_cast<entry*>(first->last);
     }
     return next;

@@ -66,7 +66,9 @@ std::vector<test_case> cases_over() {
     cases.push_back({"exclusion-levels", 3, make<exclusion<L, 3, 1>>, caches});
     cases.push_back({"last-user-levels", 3, make<last_user_destroys<L, 3>>, caches});
   }
-  if (L::traits.category == category::direct_handoff && L::traits.node_bytes == 0) {
+  constexpr bool hands_own_words_over =
+      L::traits.category == category::direct_handoff && L::traits.node_bytes == 0;
+  if (hands_own_words_over) {
     cases.push_back({"both-released", 3, make<both_released_by_others<L>>, world});
   }
   cases.push_back({"exclusion", 3, make<exclusion<L, 3, 1>>, world});
@@ -76,6 +78,13 @@ std::vector<test_case> cases_over() {
   }
   if (L::traits.parks() || L::traits.category == category::load_control) {
     cases.push_back({"exclusion-twice", 3, make<exclusion<L, 3, 2>>, world});
+  }
+  if constexpr (requires { L::checked_threads; }) {
+    cases.push_back({"comes-again", L::checked_threads, make<comes_again<L>>, world});
+    if (hands_own_words_over) {
+      cases.push_back(
+          {"both-released", L::checked_threads, make<both_released_by_others<L>>, world});
+    }
   }
   return cases;
 }

@@ -144,8 +144,10 @@ outcome run(maker make_program, std::uint32_t threads, const search& how,
       return run_suite<suite<2>>(how, trace);
     case 3:
       return run_suite<suite<3>>(how, trace);
+    case 4:
+      return run_suite<suite<4>>(how, trace);
     default:
-      throw std::invalid_argument("the checker runs 2 or 3 threads");
+      throw std::invalid_argument("the checker runs 2 to 4 threads");
   }
 }
 

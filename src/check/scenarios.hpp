@@ -250,10 +250,11 @@ struct both_released_by_others final : program {
       of_second.change();
       second.unlock();
     }
-    told<L>& next = index == 1 ? second : first;
+    const bool wants_second = index == 1 || index == 3;
+    told<L>& next = wants_second ? second : first;
     if (index != 2) {
       next.lock();
-      (index == 1 ? of_second : of_first).change();
+      (wants_second ? of_second : of_first).change();
       next.unlock();
     }
   }

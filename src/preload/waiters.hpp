@@ -69,7 +69,6 @@ struct alignas(64) basic_waiter {
     if (Env::is_watched()) [[unlikely]] {
       // A tool that looks for races takes the wake for a write, which must not fall on what
       // lies on the waiter's stack when the waiter is gone. Release pairs with await_grant().
-      // mutant survives: release -> relaxed: the model's threads are not watched.
       state.store(woken, std::memory_order_release);
     }
   }

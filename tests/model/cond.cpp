@@ -20,10 +20,13 @@ std::vector<test_case> cond_cases() {
   world.impatient = L::traits.parks();
   model_env::world early = world;
   early.spurious = true;
+  model_env::world watched = world;
+  watched.watched = true;
   return {
       {"signal", 2, make<cond_signal<P, true>>, world},
       {"signal-outside", 2, make<cond_signal<P, false>>, world},
       {"early-wake", 2, make<cond_signal<P, true>>, early},
+      {"watched", 2, make<cond_signal<P, true>>, watched},
       {"ring", 2, make<cond_ring<P>>, world},
       {"broadcast", 2, make<cond_broadcast<P, true, 2>>, world},
       {"timed", 2, make<cond_hurried<P, timed>>, world},
@@ -56,10 +59,13 @@ std::vector<test_case> semaphore_cases() {
   const model_env::world world;
   model_env::world early = world;
   early.spurious = true;
+  model_env::world watched = world;
+  watched.watched = true;
   return {
       {"exclusion", 2, make<unit_exclusion<P, 2, 1, false>>, world},
       {"exclusion-twice", 2, make<unit_exclusion<P, 2, 2, false>>, world},
       {"early-wake", 2, make<unit_exclusion<P, 2, 1, false>>, early},
+      {"watched", 2, make<unit_exclusion<P, 2, 1, false>>, watched},
       {"posts", 2, make<unit_posts<P>>, world},
       {"tries", 2, make<unit_tries<P>>, world},
       {"timed", 2, make<unit_hurried<P, timed>>, world},

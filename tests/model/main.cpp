@@ -1,9 +1,11 @@
 // model-check: runs the locks through the checker and prints a table.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "locks.hpp"
 #include "mutants.hpp"
@@ -14,10 +16,12 @@ namespace {
 
 struct options {
   std::string mode = "locks";
-  std::string only;           ///< a lock's name; all when empty
-  std::string scenario;       ///< likewise
-  std::uint32_t threads = 0;  ///< 2 or 3; both when 0
-  double budget = 10;         ///< seconds for a search
+  std::string only;                    ///< a lock's name; all when empty
+  std::string scenario;                ///< likewise
+  std::uint32_t threads = 0;           ///< 2 to 4; all when 0
+  double budget = 10;                  ///< seconds for a search
+  std::string at;                      ///< mutants of this "file:line" only
+  std::vector<std::string> explained;  ///< "file:line change" of those searched briefly only
   bool trace = false;
 };
 
@@ -53,25 +57,38 @@ int check_locks(const options& o) {
   return failures == 0 ? 0 : 1;
 }
 
+using case_list = std::vector<const test_case*>;
+
+case_list wanted_of(const options& o, const case_list& cases) {
+  case_list some = cases;
+  std::erase_if(some, [&o](const test_case* c) { return !wanted(o, *c); });
+  return some;
+}
+
 /// The first case that finds the fault, and what it finds. What is too long to
-/// be searched in order is also searched at random.
-std::string caught_by(const subject& s, const options& o) {
-  for (const test_case& c : s.cases) {
-    if (!wanted(o, c)) {
-      continue;
+/// be searched in order is also searched at random; what is not goes from `cases`.
+std::string caught_by(case_list& cases, double budget, bool trace) {
+  std::string by;
+  std::erase_if(cases, [&](const test_case* c) {
+    if (!by.empty()) {
+      return false;
     }
-    model_env::world world = c.world;
+    model_env::world world = c->world;
     world.reduced = true;
-    outcome found = run(c.make_program, c.threads, {search::full, 0, o.budget}, world, o.trace);
+    outcome found = run(c->make_program, c->threads, {search::full, 0, budget}, world, trace);
+    if (found.result == outcome::passed) {
+      return true;
+    }
     if (found.result == outcome::out_of_time) {
-      found = at_random(c, o.budget, o.trace);
+      found = at_random(*c, budget, trace);
     }
     if (found.result == outcome::failed) {
-      return std::string(c.name) + "/" + std::to_string(c.threads) + ": " + found.problem +
-             (o.trace ? "\n" + found.trace : "");
+      by = std::string(c->name) + "/" + std::to_string(c->threads) + ": " + found.problem +
+           (trace ? "\n" + found.trace : "");
     }
-  }
-  return "";
+    return false;
+  });
+  return by;
 }
 
 int check_broken(const options& o) {
@@ -80,12 +97,29 @@ int check_broken(const options& o) {
     if (!o.only.empty() && o.only != s.name) {
       continue;
     }
-    const std::string found = caught_by(s, o);
+    case_list cases;
+    for (const test_case& c : s.cases) {
+      cases.push_back(&c);
+    }
+    cases = wanted_of(o, cases);
+    const std::string found = caught_by(cases, o.budget, o.trace);
     missed += found.empty() ? 1 : 0;
     std::printf("%-24s %s\n", s.name, found.empty() ? "MISSED" : found.c_str());
     std::fflush(stdout);
   }
   return missed == 0 ? 0 : 1;
+}
+
+/// A short search of each case first: most faults are found at once, by one or another.
+std::string caught_by(const mutant& m, const options& o) {
+  constexpr double part = 0.1;
+  case_list cases = wanted_of(o, m.reached_by);
+  std::string found = caught_by(cases, o.budget * part, o.trace);
+  const std::string self = place_of(m.what) + " " + change_of(m.what);
+  if (found.empty() && std::ranges::find(o.explained, self) == o.explained.end()) {
+    found = caught_by(cases, o.budget, o.trace);
+  }
+  return found;
 }
 
 int check_mutants(const options& o) {
@@ -95,12 +129,17 @@ int check_mutants(const options& o) {
     }
     unsigned caught = 0;
     unsigned survived = 0;
-    for (const model_env::mutation& m : mutants_of(s)) {
-      model_env::planted = m;
-      const std::string found = caught_by(s, o);
+    for (const mutant& m : mutants_of(s)) {
+      if (!o.at.empty() && o.at != place_of(m.what)) {
+        continue;
+      }
+      model_env::planted = m.what;
+      const std::string found = caught_by(m, o);
       model_env::planted = {};
       ++(found.empty() ? survived : caught);
-      std::printf("%-15s %-90s  %s\n", s.name, describe(m).c_str(),
+      const std::string mutant =
+          place_of(m.what) + " " + operation_of(m.what) + " " + change_of(m.what);
+      std::printf("%-15s %-90s  %s\n", s.name, mutant.c_str(),
                   found.empty() ? "survived" : found.c_str());
       std::fflush(stdout);
     }
@@ -119,7 +158,8 @@ int print_names() {
 [[noreturn]] void usage(const char* problem) {
   std::fprintf(stderr,
                "model-check: %s; use: model-check [locks|broken|mutants|names] [--only NAME] "
-               "[--scenario NAME] [--threads N] [--budget SECONDS] [--trace]\n",
+               "[--scenario NAME] [--threads N] [--budget SECONDS] [--trace] "
+               "[--at FILE:LINE] [--explained 'FILE:LINE CHANGE']...\n",
                problem);
   std::exit(2);
 }
@@ -137,6 +177,10 @@ options read(int argc, char** argv) {
       o.threads = static_cast<std::uint32_t>(std::atoi(value()));
     } else if (arg == "--budget") {
       o.budget = std::atof(value());
+    } else if (arg == "--at") {
+      o.at = value();
+    } else if (arg == "--explained") {
+      o.explained.emplace_back(value());
     } else if (arg == "--trace") {
       o.trace = true;
     } else if (arg == "locks" || arg == "broken" || arg == "mutants" || arg == "names") {

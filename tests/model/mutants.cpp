@@ -58,69 +58,97 @@ std::vector<std::memory_order> weaker(operation kind, std::memory_order order) {
   }
 }
 
-}  // namespace
+/// An operation of a lock, and the cases that reach it.
+struct reached_site {
+  site at;
+  std::vector<const test_case*> by;
+};
 
-std::vector<mutation> mutants_of(const subject& s) {
-  model_env::reached.count = 0;
-  model_env::reached.recording = true;
+std::vector<reached_site> sites_of(const subject& s) {
+  std::vector<reached_site> all;
   for (const test_case& c : s.cases) {
+    model_env::reached.count = 0;
+    model_env::reached.recording = true;
     run(c.make_program, c.threads, {search::random, 400, 5}, c.world, false);
+    model_env::reached.recording = false;
+    for (std::uint32_t i = 0; i < model_env::reached.count; ++i) {
+      const site& at = model_env::reached.sites[i];
+      auto same = std::ranges::find_if(all, [&at](const reached_site& one) {
+        return std::tuple(std::string_view(one.at.file), one.at.line, one.at.column) ==
+               std::tuple(std::string_view(at.file), at.line, at.column);
+      });
+      if (same == all.end()) {
+        same = all.insert(all.end(), {at, {}});
+      }
+      same->by.push_back(&c);
+    }
   }
-  model_env::reached.recording = false;
-  std::vector<site> sites(model_env::reached.sites,
-                          model_env::reached.sites + model_env::reached.count);
   // The scenarios have variables of their own, and a plain one that is assigned to another is read
   // and written in plain.hpp.
-  std::erase_if(sites, [&s](const site& one) {
-    const std::string_view file = one.file;
+  std::erase_if(all, [&s](const reached_site& one) {
+    const std::string_view file = one.at.file;
     return file.find("/src/check/") != std::string_view::npos ||
            file.find("/env/model/") != std::string_view::npos ||
            file.find(s.own_files) == std::string_view::npos;
   });
   // By source line, so that two runs list the same mutants in the same order.
-  std::ranges::sort(sites, [](const site& a, const site& b) {
-    return std::tuple(std::string(a.file), a.line, a.column) <
-           std::tuple(std::string(b.file), b.line, b.column);
+  std::ranges::sort(all, [](const reached_site& a, const reached_site& b) {
+    return std::tuple(std::string_view(a.at.file), a.at.line, a.at.column) <
+           std::tuple(std::string_view(b.at.file), b.at.line, b.at.column);
   });
+  return all;
+}
 
-  std::vector<mutation> all;
-  for (const site& at : sites) {
+}  // namespace
+
+std::vector<mutant> mutants_of(const subject& s) {
+  std::vector<mutant> all;
+  for (const reached_site& reached : sites_of(s)) {
+    const site& at = reached.at;
+    auto add = [&](change what, std::memory_order order) {
+      all.push_back({{what, at, order}, reached.by});
+    };
     for (std::memory_order order : weaker(at.kind, at.order)) {
-      all.push_back({change::order, at, order});
+      add(change::order, order);
     }
     if (at.kind == operation::cas) {
       for (std::memory_order order : weaker(operation::load, at.failure_order)) {
-        all.push_back({change::failure_order, at, order});
+        add(change::failure_order, order);
       }
     }
     if (at.kind == operation::store || at.kind == operation::assignment ||
         at.kind == operation::wake || at.kind == operation::fence) {
-      all.push_back({change::drop, at, at.order});
+      add(change::drop, at.order);
     }
     if (at.kind == operation::rmw || at.kind == operation::cas) {
-      all.push_back({change::split, at, at.order});
+      add(change::split, at.order);
     }
   }
   return all;
 }
 
-std::string describe(const mutation& m) {
+std::string place_of(const mutation& m) {
   std::string file = m.where.file;
   if (file.starts_with(root())) {
     file.erase(0, root().size());
   }
-  std::string text = file + ":" + std::to_string(m.where.line) + " " + name_of(m.where.kind);
+  return file + ":" + std::to_string(m.where.line);
+}
+
+std::string operation_of(const mutation& m) { return name_of(m.where.kind); }
+
+std::string change_of(const mutation& m) {
   switch (m.what) {
     case change::order:
-      return text + " " + name_of(m.where.order) + " -> " + name_of(m.order);
+      return std::string(name_of(m.where.order)) + " -> " + name_of(m.order);
     case change::failure_order:
-      return text + " failing " + name_of(m.where.failure_order) + " -> " + name_of(m.order);
+      return std::string("failing ") + name_of(m.where.failure_order) + " -> " + name_of(m.order);
     case change::drop:
-      return text + " dropped";
+      return "dropped";
     case change::split:
-      return text + " in two steps";
+      return "in two steps";
     default:
-      return text;
+      return "";
   }
 }
 

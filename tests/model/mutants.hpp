@@ -9,10 +9,19 @@
 
 namespace lockwright::check {
 
-/// Every mutant of the operations that the cases of `s` reach.
-std::vector<model_env::mutation> mutants_of(const subject& s);
+struct mutant {
+  model_env::mutation what;
+  std::vector<const test_case*> reached_by;  ///< the cases that may notice
+};
 
-/// For instance "include/lockwright/lock/mcs.hpp:76 read-modify-write acq_rel -> acquire".
-std::string describe(const model_env::mutation& m);
+/// Every mutant of the operations that the cases of `s` reach.
+std::vector<mutant> mutants_of(const subject& s);
+
+/// For instance "include/lockwright/lock/mcs.hpp:76".
+std::string place_of(const model_env::mutation& m);
+/// For instance "read-modify-write".
+std::string operation_of(const model_env::mutation& m);
+/// For instance "acq_rel -> acquire".
+std::string change_of(const model_env::mutation& m);
 
 }  // namespace lockwright::check

@@ -36,6 +36,7 @@ subject reader_writer_lock() {
               {"timed-writers", 3, make<rw_timed<'w', 'W', 'r'>>, world},
               {"timed-reader", 3, make<rw_timed<'w', 'R', 'r'>>, world},
               {"timed", 3, make<rw_timed<'w', 'W', 'R'>>, world},
+              {"timed-door", 4, make<rw_timed<'w', 'w', 'W', 'w'>>, world},
               {"last-user-destroys", 3, make<rw_last_user_destroys<3>>, world},
           }};
 }

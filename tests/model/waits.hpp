@@ -13,7 +13,7 @@ namespace lockwright::check {
 /// A process that is not the first of its chain of forks: its objects carry a stamp.
 struct forked_model : model {
   static std::uint32_t stamp() { return 0x0001'0000; }
-  static constexpr bool is_watched() { return false; }
+  static bool is_watched() { return model_env::world_now.watched; }
 };
 
 struct no_mutex {};

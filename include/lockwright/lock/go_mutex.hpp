@@ -75,6 +75,8 @@ class go_mutex {
       .checked = 0,
       .meaning = "the wait after which a thread asks that the mutex be handed over",
       .source = "the published algorithm (starvationThresholdNs)"};
+  /// With fewer threads nobody queues behind what is left of a list of three.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<3> tunables{&spins, &pauses, &starvation};
 
   arrival lock() {

@@ -67,6 +67,8 @@ class hemlock {
                                           "queue nodes; collapses when "
                                           "threads outnumber cores."};
 
+  /// With fewer, no word is in use for two locks at once, with a waiter for each.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<0> tunables{};
 
   arrival lock() {
@@ -149,8 +151,6 @@ class hemlock {
   [[gnu::noinline]] void hand_over(word& mine) {
     const std::uintptr_t here = address();
     std::uintptr_t none = 0;
-    // mutant survives: in two steps: the claim of a word by two threads that unlock what a third
-    // one has locked, each with a waiter: four threads; hemlock_test does it.
     while (!mine.grant.compare_exchange_strong(none, here, std::memory_order_release,
                                                std::memory_order_relaxed)) {
       none = 0;

@@ -71,6 +71,8 @@ class parking_lot {
       .checked = 1,
       .meaning = "an unlock hands over when a time by chance up to this has passed",
       .source = "parking_lot: half a millisecond on average"};
+  /// With fewer threads nobody queues behind what is left of a list of three.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr auto tunables = join(tunable_list<2>{&spins, &fair}, wordlock<Env>::tunables);
 
   /// What all locks of the process share.

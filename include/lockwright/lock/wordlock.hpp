@@ -62,6 +62,8 @@ class wordlock {
       .checked = 0,
       .meaning = "how often a thread lets others run before it sleeps, while nobody else sleeps",
       .source = "WebKit, from experiments with JikesRVM"};
+  /// With fewer threads nobody queues behind what is left of a list of three.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<1> tunables{&yields};
 
   arrival lock() {

@@ -20,6 +20,7 @@ struct world {
   bool migrates = false;         ///< a thread may be on any node each time it asks
   bool impatient = false;        ///< a poller may run out of patience at any moment
   bool spurious = false;         ///< each thread's sleep may end early, once
+  bool watched = false;          ///< a tool looks for races
   std::size_t common_bytes = 0;  ///< of what all locks share, made before the threads are
   bool reduced = false;  ///< the search is reduced_search, which wants to know each next step
 };

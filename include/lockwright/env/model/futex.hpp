@@ -134,6 +134,9 @@ void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
     return;
   }
   const step now({next_step::change, &word});
+  if (world_now.watched) {
+    static_cast<void>(word.has_low(0, at));  // which a tool takes for an access
+  }
   tell(event::wake, "", &word, count, at);
   sleepers_now.wake(&word, count, relacy_info(at));
 }
