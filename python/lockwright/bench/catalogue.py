@@ -50,7 +50,7 @@ class Figure:
 
 
 RATE = Figure("operations_per_second", "op/s", "", lower_is_better=False)
-"""What locks are compared by, unless a workload has figures of its own."""
+"""What locks are compared by."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Workload:
 
     @property
     def main(self) -> Figure:
-        """The figure by which locks are compared."""
-        return self.figures[0] if self.figures else RATE
+        """What locks are compared by; without a lock, what it is about."""
+        return RATE if self.uses_lock else self.figures[0]
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,9 @@ void print_workload(const description& w) {
 
 const std::vector<const description*>& catalogue() {
   static const std::vector<const description*> all = {
-      &uncontested,
-      &single_lock,
-      &lockbench,
-      &variable_contention,
+      &uncontested,       &single_lock, &lockbench,      &variable_contention,
+      &random_array,      &ring_walker, &stress_latency, &malloc_stress,
+      &producer_consumer, &keymap,      &lru_cache,      &buffer_pool,
   };
   return all;
 }

@@ -10,6 +10,14 @@ extern const description uncontested;
 extern const description single_lock;
 extern const description lockbench;
 extern const description variable_contention;
+extern const description random_array;
+extern const description ring_walker;
+extern const description stress_latency;
+extern const description malloc_stress;
+extern const description producer_consumer;
+extern const description keymap;
+extern const description lru_cache;
+extern const description buffer_pool;
 
 const std::vector<const description*>& catalogue();
 

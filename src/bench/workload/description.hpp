@@ -26,7 +26,8 @@ struct preset {
   const char* meaning;
 };
 
-// A field of the line that a run prints. The first one of a workload is what locks are compared by.
+// A field of the line that a run prints. Locks are compared by operations per second, which every
+// workload with a lock has; one without a lock is about its first figure.
 struct figure {
   const char* field;
   const char* heading;

@@ -1,0 +1,52 @@
+// Memory that a workload works on, so large that it fills caches.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "../bench.hpp"
+
+namespace bench {
+
+// An array of zeros that is there: each page has been written to, and lies on a large one where the
+// kernel has such to give.
+template <class T>
+class pages_of {
+ public:
+  explicit pages_of(std::size_t count, bool large_pages = true)
+      : count_{count}, bytes_{count * sizeof(T)} {
+    void* const at =
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+      fail(std::string("cannot map the workload's memory: ") + std::strerror(errno));
+    }
+    // Only an advice: without it the workload is the same, with more misses of the TLB.
+    madvise(at, bytes_, large_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    first_ = static_cast<T*>(at);
+    std::memset(at, 0, bytes_);
+  }
+  ~pages_of() { munmap(first_, bytes_); }
+  pages_of(const pages_of&) = delete;
+  pages_of& operator=(const pages_of&) = delete;
+
+  T& operator[](std::size_t i) { return first_[i]; }
+  T* data() { return first_; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+
+ private:
+  std::size_t count_;
+  std::size_t bytes_;
+  T* first_;
+};
+
+// Reads it, whatever the compiler thinks of that.
+template <class T>
+void read_only(const T& value) {
+  asm volatile("" : : "r"(value));
+}
+
+}  // namespace bench

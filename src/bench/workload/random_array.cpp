@@ -1,0 +1,64 @@
+// Reads all over an array, in the section of a shared one, between sections of a private one: who
+// circulates shares the cache.
+#include "catalogue.hpp"
+#include "crew.hpp"
+#include "memory.hpp"
+#include "random.hpp"
+#include "sites.hpp"
+
+namespace bench {
+namespace {
+
+using words = pages_of<std::uint32_t>;
+
+void read_some(words& array, std::uint64_t count, random_source& random) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    read_only(array[random.below(array.size())]);
+  }
+}
+
+struct shared_array : with_one_site {
+  explicit shared_array(const settings& given) : array{given.count("words", 1)} {}
+
+  struct alignas(apart) own {
+    own(shared_array& /*w*/, const settings& given, std::size_t index)
+        : section{given.count("section-reads")},
+          gap{given.count("gap-reads")},
+          random{index},
+          array{given.count("words", 1)} {}
+    std::uint64_t section;
+    std::uint64_t gap;
+    random_source random;
+    words array;
+  };
+
+  template <class Probe>
+  std::uint64_t step(own& me, Probe& meter) {
+    meter.lock(shared);
+    read_some(array, me.section, me.random);
+    meter.unlock(shared);
+    read_some(me.array, me.gap, me.random);
+    return 1;
+  }
+
+  alignas(apart) words array;
+};
+
+}  // namespace
+
+const description random_array{
+    .name = "random-array",
+    .measures =
+        "threads that read at random from a shared array under a mutex, and from one of "
+        "their own without",
+    .source = "Dice, Malthusian Locks, EuroSys 2017, RandArray, figures 3 and 4",
+    .operation = "iterations",
+    .threads = 2,
+    .parameters = {{"words", 262144, "words", "length of each array, in words of 4 bytes", 1},
+                   {"section-reads", 100, "", "reads of the shared array, under the mutex"},
+                   {"gap-reads", 400, "", "reads of the thread's own array"}},
+    .one_mutex = true,
+    .run = run_workload<shared_array>,
+};
+
+}  // namespace bench
