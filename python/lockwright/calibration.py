@@ -40,21 +40,9 @@ def default_path() -> Path:
 
 def this_machine() -> dict[str, object]:
     """What the measured times depend on most."""
-    return {"processor": _model(), "processors": os.cpu_count()}
+    from lockwright.provenance import cpu_model
 
-
-def _model() -> str:
-    import platform
-
-    try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        text = ""
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() in ("model name", "Model", "cpu model"):
-            return value.strip()
-    return platform.machine()
+    return {"processor": cpu_model(), "processors": os.cpu_count()}
 
 
 @dataclass(frozen=True)

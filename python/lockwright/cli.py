@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Run a program under several locks and show which is best.",
     "bench": "Measure what each lock costs.",
     "torture": "Try to break a lock.",
+    "doctor": "Say what on this machine disturbs a measurement of locks.",
     "calibrate": "Measure this machine, and set the locks' numbers by it.",
     "check": "Try every interleaving of small programs over a lock.",
 }

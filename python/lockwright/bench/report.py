@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import resource
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +13,13 @@ from rich import box
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from lockwright import terminal, version
+from lockwright import provenance, terminal
 from lockwright.bench.run import LIBC, Outcome, Subject, run
+from lockwright.doctor import load
+from lockwright.doctor.examine import doubts
+from lockwright.doctor.finding import Finding
+from lockwright.doctor.tree import Tree
 from lockwright.errors import LockwrightError
-
-BUSY_WARNING = 0.10
-"""Share of the processors taken by others from which on a warning is printed: one run in ten
-then shares its processor, and a run-to-run difference of that size is no news."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ class Report:
 
     command: the words that repeat it. settings: every option's value. runs: all the lines that
     the measuring program printed, with the lock and the round. rows: the figures of the table.
+    findings: what `lockwright doctor` says of the machine before the first run.
     """
 
     workload: str
@@ -59,6 +59,7 @@ class Report:
     rows: list[dict[str, object]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     busy: float | None = None
+    findings: list[Finding] = field(default_factory=list)
 
     def record(self, subject: Subject, turn: int, outcome: Outcome, **more: object) -> None:
         """Keeps one run's lines, and its failure if it was one."""
@@ -84,8 +85,8 @@ class Report:
         document = {
             "workload": self.workload,
             "command": self.command,
-            "lockwright": version(),
-            "machine": machine(),
+            "machine": provenance.machine()
+            | {provenance.FINDINGS: provenance.as_facts(self.findings)},
             "settings": dict(self.settings),
             "processor_share_of_others": self.busy,
             "columns": {c.heading: c.definition for c in self.columns},
@@ -106,31 +107,6 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def machine() -> dict[str, object]:
-    """What a reader needs to know about where the figures come from."""
-    model = platform.machine()
-    with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    return {
-        "processors": processors(),
-        "model": model,
-        "kernel": platform.release(),
-        "libc": " ".join(platform.libc_ver()),
-    }
-
-
-def _processor_seconds() -> tuple[float, float]:
-    """Busy and total processor seconds of the whole machine since it was started."""
-    with Path("/proc/stat").open(encoding="ascii") as file:
-        ticks = [int(word) for word in file.readline().split()[1:9]]
-    per_second = os.sysconf("SC_CLK_TCK")
-    idle = ticks[3] + ticks[4]
-    return (sum(ticks) - idle) / per_second, sum(ticks) / per_second
-
-
 def _own_seconds() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
@@ -139,13 +115,13 @@ def _own_seconds() -> float:
 @contextmanager
 def watching_others(report: Report) -> Iterator[None]:
     """Sets `report.busy`: the share of all processors that other processes used meanwhile."""
-    busy, total = _processor_seconds()
-    own = _own_seconds()
+    tree = Tree()
+    before, own = load.times(tree), _own_seconds()
     yield
-    busy_after, total_after = _processor_seconds()
-    if total_after > total:
-        others = (busy_after - busy) - (_own_seconds() - own)
-        report.busy = max(0.0, others / (total_after - total))
+    after = load.times(tree)
+    if before is not None and after is not None:
+        seen = load.between(before, after, _own_seconds() - own)
+        report.busy = None if seen is None else seen.others
 
 
 @contextmanager
@@ -221,6 +197,8 @@ def show(
         console.print(remark, markup=False)
     if report.busy is not None:
         console.print(noise(report.busy), markup=False)
+    if doubtful := doubts(report.findings):
+        console.print(f"'lockwright doctor' warned of {doubtful}.", markup=False)
     for failure in dict.fromkeys(report.failures):
         console.print(f"Failed: {failure}", markup=False)
     console.print(f"Again: {' '.join(report.command)}", markup=False)
@@ -235,7 +213,7 @@ def show(
 def noise(busy: float) -> str:
     """A line on the share of the processors that others used; a warning where it is high."""
     line = f"Others used {busy:.0%} of the processors meanwhile."
-    if busy >= BUSY_WARNING:
+    if busy >= load.BUSY:
         line = f"Warning: noisy. {line} Repeat it on a quiet machine."
     return line
 

@@ -16,6 +16,7 @@ from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
 from lockwright.bench.run import loops_per_us, subjects
 from lockwright.commands.options import check_writable, number_list
+from lockwright.doctor import examine
 from lockwright.errors import LockwrightError
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -150,7 +151,9 @@ def _report(workload: str, columns: Sequence[Column], settings: dict[str, object
             command.append(f"--{name}")
         elif value is not None and value is not False:
             command += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
-    return Report(workload, command, settings, columns)
+    report = Report(workload, command, settings, columns)
+    report.findings = examine.here()
+    return report
 
 
 def _finish(report: Report) -> None:

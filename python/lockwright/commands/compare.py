@@ -79,12 +79,13 @@ def command(
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
-    from lockwright import binary, calibration, interrupts, invocation
-    from lockwright.compare import files, plan, provenance, report, table
+    from lockwright import binary, calibration, interrupts, invocation, provenance
+    from lockwright.compare import files, plan, report, table
     from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
     from lockwright.compare.session import carry_out
     from lockwright.compare.store import Store, default_path
+    from lockwright.doctor import examine
     from lockwright.errors import LockwrightError
     from lockwright.locks import BASELINE, choose_ways, registry
     from lockwright.terminal import output
@@ -125,7 +126,11 @@ def command(
     files.try_out_all(named)
     path = db or default_path()
     settings = calibration.all_in_force(known, names, os.environ)
+    findings = examine.here()
+    if doubts := examine.doubts(findings):
+        say(f"'lockwright doctor' warns of {doubts}")
     facts = provenance.gather(program, known.directory)
+    facts[provenance.FINDINGS] = provenance.as_facts(findings)
     for variables in settings.values():
         facts |= {name: f"{value} (calibrated)" for name, value in variables.items()}
     with interrupts.heeded():
@@ -174,8 +179,8 @@ def command(
 
 def _interrupted(store: "Store", plan: "Plan", facts: dict[str, Any]) -> "Comparison":
     """The latest interrupted comparison with this plan. Raises LockwrightError if none fits."""
-    from lockwright.compare.provenance import MUST_MATCH
     from lockwright.errors import LockwrightError
+    from lockwright.provenance import MUST_MATCH
 
     found = store.unfinished()
     same = next((each for each in found if each.plan == plan), None)

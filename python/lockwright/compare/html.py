@@ -17,7 +17,9 @@ from lockwright.compare.plan import AS_IT_IS
 from lockwright.compare.record import FAILED, TIMEOUT, describe_status
 from lockwright.compare.report import Report
 from lockwright.compare.stats import Summary
+from lockwright.doctor.finding import ABSENT, WARN, Finding
 from lockwright.locks import BASELINE
+from lockwright.provenance import FINDINGS
 
 _PAGE = Path(__file__).with_name("page")
 
@@ -156,7 +158,13 @@ def _provenance(report: Report) -> dict[str, str]:
         facts["metric"] = f"{plan.metric} ({plan.unit})"
     if plan.prepare:
         facts["prepare"] = plan.prepare
-    facts |= {name: str(value) for name, value in comparison.provenance.items()}
+    known = dict(comparison.provenance)
+    findings = [Finding(**each) for each in known.pop(FINDINGS, [])]
+    facts |= {name: str(value) for name, value in known.items()}
+    for level in (WARN, ABSENT):
+        named = [f"{each.name} ({each.found})" for each in findings if each.level == level]
+        if named:
+            facts[f"lockwright doctor: {level}"] = "; ".join(named)
     probe = comparison.probe
     facts["mutexes"] = (
         f"{probe['mutexes']:,} taken {probe['acquisitions']:,} times in the first run"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lockwright.compare import stats
 from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.compare.record import Record
+from lockwright.doctor.load import BUSY
 
 WIDE_SPREAD = 0.05
 """Relative standard deviation above which 5 % between locks cannot be told in a few runs."""
@@ -14,9 +15,6 @@ FAR = 10.0
 
 SMALL = 0.05
 """Share of the median below which no deviation is called an outlier, however steady the rest."""
-
-BUSY = 0.10
-"""Share of the machine taken by other processes that is worth a warning."""
 
 SHORT = 0.1
 """Seconds below which starting the program is much of what is measured."""

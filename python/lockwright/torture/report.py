@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from lockwright import invocation, terminal, version
-from lockwright.bench.report import machine
 from lockwright.compare import files
 from lockwright.compare.progress import duration, say
+from lockwright.provenance import machine
 from lockwright.torture.plan import Run
 from lockwright.torture.run import Finding, Orders
 

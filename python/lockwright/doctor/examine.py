@@ -1,0 +1,138 @@
+"""Everything about the machine that changes what a measurement of locks shows, in one list."""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lockwright.doctor import (
+    access,
+    clock,
+    frequency,
+    limits,
+    load,
+    memory,
+    processors,
+    scheduler,
+    system,
+)
+from lockwright.doctor.finding import WARN, Finding
+from lockwright.doctor.tree import Tree
+from lockwright.energy import find
+from lockwright.energy.find import Sources
+
+BRIEF = 0.25
+"""Seconds of looking at the load before a measurement: a hundredth of that is a clock tick of
+/proc/stat on four processors, and the load is watched all through the measurement anyway."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What files do not tell: it was tried, or asked of the system.
+
+    watched: the load of a short while; clock_ns: of a look at the clock; resolution_ns: of the
+    kernel's timers; hardware: why cycles cannot be counted, "" if they can; libc, compiler: as
+    they name themselves; preload: the variable LD_PRELOAD. None where nobody could tell. sources:
+    the counters of energy.
+    """
+
+    watched: load.Load | None = None
+    clock_ns: float | None = None
+    resolution_ns: int | None = None
+    hardware: str | None = None
+    libc: str | None = None
+    compiler: str | None = None
+    preload: str | None = None
+    sources: Sources = field(default_factory=Sources)
+
+
+def examine(tree: Tree, looked: Looked) -> list[Finding]:
+    """All findings, those that spoil most figures first within their subject."""
+    return [
+        processors.count(tree),
+        processors.smt(tree),
+        processors.numa(tree),
+        limits.cgroup(tree),
+        scheduler.isolated(tree),
+        frequency.governor(tree),
+        frequency.scaling(tree),
+        frequency.turbo(tree),
+        frequency.idle(tree),
+        load.others(looked.watched),
+        load.steal(tree, looked.watched),
+        system.virtualisation(tree),
+        scheduler.policy(tree),
+        scheduler.slices(tree),
+        scheduler.autogroup(tree),
+        scheduler.bandwidth(tree),
+        memory.huge_pages(tree),
+        memory.balancing(tree),
+        system.randomisation(tree),
+        clock.source(tree),
+        clock.cost(looked.clock_ns),
+        clock.resolution(tree, looked.resolution_ns),
+        access.rapl(looked.sources),
+        access.perf(tree, looked.hardware),
+        access.ptrace(tree),
+        system.preloaded(tree, looked.preload),
+        system.kernel(tree),
+        system.libc(looked.libc),
+        system.compiler(looked.compiler),
+    ]
+
+
+def look(tree: Tree, seconds: float) -> Looked:
+    """Looks at this machine; watches its load for so long."""
+    from lockwright import provenance
+    from lockwright.perf.event import hardware_refusal
+
+    sources = find.find(tree)
+    sources.close()
+    return Looked(
+        watched=_watch(tree, seconds),
+        clock_ns=_clock_read_ns(),
+        resolution_ns=round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
+        hardware=hardware_refusal(),
+        libc=provenance.libc(),
+        compiler=provenance.compiler(),
+        preload=os.environ.get("LD_PRELOAD"),
+        sources=sources,
+    )
+
+
+def here(seconds: float = BRIEF) -> list[Finding]:
+    """All findings on this machine, which takes so long and little more."""
+    tree = Tree(Path("/"))
+    return examine(tree, look(tree, seconds))
+
+
+def doubts(findings: Sequence[Finding]) -> str:
+    """What disturbs a measurement here, in one line; "" if nothing does."""
+    return ", ".join(
+        f"{each.name} ({each.found})"
+        for each in findings
+        if each.level == WARN and each.name not in access.NAMES
+    )
+
+
+def _watch(tree: Tree, seconds: float) -> load.Load | None:
+    before, earlier, own = load.times(tree), load.programs(tree), time.process_time()
+    time.sleep(seconds)
+    after, later = load.times(tree), load.programs(tree)
+    if before is None or after is None:
+        return None
+    return load.between(before, after, time.process_time() - own, earlier, later)
+
+
+def _clock_read_ns() -> float | None:
+    from lockwright.bench.run import LIBC, Subject, run
+    from lockwright.errors import LockwrightError
+
+    try:
+        outcome = run(Subject(LIBC), "pause", {"steps": 200}, timeout=10)
+    except LockwrightError:
+        return None
+    line = outcome.line("result")
+    value = None if line is None or outcome.failure else line.get("clock_ns")
+    return float(value) if isinstance(value, int | float) else None

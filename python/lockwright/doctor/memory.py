@@ -1,0 +1,51 @@
+"""Pages: their size, and whether the kernel moves them while something is measured."""
+
+import re
+
+from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
+from lockwright.doctor.processors import nodes
+from lockwright.doctor.tree import Tree
+
+_HUGE = "/sys/kernel/mm/transparent_hugepage"
+
+
+def huge_pages(tree: Tree) -> Finding:
+    """Whether the kernel makes huge pages by itself."""
+    effect = (
+        "some runs get huge pages and others do not, and a kernel thread puts pages together "
+        "meanwhile: what a section costs that walks through memory changes from run to run"
+    )
+    chosen = re.search(r"\[(\w+)\]", tree.text(f"{_HUGE}/enabled") or "")
+    if chosen is None:
+        return Finding(
+            "huge pages", ABSENT, "this kernel makes none by itself", "pages have one size"
+        )
+    word = chosen[1]
+    if word == "always":
+        return Finding("huge pages", WARN, word, effect, f"as root, echo madvise > {_HUGE}/enabled")
+    return Finding("huge pages", OK, word, "only memory that a program asks it for has huge pages")
+
+
+def balancing(tree: Tree) -> Finding:
+    """Whether the kernel moves pages between memory nodes."""
+    value = tree.number("/proc/sys/kernel/numa_balancing")
+    effect = (
+        "the kernel unmaps pages to see who uses them, and moves them: page faults inside sections "
+        "that no lock has caused"
+    )
+    if value is None:
+        return Finding("NUMA balancing", ABSENT, "this kernel has none", "it moves no pages")
+    if value and len(nodes(tree)) > 1:
+        return Finding(
+            "NUMA balancing",
+            WARN,
+            "on",
+            effect,
+            "as root, sysctl kernel.numa_balancing=0",
+        )
+    return Finding(
+        "NUMA balancing",
+        OK,
+        "on, with one node" if value else "off",
+        "it moves no pages",
+    )

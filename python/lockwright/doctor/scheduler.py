@@ -1,0 +1,152 @@
+"""How the kernel shares the processors out."""
+
+import gzip
+import re
+
+from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
+from lockwright.doctor.tree import Tree
+
+_DEBUG = "/sys/kernel/debug/sched"
+_SYSCTL = "/proc/sys/kernel"
+
+SLICES = {
+    "base slice": (f"{_DEBUG}/base_slice_ns", f"{_SYSCTL}/sched_base_slice_ns"),
+    "minimum granularity": (f"{_DEBUG}/min_granularity_ns", f"{_SYSCTL}/sched_min_granularity_ns"),
+    "latency": (f"{_DEBUG}/latency_ns", f"{_SYSCTL}/sched_latency_ns"),
+    "wake-up granularity": (
+        f"{_DEBUG}/wakeup_granularity_ns",
+        f"{_SYSCTL}/sched_wakeup_granularity_ns",
+    ),
+}
+"""Where kernels keep them: base slice from 6.6 on, the others before; sysctls before 5.13."""
+
+
+def configured(tree: Tree, option: str) -> str | None:
+    """The value of an option that the kernel was built with; None if it does not say."""
+    release = tree.text(f"{_SYSCTL}/osrelease") or ""
+    text = tree.text(f"/boot/config-{release}")
+    if text is None:
+        try:
+            text = gzip.decompress(tree.path("/proc/config.gz").read_bytes()).decode()
+        except (OSError, ValueError, EOFError):
+            return None
+    found = re.search(rf"^{option}=(.*)$", text, re.MULTILINE)
+    return found[1].strip('"') if found else None
+
+
+def slices(tree: Tree) -> Finding:
+    """How long a thread may run while others wait for its processor."""
+    effect = (
+        "with more threads than processors, a thread that is stopped while it holds the lock "
+        "comes back after about a slice: it is the unit of what strict queues and polling lose"
+    )
+    found = []
+    for name, places in SLICES.items():
+        value = next((n for place in places if (n := tree.number(place)) is not None), None)
+        if value is not None:
+            found.append(f"{name} {value / 1e6:g} ms")
+    fixed = tree.number(f"{_SYSCTL}/sched_rr_timeslice_ms")
+    if fixed is not None:
+        found.append(f"SCHED_RR {fixed} ms")
+    rate = configured(tree, "CONFIG_HZ")
+    if rate:
+        found.append(f"{rate} ticks a second")
+    if not any(name in text for name in SLICES for text in found):
+        known = f" ({', '.join(found)})" if found else ""
+        return Finding(
+            "time slices",
+            ABSENT,
+            f"the kernel does not tell those of ordinary threads{known}",
+            effect,
+            "as root, mount -t debugfs none /sys/kernel/debug",
+        )
+    return Finding("time slices", OK, ", ".join(found), effect)
+
+
+def autogroup(tree: Tree) -> Finding:
+    """Whether sessions, not threads, get equal shares."""
+    value = tree.number(f"{_SYSCTL}/sched_autogroup_enabled")
+    if value:
+        return Finding(
+            "autogroup",
+            OK,
+            "on",
+            "each session gets an equal share, however many threads it has: nice does not protect "
+            "a measurement from another terminal's programs, and a crowd of threads gains nothing",
+        )
+    state = "off" if value == 0 else "this kernel has none"
+    return Finding("autogroup", OK, state, "each thread gets an equal share")
+
+
+def bandwidth(tree: Tree) -> Finding:
+    """How much of the time real-time threads may take."""
+    runtime = tree.number(f"{_SYSCTL}/sched_rt_runtime_us")
+    period = tree.number(f"{_SYSCTL}/sched_rt_period_us")
+    effect = "real-time threads that poll are stopped when they have used it up"
+    if runtime is None or not period:
+        return Finding("real-time limit", ABSENT, "the system does not say", effect)
+    if runtime < 0:
+        return Finding(
+            "real-time limit",
+            WARN,
+            "none",
+            "a real-time thread that polls keeps its processor for ever; the holder that it waits "
+            "for may never run",
+            "as root, sysctl kernel.sched_rt_runtime_us=950000",
+        )
+    return Finding("real-time limit", OK, f"{runtime / period:.0%} of each period", effect)
+
+
+def policy(tree: Tree) -> Finding:
+    """How this process itself is scheduled, which the programs it starts inherit."""
+    words = (tree.text("/proc/self/stat") or "").rpartition(")")[2].split()
+    extension = tree.text("/sys/kernel/sched_ext/state")
+    if extension == "enabled":
+        name = tree.text("/sys/kernel/sched_ext/root/ops") or "unknown"
+        return Finding(
+            "scheduling",
+            WARN,
+            f"by a loaded scheduler (sched_ext: {name})",
+            "what holds for the kernel's own scheduler need not hold here",
+            "stop it, if that is not what you measure",
+        )
+    if len(words) < 39:
+        return Finding("scheduling", ABSENT, "the system does not say", "none that is known")
+    nice, number = int(words[16]), int(words[38])
+    kind = {0: "normal", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "batch", 5: "idle", 6: "deadline"}
+    found = f"{kind.get(number, f'policy {number}')}, nice {nice}"
+    if number in (1, 2):
+        return Finding(
+            "scheduling",
+            WARN,
+            found,
+            "a polling thread keeps its processor from a holder of the same priority or a lower "
+            "one: locks may hang that do not elsewhere",
+            "start it without chrt, unless that is what you measure",
+        )
+    if nice > 0 or number in (3, 5):
+        return Finding(
+            "scheduling",
+            WARN,
+            found,
+            "the programs measured inherit it, and yield to everything else on the machine",
+            "start it without nice",
+        )
+    return Finding("scheduling", OK, found, "the programs measured inherit it")
+
+
+def isolated(tree: Tree) -> Finding:
+    """Processors that the scheduler leaves alone."""
+    listed = tree.text("/sys/devices/system/cpu/isolated")
+    quiet = tree.text("/sys/devices/system/cpu/nohz_full")
+    if listed:
+        return Finding(
+            "isolated processors",
+            WARN,
+            listed,
+            "threads come to them only by pinning, and then stay where they are, several on one: "
+            "threads that are not pinned crowd on the rest",
+            "pin one thread to each of them, or measure on the others",
+        )
+    ticks = f"; {quiet} without ticks" if quiet and quiet != "(null)" else ""
+    return Finding("isolated processors", OK, f"none{ticks}", "threads may run on every processor")

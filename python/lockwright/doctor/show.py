@@ -1,0 +1,40 @@
+"""The findings as a person reads them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
+from lockwright.terminal import print_wrapped
+
+_STYLES = {OK: "green", WARN: "yellow", ABSENT: "cyan"}
+
+
+def show(console: Console, findings: Sequence[Finding], every: bool) -> None:
+    """A line for each; below those that are not ok, or below all, what it means and what to do."""
+    wide = max(len(each.name) for each in findings)
+    for each in findings:
+        line = Text(f"{each.level:<6}  ", style=_STYLES[each.level])
+        line.append(f"{each.name:<{wide}}  ", style="bold")
+        line.append(each.found, style="default")
+        console.print(line, soft_wrap=True)
+        if every or each.level != OK:
+            print_wrapped(console, " " * 8, each.effect, "default")
+            if each.advice:
+                print_wrapped(console, f"{' ' * 8}-> ", each.advice, "default")
+    console.print()
+    print_wrapped(console, "", summary(findings), "bold")
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many of each level, and what that means."""
+    levels = Counter(each.level for each in findings)
+    counts = ", ".join(f"{levels[level]} {level}" for level in (OK, WARN, ABSENT))
+    if levels[WARN]:
+        return (
+            f"{counts}. What is marked warn disturbs a measurement of locks on this machine, or "
+            "keeps one from being made."
+        )
+    return f"{counts}. Nothing was found that disturbs a measurement of locks on this machine."

@@ -1,0 +1,168 @@
+"""What the programs run on: kernel, C library, compiler, a host."""
+
+from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
+from lockwright.doctor.tree import Tree
+
+_RANDOM = "/proc/sys/kernel/randomize_va_space"
+_NO_RANDOM = 0x0040000
+"""ADDR_NO_RANDOMIZE of personality(2)."""
+
+_OLDEST = (2, 34)
+"""The oldest glibc that the libraries run on."""
+
+
+def kernel(tree: Tree) -> Finding:
+    """Which kernel, and how it preempts."""
+    release = tree.text("/proc/sys/kernel/osrelease")
+    if release is None:
+        return Finding("kernel", ABSENT, "the system does not say", "none", "mount /proc")
+    build = (tree.text("/proc/sys/kernel/version") or "").split()
+    kinds = ", ".join(word for word in build if word.startswith("PREEMPT"))
+    found = f"{release}{f', {kinds}' if kinds else ''}"
+    effect = (
+        "futexes and the scheduler are its own: figures of another kernel do not compare with these"
+    )
+    if "PREEMPT_RT" in kinds:
+        return Finding(
+            "kernel",
+            WARN,
+            found,
+            "its own locks are mutexes that sleep: waking a thread costs more than elsewhere",
+            "use an ordinary kernel, unless that is what you measure",
+        )
+    return Finding("kernel", OK, found, effect)
+
+
+def libc(version: str | None) -> Finding:
+    """Which C library. version: such as `glibc 2.36`, None if it has no such name."""
+    effect = "its mutex is what every ratio is to; other versions have other ones"
+    if not version:
+        return Finding(
+            "C library",
+            WARN,
+            "not the GNU C library",
+            "the libraries with the locks cannot be loaded",
+            "measure on a system with glibc 2.34 or later",
+        )
+    numbers = tuple(int(part) for part in version.split()[-1].split(".")[:2] if part.isdecimal())
+    if numbers < _OLDEST:
+        return Finding(
+            "C library",
+            WARN,
+            version,
+            "the libraries with the locks cannot be loaded",
+            "measure on a system with glibc 2.34 or later",
+        )
+    return Finding("C library", OK, version, effect)
+
+
+def compiler(version: str | None) -> Finding:
+    """What the locks were compiled with."""
+    effect = "the instructions of a lock are its compiler's: figures of another one differ"
+    if not version:
+        return Finding(
+            "compiler",
+            ABSENT,
+            "the libraries do not name it",
+            effect,
+            "build Lockwright here, if it was not",
+        )
+    return Finding("compiler", OK, version, effect)
+
+
+def randomisation(tree: Tree) -> Finding:
+    """Whether each run has its addresses anew."""
+    value = tree.number(_RANDOM)
+    effect = (
+        "all runs have the same addresses: what meets in a cache by chance meets in every run, "
+        "and more runs do not average that out (Mytkowicz et al., ASPLOS 2009)"
+    )
+    if value is None:
+        return Finding("address randomisation", ABSENT, "the system does not say", effect)
+    try:
+        kept = int(tree.text("/proc/self/personality") or "0", 16) & _NO_RANDOM
+    except ValueError:
+        kept = 0
+    if value == 0 or kept:
+        how = "off" if value == 0 else "off for this process (setarch -R)"
+        advice = (
+            "as root, sysctl kernel.randomize_va_space=2"
+            if value == 0
+            else ("start it without setarch -R")
+        )
+        return Finding("address randomisation", WARN, how, effect, advice)
+    return Finding(
+        "address randomisation",
+        OK,
+        "on" if value == 2 else "on, the heap left out",
+        "addresses differ from run to run, and chance averages out over several runs",
+    )
+
+
+def _host(tree: Tree) -> str | None:
+    """The name of the hypervisor, as far as it is known; None on a bare machine."""
+    maker = tree.text("/sys/class/dmi/id/sys_vendor") or ""
+    product = tree.text("/sys/class/dmi/id/product_name") or ""
+    named = " ".join(word for word in (maker, product) if word)
+    hypervisor = tree.text("/sys/hypervisor/type")
+    if hypervisor:
+        return hypervisor
+    for line in (tree.text("/proc/cpuinfo") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "flags" and "hypervisor" in value.split():
+            return named or "unnamed hypervisor"
+    return None
+
+
+def _container(tree: Tree) -> str | None:
+    if tree.exists("/.dockerenv"):
+        return "docker"
+    if tree.exists("/run/.containerenv"):
+        return "podman"
+    for word in (tree.text("/proc/1/environ") or "").split("\0"):
+        if word.startswith("container="):
+            return word.partition("=")[2]
+    return None
+
+
+def virtualisation(tree: Tree) -> Finding:
+    """Whether there is a host below, or a container around."""
+    host, container = _host(tree), _container(tree)
+    around = f", in a container ({container})" if container else ""
+    if host is not None:
+        return Finding(
+            "virtualisation",
+            WARN,
+            f"virtual machine ({host}){around}",
+            "the host may stop a processor while its thread holds the lock; waking a thread of an "
+            "idle processor goes through the host, and takes several times as long",
+            "compare locks within this machine only, and see 'steal time'; conclude nothing for a "
+            "bare machine",
+        )
+    if container:
+        return Finding(
+            "virtualisation",
+            OK,
+            f"none{around}",
+            "a container costs no time by itself; its quota may, see 'cgroup quota'",
+        )
+    return Finding("virtualisation", OK, "none", "the processors are the machine's own")
+
+
+def preloaded(tree: Tree, variable: str | None) -> Finding:
+    """Whether other libraries come between a program and the lock. variable: LD_PRELOAD."""
+    everywhere = " ".join((tree.text("/etc/ld.so.preload") or "").split())
+    named = [
+        f"{source}: {what}"
+        for source, what in (("/etc/ld.so.preload", everywhere), ("LD_PRELOAD", variable))
+        if what
+    ]
+    if named:
+        return Finding(
+            "preloaded",
+            WARN,
+            "; ".join(named),
+            "it is in every program that is measured, and may serve its locks",
+            "unset it, unless that is what you measure",
+        )
+    return Finding("preloaded", OK, "nothing", "nothing else comes between a program and the lock")

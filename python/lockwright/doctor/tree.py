@@ -1,0 +1,51 @@
+"""Reads of /proc, /sys and /etc below a root directory, which a test makes up."""
+
+from pathlib import Path
+
+
+class Tree:
+    """The files of a machine. Every name is absolute on that machine."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        """root: the directory that stands for `/`."""
+        self.root = root
+
+    def path(self, name: str) -> Path:
+        """Where the file lies here."""
+        return self.root / name.lstrip("/")
+
+    def text(self, name: str) -> str | None:
+        """The file without space around it; None if it is not there or cannot be read."""
+        try:
+            return self.path(name).read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return None
+
+    def number(self, name: str) -> int | None:
+        """The file as a whole number; None if it is none."""
+        try:
+            return int(self.text(name) or "")
+        except ValueError:
+            return None
+
+    def exists(self, name: str) -> bool:
+        """Whether there is something of that name, readable or not."""
+        return self.path(name).exists()
+
+    def match(self, pattern: str) -> list[str]:
+        """Absolute names that match a glob pattern, sorted."""
+        found = self.root.glob(pattern.lstrip("/"))
+        return sorted(f"/{path.relative_to(self.root)}" for path in found)
+
+
+def numbers_of(listed: str | None) -> set[int]:
+    """The numbers of a list such as `0-3,8`, as the kernel writes processors and nodes.
+
+    Parts that are none are left out.
+    """
+    found: set[int] = set()
+    for part in (listed or "").split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdecimal() and (last or first).isdecimal():
+            found.update(range(int(first), int(last or first) + 1))
+    return found

@@ -1,0 +1,1 @@
+"""Energy of the processors and the memory, by RAPL (running average power limit)."""

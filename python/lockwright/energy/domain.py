@@ -1,0 +1,49 @@
+"""One counter of energy, and what it has counted between readings."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+KINDS = {
+    "package": "a whole socket: cores, caches, memory controller",
+    "core": "the cores of a socket; part of package",
+    "uncore": "a socket's graphics, where it has some; part of package",
+    "dram": "the memory of a socket; not part of package",
+    "psys": "the whole board; the others are part of it",
+}
+"""The domains, see powercap's documentation in the kernel."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A counter that only grows, and begins again at 0 after `range_`.
+
+    kind: of KINDS; name: the system's, such as `package-0`; way: `powercap` or `perf`;
+    joules: of one count; range_: the largest count, None where it does not begin again;
+    read: the count now, raises OSError; close: gives up what reading needs.
+    """
+
+    kind: str
+    name: str
+    way: str
+    joules: float
+    range_: int | None
+    read: Callable[[], int]
+    close: Callable[[], None] = lambda: None
+
+
+def used(domain: Domain, counts: Sequence[int]) -> float:
+    """Joules between the first and the last of several readings in turn.
+
+    A count below the one before it has begun again at 0, once: after the largest count, the next
+    is 0. Raises ValueError if a counter fell that never does.
+    """
+    total = 0
+    for before, after in pairwise(counts):
+        step = after - before
+        if step < 0:
+            if domain.range_ is None:
+                raise ValueError(f"{domain.name} fell from {before} to {after}")
+            step += domain.range_ + 1
+        total += step
+    return total * domain.joules

@@ -1,0 +1,61 @@
+"""Which counters of energy this machine lets one read."""
+
+from dataclasses import dataclass, field
+
+from lockwright.doctor.tree import Tree
+from lockwright.energy import pmu, powercap
+from lockwright.energy.domain import KINDS, Domain
+
+NOWHERE = "neither /sys/class/powercap nor the events power/energy-* are there"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """domains: to read from. absent: why a kind cannot be told, by the kind, where some of it is
+    there. refused: why a domain cannot be read, by its name, by both ways.
+    """
+
+    domains: list[Domain] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def why(self) -> str:
+        """Why there is no energy to read at all, in one line; "" if there is some."""
+        if self.domains:
+            return ""
+        if not self.refused:
+            return NOWHERE
+        return "; ".join(f"{name}: {reason}" for name, reason in self.refused.items())
+
+    def close(self) -> None:
+        """Gives up what reading needs."""
+        for each in self.domains:
+            each.close()
+
+
+def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
+    """All domains that can be read: each kind by powercap, or else by perf.
+
+    A kind is read only if that is possible for all its sockets: the sum over some of them would
+    pass for the sum over all.
+    """
+    files, refused_files = powercap.find(tree)
+    events, refused_events = pmu.find(tree, opener) if opener else pmu.find(tree)
+    domains: list[Domain] = []
+    absent: dict[str, str] = {}
+    for kind in KINDS:
+        ways = []
+        for found, refused in ((files, refused_files), (events, refused_events)):
+            mine = [each for each in found if each.kind == kind]
+            gone = {n: why for n, why in refused.items() if n.partition("-")[0].split()[0] == kind}
+            ways.append((mine, gone))
+        chosen = next((mine for mine, gone in ways if mine and not gone), [])
+        domains += chosen
+        if not chosen:
+            reasons = {name: why for _, gone in ways for name, why in gone.items()}
+            if reasons:
+                absent[kind] = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+    for each in events:
+        if each not in domains:
+            each.close()
+    return Sources(domains, absent, refused_files | refused_events)

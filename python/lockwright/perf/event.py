@@ -1,0 +1,101 @@
+"""Opens and reads one performance event, see perf_event_open(2).
+
+The system call is used directly: it is part of the kernel's stable interface, while the program
+`perf` belongs to one kernel version and is seldom installed.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import struct
+from dataclasses import dataclass
+
+HARDWARE = 0
+SOFTWARE = 1
+"""Values of perf_event_attr.type."""
+
+DISABLED = 1 << 0
+INHERIT = 1 << 1
+EXCLUDE_KERNEL = 1 << 5
+ENABLE_ON_EXEC = 1 << 12
+"""Bits of perf_event_attr."""
+
+_NUMBERS = {"x86_64": 298, "aarch64": 241}
+"""The number of the system call."""
+
+_TOTAL_TIMES = 1 | 2
+"""read_format: the times that the event was enabled and that it was running."""
+
+_CLOEXEC = 8
+
+_ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
+"""perf_event_attr as it was at first (PERF_ATTR_SIZE_VER0), which every kernel takes: type, size,
+config, sample_period, sample_type, read_format, bits, wakeup_events, bp_type, config1."""
+
+
+def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> int:
+    """A descriptor of the event; the caller closes it.
+
+    pid: 0 for the calling thread, -1 for all processes. cpu: -1 for any. Raises OSError with
+    what the kernel says, ENOSYS on a machine whose number of the call is not known.
+    """
+    number = _NUMBERS.get(platform.machine())
+    if number is None:
+        raise OSError(38, os.strerror(38))
+    libc = ctypes.CDLL(None, use_errno=True)
+    fields = (kind, _ATTRIBUTES.size, config, 0, 0, _TOTAL_TIMES, bits, 0, 0, 0)
+    attributes = ctypes.create_string_buffer(_ATTRIBUTES.pack(*fields), _ATTRIBUTES.size)
+    handle: int = libc.syscall(
+        ctypes.c_long(number),
+        attributes,
+        ctypes.c_int(pid),
+        ctypes.c_int(cpu),
+        ctypes.c_int(-1),
+        ctypes.c_ulong(_CLOEXEC),
+    )
+    if handle < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return handle
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an event has counted. enabled, running: nanoseconds that it should have and has run;
+    they differ where several events had to share the processor's counters in turn.
+    """
+
+    value: int
+    enabled: int
+    running: int
+
+
+def read_event(handle: int) -> Reading:
+    """Reads it. Raises OSError, also where the kernel gives less than it should."""
+    data = os.read(handle, 24)
+    if len(data) != 24:
+        raise OSError(5, os.strerror(5))
+    return Reading(*struct.unpack("=QQQ", data))
+
+
+def why_not(error: OSError) -> str:
+    """What the kernel's refusal means, in a few words."""
+    if error.errno in (1, 13):
+        return "not allowed to this user (perf_event_paranoid)"
+    if error.errno in (2, 19, 95):
+        return "the processor shows no such counter"
+    if error.errno == 38:
+        return "this kernel has no performance events"
+    return error.strerror or str(error)
+
+
+def hardware_refusal() -> str:
+    """Why the cycles of an own process cannot be counted; "" if they can."""
+    try:
+        handle = open_event(HARDWARE, 0, pid=0, cpu=-1, bits=DISABLED | EXCLUDE_KERNEL)
+    except OSError as error:
+        return why_not(error)
+    with contextlib.suppress(OSError):
+        os.close(handle)
+    return ""
