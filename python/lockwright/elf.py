@@ -11,18 +11,25 @@ MAGIC = b"\x7fELF"
 _PT_INTERP = 3
 _SHT_NOBITS = 8
 _DT_NEEDED = 1
+_DT_FLAGS_1 = 0x6FFFFFFB
+_DF_1_PIE = 0x08000000
+_ET_DYN = 3
 _MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 22: "s390"}
 _MACHINES |= {21: "ppc64", 20: "ppc", 8: "mips", 258: "loongarch"}
 
 
 @dataclass(frozen=True)
 class Elf:
-    """What the header says. interpreter: the program's dynamic linker, None if it has none."""
+    """What the header says. interpreter: the program's dynamic linker, None if it has none.
+
+    shared: it is a library, or a program that can lie anywhere in memory.
+    """
 
     bits: int
     little_endian: bool
     machine: int
     interpreter: str | None
+    shared: bool = False
 
     @property
     def architecture(self) -> str:
@@ -42,7 +49,7 @@ def read(path: Path) -> Elf | None:
             return None
         wide, little = head[4] == 2, head[5] == 1
         order = "<" if little else ">"
-        machine = struct.unpack_from(order + "H", head, 18)[0]
+        kind, machine = struct.unpack_from(order + "HH", head, 16)
         try:
             if wide:
                 (table,) = struct.unpack_from(order + "Q", head, 32)
@@ -67,7 +74,7 @@ def read(path: Path) -> Elf | None:
                 break
         except (struct.error, OverflowError, ValueError):
             return None
-    return Elf(64 if wide else 32, little, machine, interpreter)
+    return Elf(64 if wide else 32, little, machine, interpreter, kind == _ET_DYN)
 
 
 def sections(path: Path) -> dict[str, tuple[int, int]]:
@@ -113,11 +120,24 @@ def section(path: Path, name: str, most: int = 1 << 24) -> bytes:
         return b""
 
 
-def needed(path: Path) -> list[str]:
-    """The names of the libraries that a 64-bit program or library asks for, in its order."""
-    names = section(path, ".dynstr")
+def _dynamic(path: Path) -> list[tuple[int, int]]:
+    """The tags and values that a 64-bit program or library has for the dynamic linker."""
     entries = section(path, ".dynamic")
     entries = entries[: len(entries) // 16 * 16]
     order = "<" if (read(path) or Elf(64, True, 0, None)).little_endian else ">"
-    found = [value for tag, value in struct.iter_unpack(order + "QQ", entries) if tag == _DT_NEEDED]
+    return list(struct.iter_unpack(order + "QQ", entries))
+
+
+def needed(path: Path) -> list[str]:
+    """The names of the libraries that a 64-bit program or library asks for, in its order."""
+    names = section(path, ".dynstr")
+    found = [value for tag, value in _dynamic(path) if tag == _DT_NEEDED]
     return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]
+
+
+def is_program(path: Path) -> bool:
+    """Whether a shared object is marked as a program, which the dynamic linker preloads nowhere.
+
+    A library may be runnable, as the C library is, and yet be none.
+    """
+    return any(tag == _DT_FLAGS_1 and value & _DF_1_PIE for tag, value in _dynamic(path))

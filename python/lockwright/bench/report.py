@@ -14,12 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lockwright import provenance, terminal
-from lockwright.bench.run import LIBC, Outcome, Subject, run
+from lockwright.bench.run import LIBC, Outcome, Subject, left_alone, metered, run
 from lockwright.doctor import load
 from lockwright.doctor.examine import doubts
 from lockwright.doctor.finding import Finding
 from lockwright.doctor.tree import Tree
 from lockwright.errors import LockwrightError
+from lockwright.meters import Meters
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Report:
     command: the words that repeat it. settings: every option's value. runs: all the lines that
     the measuring program printed, with the lock and the round. rows: the figures of the table.
     findings: what `lockwright doctor` says of the machine before the first run.
+    meters: what is read around each run, None for nothing; meter_rows: the figures
+    that come of it.
     """
 
     workload: str
@@ -60,6 +63,9 @@ class Report:
     failures: list[str] = field(default_factory=list)
     busy: float | None = None
     findings: list[Finding] = field(default_factory=list)
+    meters: Meters | None = None
+    meter_rows: list[dict[str, object]] = field(default_factory=list)
+    _left_alone: dict[str, None] = field(default_factory=dict)
 
     def record(self, subject: Subject, turn: int, outcome: Outcome, **more: object) -> None:
         """Keeps one run's lines, and its failure if it was one."""
@@ -72,13 +78,19 @@ class Report:
                 "failure": outcome.failure,
                 "lines": list(outcome.lines),
                 "counts": outcome.counts,
+                "meters": dict(outcome.meters),
             }
         )
+        self._left_alone |= dict.fromkeys(left_alone(subject, outcome.lines))
         if outcome.failure and not outcome.timed_out:
             where = ", ".join(f"{k} {v}" for k, v in more.items())
             self.failures.append(
                 f"{subject.name}{', ' + where if where else ''}: {outcome.failure}"
             )
+
+    def remarks(self) -> list[str]:
+        """What a reader must know of the peers and of the meters."""
+        return [*self._left_alone, *(self.meters.said() if self.meters else [])]
 
     def write(self, path: Path) -> None:
         """Writes everything as one JSON document."""
@@ -91,6 +103,8 @@ class Report:
             "processor_share_of_others": self.busy,
             "columns": {c.heading: c.definition for c in self.columns},
             "rows": self.rows,
+            "meter_rows": self.meter_rows,
+            "meters": self.meters.as_facts() if self.meters else {},
             "failures": self.failures,
             "runs": self.runs,
         }
@@ -114,10 +128,16 @@ def _own_seconds() -> float:
 
 @contextmanager
 def watching_others(report: Report) -> Iterator[None]:
-    """Sets `report.busy`: the share of all processors that other processes used meanwhile."""
+    """Sets `report.busy`: the share of all processors that other processes used meanwhile.
+
+    Every run in the block is read by the report's meters; before it, they see the idle machine.
+    """
     tree = Tree()
+    if report.meters is not None:
+        report.meters.measure_idle()
     before, own = load.times(tree), _own_seconds()
-    yield
+    with metered(report.meters):
+        yield
     after = load.times(tree)
     if before is not None and after is not None:
         seen = load.between(before, after, _own_seconds() - own)
@@ -190,10 +210,12 @@ def show(
     report: Report, tables: Sequence[Table], remarks: Sequence[str], json_file: Path | None
 ) -> None:
     """Prints the tables with what a reader has to know beside them, and writes the file."""
+    from lockwright.bench.metered import tables as metered_tables
+
     console = terminal.output()
-    for table in tables:
+    for table in [*tables, *metered_tables(report)]:
         console.print(table)
-    for remark in remarks:
+    for remark in [*remarks, *report.remarks()]:
         console.print(remark, markup=False)
     if report.busy is not None:
         console.print(noise(report.busy), markup=False)

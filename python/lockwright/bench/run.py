@@ -3,18 +3,21 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lockwright import counters, locks, tools
+from lockwright import counters, locks, peers, tools
 from lockwright.counters import Counts
 from lockwright.errors import LockwrightError
+from lockwright.meters import Meters
+from lockwright.peers import Peer
 
-LIBC = "libc"
+LIBC = peers.LIBC
 """The C library's own mutex, nothing preloaded: every ratio is to it."""
 
 Line = Mapping[str, object]
@@ -28,24 +31,28 @@ def program() -> Path:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: a lock with its libraries, or the C library with none."""
+    """What is measured: a lock with its libraries, the C library with none, or a peer's library."""
 
     name: str
     plain: Path | None = None
     counting: Path | None = None
     lock: locks.Lock | None = None
+    peer: bool = False
 
 
-def subjects(names: str | None, default: Sequence[str] | None) -> list[Subject]:
-    """The locks to measure, `libc` first.
+def subjects(
+    names: str | None, default: Sequence[str] | None, others: Sequence[Peer] = ()
+) -> list[Subject]:
+    """What to measure: `libc`, then the locks, then the peers.
 
     names: comma-separated, `all`, or None for `default` (None: all). Raises LockwrightError for
     a name that is no lock, and where no libraries are found.
     """
+    beside = [Subject(peer.name, peer.path, peer=True) for peer in others]
     reference = Subject(LIBC)
     wanted = [word.strip() for word in names.split(",") if word.strip()] if names else None
     if wanted == [LIBC]:
-        return [reference]
+        return [reference, *beside]
     known = locks.registry()
     if wanted == ["all"] or (wanted is None and default is None):
         wanted = known.names
@@ -64,7 +71,7 @@ def subjects(names: str | None, default: Sequence[str] | None) -> list[Subject]:
                 source.find(name),
             )
         )
-    return chosen
+    return chosen + beside
 
 
 def _source(name: str, known: locks.Registry) -> locks.Registry:
@@ -83,6 +90,7 @@ class Outcome:
 
     failure: "" if it ended well; otherwise why it did not, in a few words.
     timed_out: it was still running after its time limit and was killed.
+    meters: what was read around it, by the keys of lockwright.meters.
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -90,10 +98,25 @@ class Outcome:
     failure: str = ""
     timed_out: bool = False
     counts: Counts | None = None
+    meters: Mapping[str, float] = field(default_factory=dict)
 
     def line(self, kind: str) -> Line | None:
         """The first line of that kind, or None where the run did not get that far."""
         return next((line for line in self.lines if line.get("kind") == kind), None)
+
+
+_meters: Meters | None = None
+
+
+@contextlib.contextmanager
+def metered(meters: Meters | None) -> Iterator[None]:
+    """What is read around every run that starts in the block; None for nothing."""
+    global _meters
+    before, _meters = _meters, meters
+    try:
+        yield
+    finally:
+        _meters = before
 
 
 def run(
@@ -121,6 +144,21 @@ def run(
         with counters.counters_file() as path:
             environment[counters.VARIABLE] = str(path)
             outcome = replace(_supervise(command, environment, timeout), counts=counters.read(path))
+    elif _meters is not None:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with _meters.around() as reading:
+            outcome = _supervise(command, environment, timeout)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if _meters.counters:
+            reading.values |= {
+                "context_switches": float(
+                    after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw
+                ),
+                "page_faults": float(
+                    after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt
+                ),
+            }
+        outcome = replace(outcome, meters=reading.values)
     else:
         outcome = _supervise(command, environment, timeout)
     _check_origin(subject, library, outcome.lines)
@@ -177,22 +215,42 @@ def _parse(output: str) -> list[Line]:
     return lines
 
 
-def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line]) -> None:
+def _origins(lines: Sequence[Line]) -> Iterator[tuple[str, Path]]:
+    """Each kind of call whose library a run named, with that library."""
     for line in lines:
         for call in ("mutex", "cond"):
-            origin = line.get(call)
-            if origin is None:
-                continue
-            path = Path(str(origin))
-            if library is None:
-                right = not path.name.startswith("liblockwright-")
-            else:
-                right = path == library or path.resolve() == library.resolve()
-            if not right:
-                raise LockwrightError(
-                    f"under '{subject.name}' the {call} calls were served by {origin}",
-                    "unset what else is preloaded (/etc/ld.so.preload)",
-                )
+            if line.get(call) is not None:
+                yield call, Path(str(line[call]))
+
+
+def _is(path: Path, library: Path) -> bool:
+    return path == library or path.resolve() == library.resolve()
+
+
+def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line]) -> None:
+    if subject.peer:
+        return
+    for call, path in _origins(lines):
+        if library is None:
+            right = not path.name.startswith("liblockwright-")
+        else:
+            right = _is(path, library)
+        if not right:
+            raise LockwrightError(
+                f"under '{subject.name}' the {call} calls were served by {path}",
+                "unset what else is preloaded (/etc/ld.so.preload)",
+            )
+
+
+def left_alone(subject: Subject, lines: Sequence[Line]) -> list[str]:
+    """What a peer's library does not serve, a sentence each; it is measured all the same."""
+    if not subject.peer or subject.plain is None:
+        return []
+    return [
+        f"{subject.name}: the {call} calls are served by {path}, not by its library."
+        for call, path in _origins(lines)
+        if not _is(path, subject.plain)
+    ]
 
 
 def number(line: Line, name: str) -> float:

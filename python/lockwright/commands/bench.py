@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,10 +15,12 @@ import lockwright.bench.park as parks
 import lockwright.bench.uncontended as pairs
 from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
-from lockwright.bench.run import loops_per_us, subjects
-from lockwright.commands.options import check_writable, number_list
+from lockwright.bench.run import loops_per_us, program, subjects
+from lockwright.commands.options import check_writable, number_list, of_meters, of_peers
 from lockwright.doctor import examine
 from lockwright.errors import LockwrightError
+from lockwright.meters import Meters
+from lockwright.peers import Peer, choose
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -90,8 +93,10 @@ def _options(
                 callback=check_writable,
                 help="Also write every run and every figure to this file.",
             ),
+            *of_meters(expose_value=False, callback=_keep),
         ]
         if with_locks:
+            shared.insert(0, of_peers(expose_value=False, callback=_keep))
             named = ", ".join(default_locks) if default_locks else "all"
             shared.insert(
                 0,
@@ -106,6 +111,22 @@ def _options(
         return command
 
     return decorate
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Puts aside what no benchmark has to know of."""
+    context.meta[f"lockwright {option.name}"] = value
+    return value
+
+
+def _kept(name: str) -> Any:
+    return click.get_current_context().meta.get(f"lockwright {name}")
+
+
+def peers() -> tuple[Peer, ...]:
+    """The libraries of --preload. Raises LockwrightError for what cannot be preloaded."""
+    words = _kept("preload") or ()
+    return choose(words, program()) if words else ()
 
 
 def _whole(
@@ -151,8 +172,14 @@ def _report(workload: str, columns: Sequence[Column], settings: dict[str, object
             command.append(f"--{name}")
         elif value is not None and value is not False:
             command += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    for name in ("energy", "counters"):
+        if _kept(name):
+            command.append(f"--{name}")
+    for word in _kept("preload") or ():
+        command += ["--preload", word]
     report = Report(workload, command, settings, columns)
     report.findings = examine.here()
+    report.meters = Meters(energy=bool(_kept("energy")), counters=bool(_kept("counters")))
     return report
 
 
@@ -183,7 +210,7 @@ def uncontended(
     threads_alive: int,
 ) -> None:
     """One thread locks and unlocks a mutex that nobody else wants."""
-    chosen = subjects(locks, None)
+    chosen = subjects(locks, None, peers())
     given: dict[str, object] = {
         "batch": batch,
         "batches": batches,
@@ -227,7 +254,7 @@ def footprint(
         raise LockwrightError(
             f"--sharers {sharers} is above --threads {threads}", "give a smaller --sharers"
         )
-    chosen = subjects(locks, None)
+    chosen = subjects(locks, None, peers())
     given: dict[str, object] = {
         "mutexes": mutexes,
         "warm": warm,
@@ -265,7 +292,7 @@ def handover(
 ) -> None:
     """Threads contend for one mutex, as many as processors and many more."""
     counts = _thread_counts(threads_per_core)
-    chosen = subjects(locks, handovers.DEFAULT_LOCKS)
+    chosen = subjects(locks, handovers.DEFAULT_LOCKS, peers())
     given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
     settings = {
         "locks": locks,
@@ -316,7 +343,7 @@ def herd(
 ) -> None:
     """A broadcast wakes many waiters who all need the same mutex."""
     sections = list(dict.fromkeys(number_list(section_ns, "--section-ns", 0)))
-    chosen = subjects(locks, herds.DEFAULT_LOCKS)
+    chosen = subjects(locks, herds.DEFAULT_LOCKS, peers())
     settings: dict[str, object] = {
         "locks": locks,
         "rounds": rounds,
@@ -377,7 +404,7 @@ def oversubscribe(
 ) -> None:
     """More and more threads contend for one mutex: does it stay fast, does everyone get on?"""
     counts = _thread_counts(threads_per_core)
-    chosen = subjects(locks, None)
+    chosen = subjects(locks, None, peers())
     given: dict[str, object] = {
         "seconds": seconds,
         "section-cycles": section_cycles,

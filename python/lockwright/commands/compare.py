@@ -3,20 +3,28 @@
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lockwright.commands.options import of_other_locks
+from lockwright.commands.options import of_meters, of_other_locks, of_peers
 
 if TYPE_CHECKING:
     from lockwright.compare.plan import Plan
     from lockwright.compare.report import Report
     from lockwright.compare.store import Comparison, Store
     from lockwright.locks import Registry
+    from lockwright.meters import Idle, Meters
 
 _FILE = click.Path(path_type=Path)
+
+
+def _meters(command: Any) -> Any:
+    for option in reversed(of_meters()):
+        command = option(command)
+    return command
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
@@ -36,6 +44,8 @@ _FILE = click.Path(path_type=Path)
     "--timeout", default=60.0, show_default=True, metavar="S", help="Seconds a run may take."
 )
 @of_other_locks
+@of_peers()
+@_meters
 @click.option("--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured.")
 @click.option("--json", "json_file", type=_FILE, metavar="F", help="Write everything as JSON.")
 @click.option("--csv", "csv_file", type=_FILE, metavar="F", help="Write a line per run as CSV.")
@@ -55,6 +65,9 @@ def command(
     timeout: float,
     rwlock: str | None,
     spin: str | None,
+    preload: tuple[str, ...],
+    energy: bool,
+    counters: bool,
     prepare: str | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -79,7 +92,7 @@ def command(
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
-    from lockwright import binary, calibration, interrupts, invocation, provenance
+    from lockwright import binary, calibration, interrupts, invocation, peers, provenance
     from lockwright.compare import files, plan, report, table
     from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
@@ -88,6 +101,7 @@ def command(
     from lockwright.doctor import examine
     from lockwright.errors import LockwrightError
     from lockwright.locks import BASELINE, choose_ways, registry
+    from lockwright.meters import Meters
     from lockwright.terminal import output
 
     if metric is None and (unit is not None or lower_is_better):
@@ -114,6 +128,8 @@ def command(
         lower_is_better=lower_is_better or metric is None,
         timeout=timeout,
         prepare=prepare,
+        energy=energy,
+        counters=counters,
     )
     plan.check(wanted)
     program = binary.find(wanted.argv(min(wanted.threads))[0])
@@ -121,14 +137,14 @@ def command(
         known.path_of(name)
         known.check_environment(name, os.environ)
     binary.check(program, known.path_of(BASELINE), wanted.argv(min(wanted.threads))[1:])
+    others = peers.choose(preload, program)
+    wanted = replace(wanted, locks=(*names, *(peer.name for peer in others)), peers=others)
     outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html_file))
     named = {option: path for option, path in (*outputs, ("--db", db)) if path is not None}
     files.try_out_all(named)
     path = db or default_path()
     settings = calibration.all_in_force(known, names, os.environ)
     findings = examine.here()
-    if doubts := examine.doubts(findings):
-        say(f"'lockwright doctor' warns of {doubts}")
     facts = provenance.gather(program, known.directory)
     facts[provenance.FINDINGS] = provenance.as_facts(findings)
     for variables in settings.values():
@@ -139,17 +155,23 @@ def command(
         try:
             if resume:
                 comparison = _interrupted(store, wanted, facts)
+            meters = Meters(energy=energy, counters=counters)
             if comparison is None:
-                comparison = _begun(store, wanted, facts, program, known)
+                comparison = _begun(store, wanted, facts, program, known, meters)
+            else:
+                meters.idle = _idle_of(comparison)
             if added:
                 say(f"{BASELINE} is added: every ratio is to it")
-            with Runner(comparison.plan, program, settings) as runner:
+            if doubts := examine.doubts(findings):
+                say(f"'lockwright doctor' warns of {doubts}")
+            reading = meters if meters.wanted else None
+            with Runner(comparison.plan, program, settings, reading) as runner:
                 records = carry_out(comparison, store, known, runner)
             made = report.make(
-                comparison, title or f"Locks under {Path(arguments[0]).name}", records
+                comparison, title or f"Locks under {Path(arguments[0]).name}", records, reading
             )
             screen = output()
-            table.show(screen, wanted, made.tables, made.warnings)
+            table.show(screen, made)
             sys.stdout.flush()
             try:
                 for option, file in outputs:
@@ -158,8 +180,10 @@ def command(
                         say(f"wrote {file}")
             finally:
                 # Last, so that it is what remains in sight; a file that fails does not hide it.
-                use = (made.verdict.command or "").removeprefix("lockwright")
-                table.conclude(screen, made.verdict, use and shlex.join(invocation.words()) + use)
+                use = made.verdict.command or ""
+                if use.startswith("lockwright "):
+                    use = shlex.join(invocation.words()) + use.removeprefix("lockwright")
+                table.conclude(screen, made.verdict, use)
                 sys.stdout.flush()
             store.finish(comparison)
         except interrupts.Stopped as stopped:
@@ -207,15 +231,32 @@ def _interrupted(store: "Store", plan: "Plan", facts: dict[str, Any]) -> "Compar
     return same
 
 
+def _idle_of(comparison: "Comparison") -> "Idle | None":
+    """The idle machine's power, as it was measured before the first run of a comparison."""
+    from lockwright.meters import FACTS, Idle
+
+    known = comparison.provenance.get(FACTS, {}).get("idle")
+    return None if known is None else Idle(**known)
+
+
 def _begun(
-    store: "Store", plan: "Plan", facts: dict[str, Any], program: Path, known: "Registry"
+    store: "Store",
+    plan: "Plan",
+    facts: dict[str, Any],
+    program: Path,
+    known: "Registry",
+    meters: "Meters",
 ) -> "Comparison":
     """A comparison that has been proved to make sense, and is now in the results file."""
     from lockwright.compare.probe import probe
     from lockwright.compare.runner import Runner
+    from lockwright.meters import FACTS
 
     with Runner(plan, program) as runner:
         counts = probe(plan, known, runner)
+    meters.measure_idle()
+    if meters.wanted:
+        facts = facts | {FACTS: meters.as_facts()}
     return store.begin(plan, facts, counts)
 
 

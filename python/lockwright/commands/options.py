@@ -28,6 +28,34 @@ def of_other_locks(command: Callable[..., Any]) -> Callable[..., Any]:
     return _RWLOCK(_SPIN(command))
 
 
+_METERS: dict[str, dict[str, Any]] = {
+    "--energy": {
+        "is_flag": True,
+        "help": "Also measure the energy of each run by RAPL: watts above idle, operations per "
+        "joule. The idle machine is measured first, for some seconds.",
+    },
+    "--counters": {
+        "is_flag": True,
+        "help": "Also count cycles, instructions, cache misses and migrations of each run.",
+    },
+}
+_PRELOAD: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "NAME=PATH",
+    "help": "Measure this library beside the locks, preloaded in the same way; may be repeated.",
+}
+
+
+def of_meters(**more: Any) -> list[Callable[..., Any]]:
+    """The options `energy` and `counters`. more: what else click is to know of them."""
+    return [click.option(name, **about, **more) for name, about in _METERS.items()]
+
+
+def of_peers(**more: Any) -> Callable[..., Any]:
+    """The option `preload`, a tuple of words. more: what else click is to know of it."""
+    return click.option("--preload", **_PRELOAD, **more)
+
+
 def check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
     """Refuses, before minutes are spent on the work, a file that cannot be written then."""
     if file is None:

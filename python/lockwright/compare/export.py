@@ -18,6 +18,7 @@ def to_json(report: Report) -> str:
     """The whole comparison. threads is null where the command names no number of threads."""
     comparison = report.comparison
     plan = asdict(comparison.plan)
+    plan["peers"] = {peer.name: str(peer.path) for peer in comparison.plan.peers}
     plan["threads"] = [_threads(threads) for threads in comparison.plan.threads]
     whole = {
         "schema": SCHEMA,
@@ -26,6 +27,11 @@ def to_json(report: Report) -> str:
         "plan": plan,
         "provenance": comparison.provenance,
         "probe": comparison.probe,
+        "metered": [
+            {"threads": _threads(each.threads), "lock": lock, **medians}
+            for each in report.meter_tables
+            for lock, medians in each.medians.items()
+        ],
         "summaries": [_row(summary) for table in report.tables for summary in table],
         "warnings": list(report.warnings),
         "verdict": asdict(report.verdict),
@@ -35,14 +41,20 @@ def to_json(report: Report) -> str:
 
 
 def to_csv(report: Report) -> str:
-    """One line per run, warm-up ones (round below 1) too; columns are those of Record and unit."""
+    """One line per run, warm-up ones (round below 1) too; columns are those of Record and unit.
+
+    What was read around the runs has a column for each of it, at the end.
+    """
     text = io.StringIO()
     names = [field.name for field in fields(Record)]
     names.insert(names.index("value") + 1, "unit")
+    names.remove("meters")
+    names += list(dict.fromkeys(name for run in report.records for name in run.meters))
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     for run in report.records:
-        writer.writerow(_row(run) | {"unit": report.comparison.plan.unit})
+        row = _row(run) | {"unit": report.comparison.plan.unit}
+        writer.writerow(row | row.pop("meters"))
     return text.getvalue()
 
 

@@ -12,13 +12,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lockwright.compare import figures, table, verdict
+from lockwright.compare import figures, metered, table, verdict
 from lockwright.compare.plan import AS_IT_IS
 from lockwright.compare.record import FAILED, TIMEOUT, describe_status
 from lockwright.compare.report import Report
 from lockwright.compare.stats import Summary
 from lockwright.doctor.finding import ABSENT, WARN, Finding
 from lockwright.locks import BASELINE
+from lockwright.meters import FACTS
 from lockwright.provenance import FINDINGS
 
 _PAGE = Path(__file__).with_name("page")
@@ -36,10 +37,13 @@ def render(report: Report) -> str:
         "verdict": escape(report.verdict.sentence),
         "use": _use(report.verdict.command),
         "winners": "".join(_winner(report, summaries) for summaries in report.tables),
-        "tables": "".join(_table(report, summaries) for summaries in report.tables),
+        "tables": "".join(_table(report, summaries) for summaries in report.tables)
+        + "".join(_metered(report, each) for each in report.meter_tables),
         "ratio": escape(table.quotient(plan)),
-        "legend": _facts(dict(table.legend(plan)), "legend"),
-        "warnings": _warnings(report.warnings),
+        "legend": _facts(
+            dict([*table.legend(plan), *metered.legend(plan, report.meter_tables)]), "legend"
+        ),
+        "warnings": _warnings([*report.remarks, *report.warnings]),
         "provenance": _facts(_provenance(report)),
         "css": _read("page.css"),
         # A closing tag inside a string would end the script element.
@@ -118,16 +122,38 @@ def _table(report: Report, summaries: Iterable[Summary]) -> str:
             for cell, key in zip(table.cells(plan, summary), _keys(summary), strict=True)
         )
         rows.append(f'<tr class="{kind}">{"".join(cells)}</tr>')
-    head = "".join(
-        f'<th scope="col"><button type="button">{escape(column)}</button></th>'
-        for column in table.columns(plan)
-    )
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(plan, summaries))
     return (
-        f'{caption}<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        caption
+        + _grid(table.columns(plan), rows)
         + (f'<ul class="notes">{notes}</ul>' if notes else "")
     )
+
+
+def _grid(columns: Iterable[str], rows: Iterable[str]) -> str:
+    head = "".join(
+        f'<th scope="col"><button type="button">{escape(column)}</button></th>'
+        for column in columns
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _metered(report: Report, one: metered.Table) -> str:
+    """Energy and counters at a number of threads."""
+    rows = []
+    for row in one.rows:
+        lock = row[0]
+        keys = (lock, *(repr(one.medians[lock].get(h, "")) for h in one.headings[1:]))
+        cells = (
+            f'<td data-key="{escape(key)}">{escape(cell)}</td>'
+            for cell, key in zip(row, keys, strict=True)
+        )
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    title = table.metered_heading(report.comparison.plan, one)
+    return f"<h3>{escape(title)}</h3>{_grid(one.headings, rows)}"
 
 
 def _keys(summary: Summary) -> tuple[str, ...]:
@@ -158,8 +184,12 @@ def _provenance(report: Report) -> dict[str, str]:
         facts["metric"] = f"{plan.metric} ({plan.unit})"
     if plan.prepare:
         facts["prepare"] = plan.prepare
+    for peer in plan.peers:
+        facts[peer.name] = str(peer.path)
     known = dict(comparison.provenance)
     findings = [Finding(**each) for each in known.pop(FINDINGS, [])]
+    # What was read around the runs has tables and remarks of its own.
+    known.pop(FACTS, None)
     facts |= {name: str(value) for name, value in known.items()}
     for level in (WARN, ABSENT):
         named = [f"{each.name} ({each.found})" for each in findings if each.level == level]

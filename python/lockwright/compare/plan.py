@@ -6,10 +6,12 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from lockwright.compare import template
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE, Registry
+from lockwright.peers import Peer
 
 AS_IT_IS = 0
 """Stands for the number of threads where the command names none."""
@@ -36,7 +38,11 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison. timeout: seconds per run; metric: None measures wall time in seconds."""
+    """A comparison. timeout: seconds per run; metric: None measures wall time in seconds.
+
+    locks: what is compared, the names of peers at its end; peers: whose libraries are not ours;
+    energy, counters: what else is measured.
+    """
 
     command: tuple[str, ...]
     locks: tuple[str, ...]
@@ -48,6 +54,9 @@ class Plan:
     lower_is_better: bool
     timeout: float
     prepare: str | None
+    peers: tuple[Peer, ...] = ()
+    energy: bool = False
+    counters: bool = False
 
     def slots(self) -> Iterator[Slot]:
         """Every run, in order: a round runs each lock once, in an order shuffled per round.
@@ -73,9 +82,18 @@ class Plan:
             return self.prepare
         return template.expand(self.prepare, threads)
 
+    def library(self, lock: str, registry: Registry) -> Path:
+        """What is preloaded for a lock, or for a peer."""
+        mine = self.peer(lock)
+        return registry.path_of(lock) if mine is None else mine.path
+
+    def peer(self, lock: str) -> Peer | None:
+        """The peer of that name; None if a lock has it."""
+        return next((peer for peer in self.peers if peer.name == lock), None)
+
     def to_json(self) -> str:
         """One line that is equal for equal plans."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True, default=str)
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":
@@ -83,6 +101,9 @@ class Plan:
         fields = json.loads(text)
         for name in ("command", "locks", "threads"):
             fields[name] = tuple(fields[name])
+        fields["peers"] = tuple(
+            Peer(each["name"], Path(each["path"])) for each in fields.get("peers", [])
+        )
         return cls(**fields)
 
     def difference(self, other: "Plan") -> str | None:
@@ -90,7 +111,7 @@ class Plan:
         mine, others = asdict(self), asdict(other)
         for name, value in mine.items():
             if value != others[name]:
-                return name.replace("_", "-")
+                return "preload" if name == "peers" else name.replace("_", "-")
         return None
 
 

@@ -1,7 +1,8 @@
 """What is kept of one run."""
 
 import signal
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 FINISHED = "finished"
 TIMEOUT = "timeout"
@@ -18,7 +19,7 @@ class Record:
     unless finished; wall, user, system: seconds, CPU time over the whole process tree; voluntary,
     involuntary: context switches; others: share of all CPUs that other processes used, 0..1, None
     where the run was too short to tell; status: a wait status; note: why it is not finished;
-    started: ISO 8601, UTC.
+    started: ISO 8601, UTC; meters: what was read around it, by the keys of lockwright.meters.
     """
 
     threads: int
@@ -35,6 +36,7 @@ class Record:
     status: int | None
     note: str
     started: str
+    meters: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def counted(self) -> bool:

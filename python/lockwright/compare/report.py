@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lockwright.compare import stats, verdict, warnings
+from lockwright.compare import metered, stats, verdict, warnings
 from lockwright.compare.record import Record
 from lockwright.compare.stats import Summary
 from lockwright.compare.store import Comparison
 from lockwright.compare.verdict import Verdict
+from lockwright.meters import Meters
 
 
 @dataclass(frozen=True)
 class Report:
-    """tables: one list of summaries per number of threads, in the plan's order, best first."""
+    """tables: one list of summaries per number of threads, in the plan's order, best first.
+
+    meter_tables: energy and counters, likewise; remarks: what a reader must know of these.
+    """
 
     comparison: Comparison
     title: str
@@ -20,10 +24,14 @@ class Report:
     tables: Sequence[Sequence[Summary]]
     warnings: Sequence[str]
     verdict: Verdict
+    meter_tables: Sequence[metered.Table] = ()
+    remarks: Sequence[str] = ()
 
 
-def make(comparison: Comparison, title: str, records: Sequence[Record]) -> Report:
-    """The report on all runs of a comparison."""
+def make(
+    comparison: Comparison, title: str, records: Sequence[Record], meters: Meters | None = None
+) -> Report:
+    """The report on all runs of a comparison. meters: what was read around them."""
     plan = comparison.plan
     tables = [stats.summarise(plan, records, threads) for threads in plan.threads]
     return Report(
@@ -33,4 +41,6 @@ def make(comparison: Comparison, title: str, records: Sequence[Record]) -> Repor
         tables,
         warnings.collect(plan, records),
         verdict.decide(plan, tables),
+        metered.tables(plan, records, meters.idle if meters else None),
+        meters.said() if meters else [],
     )

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from lockwright.compare.record import Record
 from lockwright.counters import VARIABLE
 from lockwright.errors import LockwrightError
 from lockwright.locks import preload
+from lockwright.meters import Meters
 
 _SCRIPT = Path(__file__).with_name("supervisor.py")
 _PATIENCE = 20.0
@@ -28,9 +29,13 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
 @dataclass(frozen=True)
 class Answer:
-    """What the supervisor tells of a run; the fields of `facts` are described there."""
+    """What the supervisor tells of a run; the fields of `facts` are described there.
+
+    meters: what was read around it meanwhile.
+    """
 
     facts: dict[str, Any]
+    meters: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def outcome(self) -> str:
@@ -60,12 +65,20 @@ class Runner:
     """Starts runs one at a time; `close` (or leaving the `with` block) kills what still runs."""
 
     def __init__(
-        self, plan: Plan, program: Path, settings: Mapping[str, dict[str, str]] | None = None
+        self,
+        plan: Plan,
+        program: Path,
+        settings: Mapping[str, dict[str, str]] | None = None,
+        meters: Meters | None = None,
     ) -> None:
-        """program: path of the command's program. settings: variables to set for a lock."""
+        """program: path of the command's program. settings: variables to set for a lock.
+
+        meters: what is read around each measured run.
+        """
         self._plan = plan
         self._program = program
         self._settings = settings or {}
+        self._meters = meters
         environment = dict(os.environ)
         environment.pop(VARIABLE, None)
         self._environment = environment
@@ -97,10 +110,17 @@ class Runner:
             self._process.kill()
         self._process.stdout.close()
 
-    def ask(self, threads: int, library: Path, extra: dict[str, str] | None = None) -> Answer:
-        """One run with `library` preloaded and `extra` added to the environment."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+    def ask(
+        self,
+        threads: int,
+        library: Path,
+        extra: dict[str, str] | None = None,
+        meters: Meters | None = None,
+    ) -> Answer:
+        """One run with `library` preloaded and `extra` added to the environment.
+
+        meters: what is read around it, from right before it starts until it has ended.
+        """
         request = {
             "program": str(self._program),
             "argv": self._plan.argv(threads),
@@ -109,10 +129,29 @@ class Runner:
             "prepare": self._plan.preparation(threads),
             "timeout": self._plan.timeout,
             "metric": self._plan.metric,
+            "announce": meters is not None,
         }
+        facts = self._exchange(request)
+        if meters is None or facts.get("event") != "ready":
+            return Answer(facts)
+        with meters.around(self._process.pid) as reading:
+            facts = self._exchange({})
+        if facts.get("event") != "ended":
+            return Answer(facts)
+        facts = self._exchange(None)
+        if meters.counters:
+            reading.values["context_switches"] = facts["voluntary"] + facts["involuntary"]
+            reading.values["page_faults"] = facts["faults"]
+        return Answer(facts, reading.values)
+
+    def _exchange(self, request: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What the supervisor says next, after `request` if there is one."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
+            if request is not None:
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
             line = self._process.stdout.readline()
         except BrokenPipeError:
             line = b""
@@ -121,12 +160,13 @@ class Runner:
                 "the process that supervises the runs has died",
                 "see whether memory ran out, then repeat with --resume",
             )
-        return Answer(json.loads(line))
+        facts: dict[str, Any] = json.loads(line)
+        return facts
 
     def measure(self, slot: Slot, library: Path) -> Record:
         """The run that `slot` asks for."""
         started = store.now()
-        answer = self.ask(slot.threads, library, self._settings.get(slot.lock))
+        answer = self.ask(slot.threads, library, self._settings.get(slot.lock), self._meters)
         facts = answer.facts
         note = answer.problem(self._plan.timeout) or ""
         value = None
@@ -156,6 +196,7 @@ class Runner:
             status=facts.get("status"),
             note=note,
             started=started,
+            meters=answer.meters,
         )
 
 

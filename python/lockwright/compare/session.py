@@ -13,10 +13,11 @@ def carry_out(
     comparison: Comparison, store: Store, registry: Registry, runner: Runner
 ) -> list[Record]:
     """Makes the missing runs and returns all, those of earlier sittings included."""
-    libraries = {lock: registry.path_of(lock) for lock in comparison.plan.locks}
+    plan = comparison.plan
+    libraries = {lock: plan.library(lock, registry) for lock in plan.locks}
     records = store.records(comparison)
     made = {Slot(r.threads, r.round, r.lock) for r in records}
-    slots = list(comparison.plan.slots())
+    slots = list(plan.slots())
     to_do = [slot for slot in slots if slot not in made]
     with Display(len(slots), len(made)) as display:
         while to_do:

@@ -46,6 +46,7 @@ CREATE TABLE IF NOT EXISTS run (
     status INTEGER,
     note TEXT NOT NULL,
     started TEXT NOT NULL,
+    meters TEXT NOT NULL DEFAULT '{}',
     UNIQUE (comparison, threads, round, lock)
 );
 """
@@ -115,6 +116,13 @@ class Store:
             self._connection.executescript(
                 f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_FORMAT}; COMMIT;"
             )
+            self._complete()
+
+    def _complete(self) -> None:
+        """Adds what files of this format did not have at first."""
+        rows = self._connection.execute("SELECT name FROM pragma_table_info('run')").fetchall()
+        if "meters" not in {row["name"] for row in rows}:
+            self._connection.execute("ALTER TABLE run ADD COLUMN meters TEXT NOT NULL DEFAULT '{}'")
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -177,7 +185,7 @@ class Store:
 
     def add(self, comparison: Comparison, record: Record) -> None:
         """Keeps a run."""
-        values = asdict(record)
+        values = asdict(record) | {"meters": json.dumps(dict(record.meters))}
         names = ", ".join(_RUN_COLUMNS)
         marks = ", ".join("?" * len(_RUN_COLUMNS))
         with self._guard():
@@ -193,7 +201,7 @@ class Store:
             rows = self._connection.execute(
                 f"SELECT {names} FROM run WHERE comparison = ? ORDER BY rowid", (comparison.id,)
             ).fetchall()
-        return [Record(**dict(row)) for row in rows]
+        return [Record(**{**dict(row), "meters": json.loads(row["meters"])}) for row in rows]
 
     def finish(self, comparison: Comparison) -> None:
         """Marks a comparison as complete: all runs made, all files written."""

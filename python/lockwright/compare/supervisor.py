@@ -2,8 +2,10 @@
 
 It is run as a script, with the standard library only, so that it is small, single-threaded and
 starts fast. Requests come on standard input and answers go to standard output, one JSON object a
-line. When standard input ends, whatever the reason (Ctrl-C, `kill -9` of the parent), the program
-that is running is killed with all its descendants: nothing stays behind to disturb the next run.
+line. A run that is announced has two lines before its answer: `{"event": "ready"}` right before it
+starts, which waits for a line in return, and `{"event": "ended"}` when it has ended. When standard
+input ends, whatever the reason (Ctrl-C, `kill -9` of the parent), the program that is running is
+killed with all its descendants: nothing stays behind to disturb the next run.
 
 It is a child subreaper (prctl(2)): a descendant whose parent has died becomes its child, also one
 that left the process group, so it finds them all by following parent process ids.
@@ -21,6 +23,7 @@ import signal
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +41,14 @@ class _Usage:
 
     def __init__(self) -> None:
         self.user = self.system = 0.0
-        self.voluntary = self.involuntary = 0
+        self.voluntary = self.involuntary = self.faults = 0
 
     def add(self, usage: resource.struct_rusage) -> None:
         self.user += usage.ru_utime
         self.system += usage.ru_stime
         self.voluntary += usage.ru_nvcsw
         self.involuntary += usage.ru_nivcsw
+        self.faults += usage.ru_minflt + usage.ru_majflt
 
 
 class _Capture:
@@ -168,13 +172,18 @@ def _run(
     timeout: float,
     out: _Capture | None,
     err: _Capture,
+    announce: Callable[[str], bool] | None = None,
 ) -> dict[str, Any]:
     """One process from start to end, descendants that outlive it left alone.
+
+    announce: told `ready` before the start and `ended` after it; False means not to go on.
 
     Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
     tell), `status` a wait status.
     """
     usage = _Usage()
+    if announce is not None and not announce("ready"):
+        return {"outcome": "aborted"}
     busy, total = _cpu_times()
     start = time.monotonic()
     try:
@@ -208,6 +217,8 @@ def _run(
     finally:
         os.close(handle)
     busy_end, total_end = _cpu_times()
+    if announce is not None and outcome != "aborted":
+        announce("ended")
     if outcome == "exited":
         _, ended = _reap(usage, child)
         status = ended if status is None else status
@@ -225,6 +236,7 @@ def _run(
         "system": usage.system,
         "voluntary": usage.voluntary,
         "involuntary": usage.involuntary,
+        "faults": usage.faults,
         "others": others,
         "status": status,
         "left": left,
@@ -248,7 +260,7 @@ def _find(pattern: str, *texts: str) -> str | None:
     return None
 
 
-def _serve(request: dict[str, Any]) -> dict[str, Any]:
+def _serve(request: dict[str, Any], announce: Callable[[str], bool]) -> dict[str, Any]:
     """Prepares, runs and clears up as asked."""
     environment: dict[str, str] = request["environment"]
     out = _Capture("stdout") if request["metric"] else None
@@ -262,7 +274,13 @@ def _serve(request: dict[str, Any]) -> dict[str, Any]:
                 return answer | {"stage": "prepare", "last_line": _last_line(err.text())}
             os.ftruncate(err.handle, 0)
         answer = _run(
-            request["program"], request["argv"], environment, request["timeout"], out, err
+            request["program"],
+            request["argv"],
+            environment,
+            request["timeout"],
+            out,
+            err,
+            announce if request["announce"] else None,
         )
         if out and answer["outcome"] == "exited":
             answer["metric"] = _find(request["metric"], out.text(), err.text())
@@ -286,9 +304,15 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     # Unbuffered: poll must see on the descriptor whatever has not been read as a request.
     with open(0, "rb", buffering=0, closefd=False) as requests:
+
+        def announce(event: str) -> bool:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(1, json.dumps({"event": event}).encode() + b"\n")
+            return event != "ready" or bool(requests.readline())
+
         while line := requests.readline():
             request = json.loads(line)
-            answer = _serve(request)
+            answer = _serve(request, announce)
             answer["left"] = answer.get("left", 0) + request["left"]
             try:
                 os.write(1, json.dumps(answer).encode() + b"\n")

@@ -2,17 +2,21 @@
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lockwright.compare import figures
+from lockwright.compare import figures, metered
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
 from lockwright.locks import BASELINE
 from lockwright.terminal import print_terms, print_wrapped
+
+if TYPE_CHECKING:
+    from lockwright.compare.report import Report
 
 
 def columns(plan: Plan) -> tuple[str, ...]:
@@ -86,21 +90,40 @@ def legend(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def show(
-    console: Console, plan: Plan, tables: Sequence[Sequence[Summary]], warnings: Sequence[str]
-) -> None:
+def show(console: Console, report: "Report") -> None:
     """Prints a table per number of threads, each with notes, then legend and warnings."""
-    for summaries in tables:
+    plan = report.comparison.plan
+    for summaries in report.tables:
         print_wrapped(console, "", heading(plan, summaries[0].threads), "bold")
         console.print(_table(plan, summaries, not console.is_terminal))
         for note in notes(plan, summaries):
             print_wrapped(console, "  ", note, "yellow")
         console.print()
-    print_terms(console, legend(plan))
-    if warnings:
+    for each in report.meter_tables:
+        print_wrapped(console, "", metered_heading(plan, each), "bold")
+        console.print(_grid(each))
         console.print()
-    for warning in warnings:
+    print_terms(console, [*legend(plan), *metered.legend(plan, report.meter_tables)])
+    if report.warnings or report.remarks:
+        console.print()
+    for remark in report.remarks:
+        print_wrapped(console, "", remark, "")
+    for warning in report.warnings:
         print_wrapped(console, "Warning: ", warning, "yellow")
+
+
+def metered_heading(plan: Plan, one: metered.Table) -> str:
+    """Title of the table of energy and counters for a number of threads."""
+    return f"energy and counters, {heading(plan, one.threads)}, medians"
+
+
+def _grid(one: metered.Table) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for place, column in enumerate(one.headings):
+        table.add_column(column, justify="right" if place else "left")
+    for row in one.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
 
 
 def conclude(console: Console, verdict: Verdict, use: str | None) -> None:

@@ -58,7 +58,11 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
 
 
 def _use(plan: Plan, lock: Summary) -> str:
-    return f"lockwright run --lock {lock.lock} -- {shlex.join(plan.argv(lock.threads))}"
+    words = shlex.join(plan.argv(lock.threads))
+    peer = plan.peer(lock.lock)
+    if peer is not None:
+        return f"env LD_PRELOAD={shlex.quote(str(peer.path))} {words}"
+    return f"lockwright run --lock {lock.lock} -- {words}"
 
 
 def winner(table: Table) -> Summary | None:

@@ -39,8 +39,10 @@ def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
     A kind is read only if that is possible for all its sockets: the sum over some of them would
     pass for the sum over all.
     """
-    files, refused_files = powercap.find(tree)
-    events, refused_events = pmu.find(tree, opener) if opener else pmu.find(tree)
+    files, closed_files = powercap.find(tree)
+    events, closed_events = pmu.find(tree, opener) if opener else pmu.find(tree)
+    refused_files = {f"{name} by powercap": why for name, why in closed_files.items()}
+    refused_events = {f"{name} by perf": why for name, why in closed_events.items()}
     domains: list[Domain] = []
     absent: dict[str, str] = {}
     for kind in KINDS:

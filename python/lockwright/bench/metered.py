@@ -1,0 +1,158 @@
+"""What was read around the runs of a benchmark: energy and counters, by operation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from lockwright import meters
+from lockwright.bench.figures import Spread, show, spread
+from lockwright.bench.report import Column, Report, table
+from lockwright.meters import Idle
+
+OPERATIONS = ("operations", "acquisitions", "pairs", "sections", "trips")
+"""Fields in which a workload says how often it did what it measures, the first that is there."""
+
+_NOT_LABELS = {"lock", "round", "beside", "seconds", "failure", "lines", "counts", "meters"}
+_NOT_LABELS |= {"metered", "counting"}
+"""Keys of a run that do not say what was run, see Report.record."""
+
+LOCK = Column("run", "the lock, and what else tells these runs from others.")
+
+Value = Callable[[Mapping[str, float], float | None, Idle | None], float | None]
+"""A figure of one run, from what was read, its operations if known, and the idle power."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the table. unit: what the values are divided by to be shown."""
+
+    key: str
+    column: Column
+    value: Value
+    unit: float = 1.0
+
+
+def _joules_per_operation(
+    values: Mapping[str, float], operations: float | None, _: Idle | None
+) -> float | None:
+    joules = meters.total_joules(values)
+    return joules / operations if joules is not None and operations else None
+
+
+def _operations_per_joule(
+    values: Mapping[str, float], operations: float | None, _: Idle | None
+) -> float | None:
+    joules = meters.total_joules(values)
+    return operations / joules if joules and operations else None
+
+
+def _per_operation(key: str) -> Value:
+    def value(
+        values: Mapping[str, float], operations: float | None, _: Idle | None
+    ) -> float | None:
+        return values[key] / operations if key in values and operations else None
+
+    return value
+
+
+def _in_all(key: str) -> Value:
+    def value(values: Mapping[str, float], _: float | None, __: Idle | None) -> float | None:
+        return values.get(key)
+
+    return value
+
+
+FIGURES = (
+    Figure(
+        "watts",
+        Column("watts", "mean power of all packages, and of their memory where it has a counter."),
+        lambda values, _, __: meters.total_watts(values),
+    ),
+    Figure(
+        "watts_above_idle",
+        Column(
+            "above idle",
+            "those watts less what the same domains took before the first run, when nothing ran.",
+        ),
+        lambda values, _, idle: meters.above_idle(values, idle),
+    ),
+    Figure(
+        "joules_per_operation",
+        Column("uJ per op", "microjoules of the whole run divided by its operations (EPO)."),
+        _joules_per_operation,
+        1e-6,
+    ),
+    Figure(
+        "operations_per_joule",
+        Column(
+            "ops per J",
+            "operations divided by joules, which is throughput divided by power (TPP).",
+        ),
+        _operations_per_joule,
+    ),
+    *(
+        Figure(
+            f"{key}_per_operation",
+            Column(f"{key.replace('_', ' ')} per op", f"{what} divided by operations."),
+            _per_operation(key),
+        )
+        for key, what in (
+            ("cycles", "processor cycles of the whole run"),
+            ("instructions", "its instructions"),
+            ("cache_misses", "its accesses that the last cache did not serve"),
+        )
+    ),
+    *(
+        Figure(key, Column(key.replace("_", " "), f"{what}, in the whole run."), _in_all(key))
+        for key, what in (
+            ("migrations", "how often one of its threads went on on another processor"),
+            ("context_switches", "how often one of its threads left a processor to another"),
+            ("page_faults", "page faults, minor and major"),
+        )
+    ),
+)
+"""Everything is of the whole run, its start and its end included, and so are the operations."""
+
+
+def operations(lines: Sequence[Mapping[str, Any]]) -> float | None:
+    """How many operations a run did; of its last word, which counts those at its end too."""
+    for name in OPERATIONS:
+        found = [line[name] for line in lines if isinstance(line.get(name), int | float)]
+        if found:
+            return float(found[-1])
+    return None
+
+
+def tables(report: Report) -> list[Table]:
+    """Adds the figures to the report, and returns the table; none if there is nothing to show."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for run in report.runs:
+        # How much a run did that did not end by itself, nobody knows. Other meters take energy.
+        others = run.get("metered") or run.get("counting")
+        if run["failure"] or others or not run["meters"]:
+            continue
+        labels = [f"{k} {v}" for k, v in run.items() if k not in _NOT_LABELS]
+        groups.setdefault((str(run["lock"]), *labels), []).append(run)
+    idle = report.meters.idle if report.meters else None
+    seen: dict[tuple[str, ...], dict[str, Spread]] = {}
+    for name, runs in groups.items():
+        seen[name] = {}
+        for figure in FIGURES:
+            values = [
+                value
+                for run in runs
+                if (value := figure.value(run["meters"], operations(run["lines"]), idle))
+                is not None
+            ]
+            if (found := spread(values)) is not None:
+                seen[name][figure.key] = found
+        report.meter_rows.append({"run": list(name), **seen[name]})
+    shown = [each for each in FIGURES if any(each.key in found for found in seen.values())]
+    if not shown:
+        return []
+    built = table("Energy and counters", [LOCK, *(each.column for each in shown)])
+    for name, figures in seen.items():
+        built.add_row(", ".join(name), *(show(figures.get(each.key), each.unit) for each in shown))
+    return [built]

@@ -1,0 +1,125 @@
+"""What was read around the runs of a comparison, for each lock: energy and counters."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lockwright import meters
+from lockwright.bench.figures import plain
+from lockwright.compare import record
+from lockwright.compare.plan import Plan
+from lockwright.compare.record import Record
+from lockwright.meters import Idle
+
+
+@dataclass(frozen=True)
+class Column:
+    """heading, what it means, and the figure of one run; None where it is not there."""
+
+    heading: str
+    meaning: str
+    value: Callable[[Record], float | None]
+
+
+def _columns(plan: Plan, idle: Idle | None) -> list[Column]:
+    energy = [
+        Column(
+            "watts",
+            "mean power of all packages, and of their memory where it has a counter",
+            lambda run: meters.total_watts(run.meters),
+        ),
+        Column(
+            "above idle",
+            "those watts less what the idle machine took before the first run",
+            lambda run: meters.above_idle(run.meters, idle),
+        ),
+        Column(
+            "J per run",
+            "joules of the whole run",
+            lambda run: meters.total_joules(run.meters),
+        ),
+    ]
+    if plan.metric is not None and not plan.lower_is_better:
+        unit = plan.unit
+        unit = f"{unit[:-2]}/J" if unit.endswith("/s") else f"{unit}/W"
+        energy.append(Column(unit, "the figure divided by the watts of its run (TPP)", _per_watt))
+    counts = [
+        Column(name.replace("_", " "), meaning, _count(name))
+        for name, meaning in (
+            ("cycles", "processor cycles in a run"),
+            ("instructions", "instructions in a run"),
+            ("cache_misses", "accesses of a run that the last cache did not serve"),
+            ("migrations", "times a thread of a run went on on another processor"),
+            ("context_switches", "times a thread of a run left a processor to another"),
+            ("page_faults", "page faults of a run, minor and major"),
+        )
+    ]
+    return [*(energy if plan.energy else []), *(counts if plan.counters else [])]
+
+
+def _count(name: str) -> Callable[[Record], float | None]:
+    return lambda run: run.meters.get(name)
+
+
+def _per_watt(run: Record) -> float | None:
+    watts = meters.total_watts(run.meters)
+    return run.value / watts if run.value is not None and watts else None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Medians over the counted runs that ended, as text: headings, and rows of a lock each.
+
+    medians: the same as numbers, by lock and heading.
+    """
+
+    threads: int
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    medians: Mapping[str, Mapping[str, float]]
+
+
+def tables(plan: Plan, records: Sequence[Record], idle: Idle | None) -> list[Table]:
+    """One for each number of threads; none where nothing was measured."""
+    found = []
+    for threads in plan.threads:
+        medians = {
+            lock: _medians(
+                _columns(plan, idle),
+                [
+                    run
+                    for run in records
+                    if (run.threads, run.lock) == (threads, lock)
+                    and run.counted
+                    and run.outcome == record.FINISHED
+                ],
+            )
+            for lock in plan.locks
+        }
+        headings = [
+            column.heading
+            for column in _columns(plan, idle)
+            if any(column.heading in mine for mine in medians.values())
+        ]
+        rows = [
+            (lock, *(plain(mine[h]) if h in mine else "-" for h in headings))
+            for lock, mine in medians.items()
+        ]
+        if headings:
+            found.append(Table(threads, ("lock", *headings), tuple(rows), medians))
+    return found
+
+
+def _medians(columns: Sequence[Column], runs: Sequence[Record]) -> dict[str, float]:
+    found = {}
+    for column in columns:
+        values = [value for run in runs if (value := column.value(run)) is not None]
+        if values:
+            found[column.heading] = statistics.median(values)
+    return found
+
+
+def legend(plan: Plan, shown: Sequence[Table]) -> list[tuple[str, str]]:
+    """What the columns of these tables mean."""
+    used = {heading for each in shown for heading in each.headings}
+    return [(c.heading, c.meaning) for c in _columns(plan, None) if c.heading in used]
