@@ -1,0 +1,224 @@
+"""What `--energy` and `--counters` show is what was counted in the run, and the run alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lockwright import meters
+from lockwright.bench import metered
+from lockwright.cli import main
+from lockwright.compare.store import Store
+from lockwright.perf import counters
+from lockwright.perf.counters import USER_ONLY, Counting
+from lockwright.perf.event import Reading, open_event
+from support import machine
+from support.machine import POWERCAP
+
+from .conftest import Program
+
+RANGE = 262_143_328_850
+
+
+def opener_that(*refusals: tuple[int, OSError]) -> counters.Opener:
+    """Opens descriptors of nothing; refuses those whose bits have one of these set."""
+
+    def open_(kind: int, config: int, pid: int, bits: int) -> int:
+        for bit, error in refusals:
+            if bits & bit == bit if bit else not bits & (1 << 5):
+                raise error
+        return os.open(os.devnull, os.O_RDONLY)
+
+    return open_
+
+
+def test_counters_are_read_by_name() -> None:
+    order = iter([700, 1400, 7, 2])
+    counting = Counting(opener=opener_that())
+    counts = counting.end(lambda _: Reading(next(order), 5, 5))
+    assert counts == {"cycles": 700, "instructions": 1400, "cache misses": 7, "migrations": 2}
+    assert not counting.absent
+    assert not counting.remarks
+
+
+def test_without_the_right_to_watch_the_kernel_counts_are_of_the_program_alone() -> None:
+    """That is said; what only happens in the kernel is absent, for it would always be 0."""
+    counting = Counting(opener=opener_that((0, PermissionError(13, "Permission denied"))))
+    counts = counting.end(lambda _: Reading(1, 5, 5))
+    assert set(counts) == {"cycles", "instructions", "cache misses"}
+    assert set(counting.remarks.values()) == {USER_ONLY}
+    assert "not allowed" in counting.absent["migrations"]
+
+
+def test_what_the_processor_does_not_show_is_absent() -> None:
+    refusal = (1, OSError(2, "No such file or directory"))
+    counting = Counting(opener=opener_that(refusal))
+    assert counting.end() == {}
+    assert set(counting.absent) == {each.name for each in counters.COUNTERS}
+    assert "shows no such counter" in counting.absent["cycles"]
+
+
+def test_a_counter_that_had_to_share_is_absent_not_scaled_up() -> None:
+    counting = Counting(opener=opener_that())
+    assert counting.end(lambda _: Reading(500, 100, 60)) == {}
+    assert "share" in counting.absent["cycles"]
+
+
+def test_a_counter_that_cannot_be_read_is_absent() -> None:
+    counting = Counting(opener=opener_that())
+    assert counting.end() == {}, "nothing comes from an empty file"
+    assert counting.absent.keys() == {each.name for each in counters.COUNTERS}
+
+
+def test_counting_begins_with_the_program_and_ends_with_its_descendants() -> None:
+    """Real events of the kernel: migrations of a child and a grandchild that move on purpose."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        pytest.skip("one processor")
+    try:
+        os.close(open_event(1, 4, pid=0, cpu=-1))
+    except OSError as error:
+        pytest.skip(f"no software events: {error}")
+    moves = (
+        f"for n in range(60): os.sched_setaffinity(0, {{{allowed[0]} if n % 2 else {allowed[1]}}})"
+    )
+    script = f"import os\n{moves}\nif os.fork() == 0:\n    {moves}\n    os._exit(0)\nos.wait()"
+    counting = Counting()
+    if "migrations" in counting.absent:
+        pytest.skip(counting.absent["migrations"])
+    # Ours do not count.
+    for n in range(40):
+        os.sched_setaffinity(0, {allowed[n % 2]})
+    os.sched_setaffinity(0, allowed)
+    subprocess.run([sys.executable, "-c", script], check=True)
+    found = counting.end()["migrations"]
+    assert 118 <= found < 150
+
+
+@pytest.fixture
+def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine of one socket and its memory, whose counter runs on by 3 J with each reading."""
+    root = tmp_path / "machine"
+    tree = machine.make(
+        root,
+        {
+            **machine.zone("0", "package-0", RANGE - 4_000_000, RANGE),
+            **machine.zone("0:0", "dram", 0, RANGE),
+        },
+    )
+    monkeypatch.setattr(meters, "TREE", tree)
+    monkeypatch.setattr(meters, "IDLE_SECONDS", 0.05)
+    read = Path.read_text
+
+    def reading(path: Path, *words: object, **more: object) -> str:
+        text = read(path, *words, **more)  # type: ignore[arg-type]
+        if path.name == "energy_uj" and path.parent.name == "intel-rapl:0":
+            path.write_text(f"{(int(text) + 3_000_000) % (RANGE + 1)}\n")
+        return text
+
+    monkeypatch.setattr(Path, "read_text", reading)
+    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    return root
+
+
+def test_bench_shows_energy_by_operation(
+    powered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two readings make a run's energy 3 J, over a wrap-around too; the operations are known."""
+    file = tmp_path / "o.json"
+    words = ["bench", "uncontended", "--locks", "ttas", "--rounds", "2", "--batch", "1000"]
+    assert main([*words, "--batches", "3", "--energy", "--json", str(file)]) == 0
+    document = json.loads(file.read_text())
+    assert document["meters"]["idle"]["watts"]["package"] > 0
+    for run in document["runs"]:
+        assert run["meters"]["joules_package"] == pytest.approx(3.0)
+        assert run["meters"]["joules_dram"] == 0
+    rows = {row["run"][0]: row for row in document["meter_rows"]}
+    assert set(rows) == {"libc", "ttas"}
+    for row in rows.values():
+        assert row["joules_per_operation"]["median"] == pytest.approx(3.0 / 3000)
+        assert row["operations_per_joule"]["median"] == pytest.approx(1000)
+        assert row["watts_above_idle"]["median"] < row["watts"]["median"]
+    shown = capsys.readouterr().out
+    assert "Energy and counters" in shown
+    assert "ops per J" in shown
+    assert "Idle for" in shown
+    assert "--energy" in next(line for line in shown.splitlines() if line.startswith("Again:"))
+    assert (powered / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
+
+
+def test_compare_shows_energy_by_figure(
+    powered: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What --prepare does is not in it; a rate divided by watts is operations per joule."""
+    script = tmp_path / "told"
+    script.write_text(f"#!/bin/sh\n{program('worker')} 1 1\necho rate: 6\n")
+    script.chmod(0o755)
+    files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "csv", "html")}
+    outputs = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
+    words = ["compare", "--locks", "ttas", "--runs", "2", "--warmup", "1", "--energy", "--counters"]
+    words += ["--metric", r"rate: (\d+)", "--unit", "ops/s", "--prepare", "true", *outputs]
+    assert main([*words, "--", str(script)]) == 0
+    shown = capsys.readouterr().out
+    assert "energy and counters" in shown
+    assert "ops/J" in shown
+    document = json.loads(files["json"].read_text())
+    for run in document["runs"]:
+        assert run["meters"]["joules_package"] == pytest.approx(3.0)
+        assert run["meters"]["energy_seconds"] >= run["wall"]
+        assert run["meters"]["page_faults"] > 0
+    for row in document["metered"]:
+        runs = [
+            r["meters"] for r in document["runs"] if r["lock"] == row["lock"] and r["round"] > 0
+        ]
+        rates = sorted(6 / (3.0 / run["energy_seconds"]) for run in runs)
+        assert row["ops/J"] == pytest.approx(sum(rates) / 2)
+        assert row["J per run"] == pytest.approx(3.0)
+    assert document["provenance"]["meters"]["idle"]["watts"]["dram"] == 0
+    lines = list(csv.DictReader(files["csv"].read_text().splitlines()))
+    assert all(float(line["joules_package"]) == pytest.approx(3.0) for line in lines)
+    assert "energy and counters" in files["html"].read_text()
+
+
+def test_a_machine_without_counters_of_energy_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No figure, no guess, and no time spent on an idle machine."""
+    monkeypatch.setattr(meters, "TREE", machine.make(tmp_path / "none", {}))
+    words = ["bench", "uncontended", "--locks", "libc", "--rounds", "1", "--batch", "1000"]
+    assert main([*words, "--energy"]) == 0
+    shown = capsys.readouterr().out
+    assert "Not measurable here: energy (neither " in shown
+    assert "watts" not in shown
+
+
+def test_operations_of_a_run() -> None:
+    """The last line that counts them, by the first of the names that a run has."""
+    lines = [{"kind": "measured", "acquisitions": 5}, {"kind": "final", "acquisitions": 7}]
+    assert metered.operations(lines) == 7
+    assert metered.operations([{"operations": 3, "acquisitions": 9}]) == 3
+    assert metered.operations([{"kind": "result", "clock_ns": 3.0}]) is None
+
+
+def test_results_from_before_there_were_meters_are_kept(tmp_path: Path) -> None:
+    """A file without the column gets it, and loses nothing."""
+    path = tmp_path / "old.sqlite"
+    Store(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE run DROP COLUMN meters")
+        connection.execute(
+            "INSERT INTO run (comparison, threads, round, lock, outcome, wall, user, system,"
+            " voluntary, involuntary, note, started)"
+            " VALUES (1, 0, 1, 'ttas', 'finished', 1, 1, 1, 1, 1, '', '')"
+        )
+    for _ in range(2):
+        Store(path).close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT lock, meters FROM run").fetchall() == [("ttas", "{}")]

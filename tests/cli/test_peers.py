@@ -1,0 +1,156 @@
+"""`--preload` measures a library of another project beside the locks, or says why it cannot."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import PROGRAMS, Cli, Program
+
+ONE = ["--locks", "ttas", "--rounds", "1", "--batch", "1000"]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles one of the programs as a shared object."""
+    folder = tmp_path_factory.mktemp("peers")
+
+    def make(source: str, name: str, *flags: str) -> Path:
+        target = folder / name
+        words = ["cc", "-O1", "-fPIC", "-shared", "-pthread", str(PROGRAMS / source), *flags]
+        subprocess.run([*words, "-o", str(target)], check=True)
+        return target
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def peer(library: Callable[..., Path]) -> Path:
+    """A lock library."""
+    return library("peer.c", "libpeer.so")
+
+
+def test_bench_measures_a_peer_as_one_more_subject(cli: Cli, peer: Path, tmp_path: Path) -> None:
+    """Its own library serves the calls; it has a libc run beside it, and a row like the rest."""
+    file = tmp_path / "o.json"
+    result = cli("bench", "uncontended", *ONE, "--preload", f"mine={peer}", "--json", file)
+    assert result.status == 0, result.err
+    document = json.loads(file.read_text())
+    assert [row["lock"] for row in document["rows"]] == ["libc", "ttas", "mine"]
+    assert all(row["ratio"]["count"] == 1 for row in document["rows"])
+    served = {(run["lock"], line["mutex"]) for run in document["runs"] for line in run["lines"]}
+    assert ("mine", str(peer)) in served
+    assert sum(path == str(peer) for _, path in served) == 1
+    assert f"--preload mine={peer}" in result.out, "how to repeat it"
+    assert "mine: the mutex calls" not in result.out
+    assert "mine: the cond calls are served by " in result.out, "by the C library"
+
+
+def test_bench_says_what_a_peer_does_not_serve(cli: Cli, library: Callable[..., Path]) -> None:
+    """A library without locks is measured too, and nobody takes it for a lock."""
+    other = library("empty.c", "libempty.so")
+    result = cli("bench", "uncontended", "--locks", "libc", *ONE[2:], "--preload", f"no={other}")
+    assert result.status == 0, result.err
+    assert "no: the mutex calls are served by " in result.out
+    assert "not by its library" in result.out
+
+
+def test_compare_measures_peers_and_says_how_to_use_one(
+    cli: Cli, peer: Path, program: Program, tmp_path: Path
+) -> None:
+    """In every round, under its own library, kept with the results; the best one may be a peer."""
+    script = tmp_path / "told"
+    script.write_text(
+        f"#!/bin/sh\n{program('worker')} 1 1\n"
+        'case $LD_PRELOAD in *libpeer*) echo "rate: 9";; *) echo "rate: 1";; esac\n'
+    )
+    script.chmod(0o755)
+    other = tmp_path / "libother.so"
+    shutil.copy(peer, other)
+    files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "html")}
+    words = ["--locks", "ttas", "--runs", "3", "--warmup", "0", "--metric", r"rate: (\S+)"]
+    words += ["--unit", "x", "--preload", f"mine={peer}", "--preload", f"copy={other}"]
+    outputs = [word for kind, file in files.items() for word in (f"--{kind}", file)]
+    result = cli("compare", *words, *outputs, "--", script)
+    assert result.status == 0, result.err
+    document = json.loads(files["json"].read_text())
+    rates = {run["lock"]: run["value"] for run in document["runs"]}
+    assert rates == {"pthread": 1, "ttas": 1, "mine": 9, "copy": 1}
+    assert document["plan"]["peers"] == {"mine": str(peer), "copy": str(other)}
+    assert result.out.rstrip().endswith(f"env LD_PRELOAD={peer} {script}")
+    assert "mine is best" in result.out
+    assert str(other) in files["html"].read_text()
+
+
+def test_resume_knows_the_peers_of_a_comparison(
+    cli: Cli, peer: Path, program: Program, tmp_path: Path
+) -> None:
+    """The same ones go on; with others it is another comparison."""
+    db = tmp_path / "r.sqlite"
+    words = ["compare", "--db", str(db), "--locks", "ttas", "--runs", "1", "--warmup", "0"]
+    command = ["--", str(program("worker")), "1", "10"]
+    assert cli(*words, "--preload", f"mine={peer}", *command).status == 0
+    with sqlite3.connect(db) as connection:
+        connection.execute("UPDATE comparison SET finished = NULL")
+        connection.execute("DELETE FROM run WHERE lock = 'mine'")
+    cli(*words, "--resume", *command).refuses("--locks", "interrupted")
+    again = cli(*words, "--preload", f"mine={peer}", "--resume", *command)
+    assert again.status == 0, again.err
+    with sqlite3.connect(db) as connection:
+        made = connection.execute("SELECT count(*) FROM run WHERE lock = 'mine'").fetchone()
+    assert made == (1,)
+
+
+def test_what_cannot_be_preloaded_is_refused(
+    cli: Cli, peer: Path, library: Callable[..., Path], program: Program, tmp_path: Path
+) -> None:
+    """One line each, before anything is measured."""
+    text = tmp_path / "text.so"
+    text.write_text("no library\n")
+    foreign = tmp_path / "foreign.so"
+    data = bytearray(peer.read_bytes())
+    data[18:20] = (243).to_bytes(2, "little")
+    foreign.write_bytes(data)
+    short = tmp_path / "short.so"
+    short.write_bytes(peer.read_bytes()[:70])
+    spaced = tmp_path / "a b.so"
+    shutil.copy(peer, spaced)
+    missing = library("empty.c", "libneedy.so")
+    needy = library(
+        "peer.c", "libneeding.so", "-Wl,--no-as-needed", f"-L{missing.parent}", "-lneedy"
+    )
+    missing.unlink()
+    for word, *parts in (
+        (f"mine={tmp_path}/none.so", "mine", "does not exist"),
+        (f"mine={tmp_path}", "is not a file"),
+        (f"mine={text}", "is not a shared object"),
+        (f"mine={short}", "is not a shared object"),
+        (f"mine={program('worker', '-pie', '-fPIE')}", "is not a shared object"),
+        (f"mine={program('worker', '-no-pie')}", "is not a shared object"),
+        (f"mine={foreign}", "64-bit riscv", "same architecture"),
+        (f"mine={spaced}", "space"),
+        (f"mine={needy}", "does not load", "libneedy.so", "not found"),
+        (f"ttas={peer}", "'ttas' is a lock"),
+        (f"null={peer}", "'null' is a lock"),
+        (f"libc={peer}", "'libc' is what the C library is called"),
+        (f"a,b={peer}", "'a,b' is no name"),
+        (f"={peer}", "'' is no name"),
+        (str(peer), "is not NAME=PATH"),
+        ("mine=", "is not NAME=PATH"),
+    ):
+        cli("bench", "uncontended", *ONE, "--preload", word).refuses("--preload", *parts)
+    twice = ["--preload", f"a={peer}", "--preload", f"a={peer}"]
+    cli("bench", "uncontended", *ONE, *twice).refuses("names 'a' twice")
+    for word, *parts in (
+        (f"mine={tmp_path}/none.so", "does not exist"),
+        (f"pthread={peer}", "'pthread' is a lock"),
+        (f"mine={foreign}", "64-bit riscv"),
+    ):
+        command = ["--preload", word, "--", program("worker"), "1", "1"]
+        cli("compare", "--locks", "ttas", *command).refuses(*parts)
