@@ -135,6 +135,18 @@ def needed(path: Path) -> list[str]:
     return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]
 
 
+def defines(path: Path, name: str) -> bool:
+    """Whether a 64-bit library defines a name for others, and not only asks for it."""
+    table, names = section(path, ".dynsym"), section(path, ".dynstr")
+    order = "<" if (read(path) or Elf(64, True, 0, None)).little_endian else ">"
+    wanted = name.encode() + b"\0"
+    # Name, kind, visibility, section (0 where it lies elsewhere), address and size.
+    entries = struct.iter_unpack(order + "IBBHQQ", table[: len(table) // 24 * 24])
+    return any(
+        where != 0 and names[at : at + len(wanted)] == wanted for at, _, _, where, _, _ in entries
+    )
+
+
 def is_program(path: Path) -> bool:
     """Whether a shared object is marked as a program, which the dynamic linker preloads nowhere.
 

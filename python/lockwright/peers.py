@@ -113,6 +113,16 @@ def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
     return found
 
 
+def remarks(peers: Sequence[Peer]) -> list[str]:
+    """What a user should know of libraries that leave the locks of a program as they are."""
+    return [
+        f"{peer.path} defines no pthread_mutex_lock: under '{peer.name}', the mutexes stay the "
+        "C library's"
+        for peer in peers
+        if not elf.defines(peer.path, "pthread_mutex_lock")
+    ]
+
+
 def _listed(program: Path, more: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     """What the dynamic linker says that it loads with a program, which it does not start."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}

@@ -88,6 +88,18 @@ def test_compare_measures_peers_and_says_how_to_use_one(
     assert str(other) in files["html"].read_text()
 
 
+def test_compare_says_which_peer_serves_no_mutexes(
+    cli: Cli, peer: Path, library: Callable[..., Path], program: Program
+) -> None:
+    """A library that only asks for the name does not serve it."""
+    asks = library("worker.c", "libasks.so")
+    words = ["--locks", "pthread", "--runs", "1", "--warmup", "0", "--preload", f"mine={peer}"]
+    result = cli("compare", *words, "--preload", f"no={asks}", "--", program("worker"), "1", "10")
+    assert result.status == 0, result.err
+    assert f"{asks} defines no pthread_mutex_lock: under 'no'" in result.err
+    assert "under 'mine'" not in result.err
+
+
 def test_resume_knows_the_peers_of_a_comparison(
     cli: Cli, peer: Path, program: Program, tmp_path: Path
 ) -> None:

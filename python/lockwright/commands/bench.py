@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,12 +14,19 @@ import lockwright.bench.park as parks
 import lockwright.bench.uncontended as pairs
 from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
-from lockwright.bench.run import loops_per_us, program, subjects
-from lockwright.commands.options import check_writable, number_list, of_meters, of_peers
+from lockwright.bench.run import loops_per_us, subjects
+from lockwright.commands.options import (
+    check_writable,
+    keep,
+    kept,
+    number_list,
+    of_meters,
+    of_peers,
+    peers,
+)
 from lockwright.doctor import examine
 from lockwright.errors import LockwrightError
 from lockwright.meters import Meters
-from lockwright.peers import Peer, choose
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -93,10 +99,10 @@ def _options(
                 callback=check_writable,
                 help="Also write every run and every figure to this file.",
             ),
-            *of_meters(expose_value=False, callback=_keep),
+            *of_meters(expose_value=False, callback=keep),
         ]
         if with_locks:
-            shared.insert(0, of_peers(expose_value=False, callback=_keep))
+            shared.insert(0, of_peers(expose_value=False, callback=keep))
             named = ", ".join(default_locks) if default_locks else "all"
             shared.insert(
                 0,
@@ -111,22 +117,6 @@ def _options(
         return command
 
     return decorate
-
-
-def _keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Puts aside what no benchmark has to know of."""
-    context.meta[f"lockwright {option.name}"] = value
-    return value
-
-
-def _kept(name: str) -> Any:
-    return click.get_current_context().meta.get(f"lockwright {name}")
-
-
-def peers() -> tuple[Peer, ...]:
-    """The libraries of --preload. Raises LockwrightError for what cannot be preloaded."""
-    words = _kept("preload") or ()
-    return choose(words, program()) if words else ()
 
 
 def _whole(
@@ -173,13 +163,13 @@ def _report(workload: str, columns: Sequence[Column], settings: dict[str, object
         elif value is not None and value is not False:
             command += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
     for name in ("energy", "counters"):
-        if _kept(name):
+        if kept(name):
             command.append(f"--{name}")
-    for word in _kept("preload") or ():
+    for word in kept("preload") or ():
         command += ["--preload", word]
     report = Report(workload, command, settings, columns)
     report.findings = examine.here()
-    report.meters = Meters(energy=bool(_kept("energy")), counters=bool(_kept("counters")))
+    report.meters = Meters(energy=bool(kept("energy")), counters=bool(kept("counters")))
     return report
 
 

@@ -162,6 +162,8 @@ def command(
                 meters.idle = _idle_of(comparison)
             if added:
                 say(f"{BASELINE} is added: every ratio is to it")
+            for remark in peers.remarks(others):
+                say(remark)
             if doubts := examine.doubts(findings):
                 say(f"'lockwright doctor' warns of {doubts}")
             reading = meters if meters.wanted else None

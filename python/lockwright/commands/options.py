@@ -3,11 +3,14 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lockwright.errors import LockwrightError
+
+if TYPE_CHECKING:
+    from lockwright.peers import Peer
 
 _RWLOCK = click.option(
     "--rwlock",
@@ -54,6 +57,26 @@ def of_meters(**more: Any) -> list[Callable[..., Any]]:
 def of_peers(**more: Any) -> Callable[..., Any]:
     """The option `preload`, a tuple of words. more: what else click is to know of it."""
     return click.option("--preload", **_PRELOAD, **more)
+
+
+def keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Callback of an option that the command itself has no need to know: `kept` has it."""
+    context.meta[f"lockwright {option.name}"] = value
+    return value
+
+
+def kept(name: str) -> Any:
+    """The value of such an option of the command that runs; None if it has no such option."""
+    return click.get_current_context().meta.get(f"lockwright {name}")
+
+
+def peers() -> "tuple[Peer, ...]":
+    """The libraries of a kept --preload. Raises LockwrightError for what cannot be preloaded."""
+    from lockwright.bench.run import program
+    from lockwright.peers import choose
+
+    words = kept("preload") or ()
+    return choose(words, program()) if words else ()
 
 
 def check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:

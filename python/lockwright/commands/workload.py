@@ -13,7 +13,7 @@ from lockwright.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright.bench.handover import DEFAULT_LOCKS
 from lockwright.bench.report import Column, Report, definitions, show
 from lockwright.bench.run import LIBC, Subject, loops_per_us, subjects
-from lockwright.commands.options import check_writable, number_list
+from lockwright.commands.options import check_writable, number_list, peers
 from lockwright.errors import LockwrightError
 
 ROUNDS = 5
@@ -208,7 +208,7 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
     given["loops-per-us"] = loops_per_us()
     chosen = [Subject(LIBC)]
     if workload.uses_lock:
-        chosen = subjects(values["locks"], DEFAULT_LOCKS)
+        chosen = subjects(values["locks"], DEFAULT_LOCKS, peers())
     request = contest.Request(
         workload, varied, given, metered, values["calls"], values["rounds"], limit
     )
