@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lockwright.cli import main
 
-from .conftest import PROGRAMS, Cli, Program
+from .conftest import PROGRAMS, Cli, Program, Result
 
 ONE = ["--locks", "ttas", "--rounds", "1", "--batch", "1000"]
 
@@ -120,9 +121,18 @@ def test_resume_knows_the_peers_of_a_comparison(
 
 
 def test_what_cannot_be_preloaded_is_refused(
-    cli: Cli, peer: Path, library: Callable[..., Path], program: Program, tmp_path: Path
+    peer: Path,
+    library: Callable[..., Path],
+    program: Program,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """One line each, before anything is measured."""
+
+    def call(*words: object) -> Result:
+        status = main([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
     text = tmp_path / "text.so"
     text.write_text("no library\n")
     foreign = tmp_path / "foreign.so"
@@ -156,13 +166,13 @@ def test_what_cannot_be_preloaded_is_refused(
         (str(peer), "is not NAME=PATH"),
         ("mine=", "is not NAME=PATH"),
     ):
-        cli("bench", "uncontended", *ONE, "--preload", word).refuses("--preload", *parts)
+        call("bench", "uncontended", *ONE, "--preload", word).refuses("--preload", *parts)
     twice = ["--preload", f"a={peer}", "--preload", f"a={peer}"]
-    cli("bench", "uncontended", *ONE, *twice).refuses("names 'a' twice")
+    call("bench", "uncontended", *ONE, *twice).refuses("names 'a' twice")
     for word, *parts in (
         (f"mine={tmp_path}/none.so", "does not exist"),
         (f"pthread={peer}", "'pthread' is a lock"),
         (f"mine={foreign}", "64-bit riscv"),
     ):
         command = ["--preload", word, "--", program("worker"), "1", "1"]
-        cli("compare", "--locks", "ttas", *command).refuses(*parts)
+        call("compare", "--locks", "ttas", *command).refuses(*parts)
