@@ -62,7 +62,7 @@ def test_every_block_shows_a_console_or_is_no_command() -> None:
     """Else its commands would be missed."""
     for page in PAGES:
         opening = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
-        assert set(opening) <= {"console", "cpp", ""}, page
+        assert set(opening) <= {"console", "cpp", "python", ""}, page
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,8 @@ def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Pat
     own.chmod(0o755)
     for example in re.findall(r"^```cpp\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
         (folder / "example.c").write_text(example)
+    python = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    (folder / "example.py").write_text("\n".join(python))
     lines = [command for command in commands(page) if is_run(command)]
     done = subprocess.run(
         ["sh", "-ex", "-c", "\n".join(lines)],

@@ -1,0 +1,1 @@
+"""Studies: which lock suits which application, over many applications, locks and thread counts."""

@@ -1,0 +1,125 @@
+"""The runs of a sample condensed: one cell for each application, thread count and lock."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lockwright.study.dataset import COUNT, Sample
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+PLACES = ("one", "max", "opt")
+"""The smallest count of an application, its largest, and each lock's own best one (spec 4.2)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The locks of one application side by side; NaN for one that was not run.
+
+    mean: arithmetic mean of the runs. log: mean of their logarithms. variance: of that mean.
+    degrees: of freedom of the variance; NaN where there is one run only.
+    """
+
+    mean: Vector
+    log: Vector
+    variance: Vector
+    degrees: Vector
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Frames of one shape: a line per application (and count), a column per lock. See Row."""
+
+    mean: pd.DataFrame
+    log: pd.DataFrame
+    variance: pd.DataFrame
+    degrees: pd.DataFrame
+
+    def row(self, key: object) -> Row:
+        """One line."""
+        frames = (self.mean, self.log, self.variance, self.degrees)
+        return Row(*(frame.loc[key].to_numpy(dtype=float) for frame in frames))
+
+    @property
+    def locks(self) -> list[str]:
+        """The columns."""
+        return list(self.mean.columns)
+
+    @property
+    def applications(self) -> list[str]:
+        """All applications, sorted."""
+        return list(self.mean.index.get_level_values(0).unique())
+
+    def only(self, applications: list[str]) -> "Cells":
+        """The lines of some applications."""
+        frames = (self.mean, self.log, self.variance, self.degrees)
+        return Cells(*(frame.loc[applications] for frame in frames))
+
+    def at(self, place: str) -> "Cells":
+        """A line per application: at one, max or opt of PLACES, or at a count given as a number."""
+        chosen = self.counts(place)
+        frames = (self.mean, self.log, self.variance, self.degrees)
+        return Cells(*(_pick(frame, chosen) for frame in frames))
+
+    def counts(self, place: str) -> pd.DataFrame:
+        """At which count each application and lock is looked at; NaN where it was not run there."""
+        lines = {}
+        for application, part in self.mean.groupby(level=0):
+            by_count = part.droplevel(0)
+            if place == "opt":
+                lines[application] = _best_count(by_count)
+            else:
+                count = {"one": by_count.index.min(), "max": by_count.index.max()}.get(place)
+                count = int(place) if count is None else count
+                ran = by_count.reindex([count]).loc[count].notna()
+                lines[application] = pd.Series(np.where(ran, float(count), np.nan), ran.index)
+        table = pd.DataFrame(lines, dtype=float).T
+        return table.reindex(columns=self.locks).rename_axis("application")
+
+
+def _best_count(by_count: pd.DataFrame) -> pd.Series:
+    best = pd.Series(np.nan, by_count.columns)
+    ran = by_count.dropna(axis=1, how="all")
+    best[ran.columns] = ran.idxmax().astype(float)
+    return best
+
+
+def _pick(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
+    lines = []
+    for application, counts in chosen.iterrows():
+        part = frame.loc[application]
+        ran = ~np.isnan(counts.to_numpy(dtype=float))
+        line = np.full(len(counts), np.nan)
+        places = part.index.get_indexer(counts.to_numpy()[ran].astype(int))
+        line[ran] = part.to_numpy()[places, np.flatnonzero(ran)]
+        lines.append(line)
+    return pd.DataFrame(lines, index=chosen.index, columns=chosen.columns, dtype=float)
+
+
+def of(sample: Sample) -> Cells:
+    """The cells of a sample.
+
+    Timers have a resolution: runs of equal length may differ by as much as the smallest step seen
+    between two runs of that application and count. So no mean is taken to be surer than a value
+    that was rounded to such steps, which has the variance step^2 / 12.
+    """
+    frame = sample.frame.assign(log=np.log(sample.frame.value))
+    keys = ["application", COUNT, "lock"]
+    ordered = frame.sort_values(["application", COUNT, "log"])
+    gaps = ordered.groupby(["application", COUNT]).log.diff()
+    steps = gaps.where(gaps > 1e-12).groupby([ordered.application, ordered[COUNT]]).min()
+    groups = frame.groupby(keys)
+    number = groups.size()
+    spread = groups.log.var()
+    floor = steps.reindex(number.index.droplevel("lock")).fillna(0.0).to_numpy() ** 2 / 12
+    variance = np.maximum(spread / number, floor).where(number > 1)
+    columns = {
+        "mean": groups.value.mean(),
+        "log": groups.log.mean(),
+        "variance": variance,
+        "degrees": (number - 1).where(number > 1),
+    }
+    return Cells(**{name: values.unstack("lock").sort_index() for name, values in columns.items()})

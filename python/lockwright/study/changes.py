@@ -1,0 +1,87 @@
+"""How often the order of two locks changes with the thread count, the machine or the metric."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from lockwright.study.cells import Cells, Row
+from lockwright.study.rules import Flags, Rule
+
+_COMMON = 0.9
+"""Counts that so large a share of the applications ran are the columns of a table."""
+
+
+def usual_counts(cells: Cells) -> list[int]:
+    """The counts that nine of ten applications were run at, or all where those are fewer than two.
+
+    An application may need a power of two, another one a processor for its clients: their columns
+    would be empty for all the others.
+    """
+    counts = cells.mean.index.get_level_values(1)
+    often = counts.value_counts()
+    usual = sorted(often.index[often >= _COMMON * len(cells.applications)])
+    return [int(count) for count in (usual if len(usual) > 1 else sorted(often.index))]
+
+
+def changes(cells: Cells, rule: Rule, counts: Sequence[int]) -> pd.DataFrame:
+    """Share of the pairs of locks whose relation changes between counts (Tables 13, 66-71, 88-89).
+
+    A line per application. Columns: each two counts that follow one another, as `1/2`, and all
+    of them, as `1/2/4`: where the relation is not the same at all. `reversed`: pairs of which now
+    the one and now the other is better. NaN where an application was not run at a count.
+    """
+    groups = [*pairwise(counts)] + ([tuple(counts)] if len(counts) > 2 else [])
+    lines = {}
+    for application in cells.applications:
+        ran = cells.mean.loc[application].index
+        line = {
+            "/".join(map(str, group)): _changed([cells.row((application, n)) for n in group], rule)
+            if set(group) <= set(ran)
+            else math.nan
+            for group in groups
+        }
+        rows = [cells.row((application, count)) for count in counts if count in ran]
+        line["reversed"] = _reversed(rows, rule)
+        lines[application] = line
+    return pd.DataFrame(lines).T
+
+
+def between(first: Cells, second: Cells, rule: Rule, place: str) -> float:
+    """Share of pairs of locks whose relation differs between two cells, on average (Tables 72, 90).
+
+    Over the applications and locks that both have: two machines, or two metrics of one.
+    """
+    applications = [name for name in first.applications if name in set(second.applications)]
+    locks = [lock for lock in first.locks if lock in set(second.locks)]
+    parts = [_only(cells, locks).at(place) for cells in (first, second)]
+    shares = [_changed([part.row(name) for part in parts], rule) for name in applications]
+    known = [share for share in shares if not math.isnan(share)]
+    return float(np.mean(known)) if known else math.nan
+
+
+def _only(cells: Cells, locks: list[str]) -> Cells:
+    frames = (cells.mean, cells.log, cells.variance, cells.degrees)
+    return Cells(*(frame[locks] for frame in frames))
+
+
+def _pairs(rows: Sequence[Row]) -> Flags:
+    """Which pairs of two locks ran in all rows."""
+    ran = np.logical_and.reduce([~np.isnan(row.mean) for row in rows])
+    both: Flags = ran[:, None] & ran[None, :]
+    np.fill_diagonal(both, False)
+    return both
+
+
+def _changed(rows: Sequence[Row], rule: Rule) -> float:
+    pairs = _pairs(rows)
+    return float((~rule.same(rows))[pairs].mean()) if pairs.any() else math.nan
+
+
+def _reversed(rows: Sequence[Row], rule: Rule) -> float:
+    if len(rows) < 2 or not (pairs := _pairs(rows)).any():
+        return math.nan
+    ever = np.logical_or.reduce([rule.better(row) for row in rows])
+    return float((ever & ever.T)[pairs].mean())

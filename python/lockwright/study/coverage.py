@@ -1,0 +1,33 @@
+"""For how many applications a lock is among the best, and for how many it is harmful (spec 4.3)."""
+
+import numpy as np
+import pandas as pd
+
+from lockwright.study.cells import PLACES, Cells
+from lockwright.study.rules import Rule
+
+
+def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
+    """A line per lock: the share of the applications where it is among the best (Tables 31-37)."""
+    return _share(cells, rule.among_best.__name__, rule, PLACES)
+
+
+def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
+    """A line per lock: the share of the applications that it harms (Table 12)."""
+    return _share(cells, rule.harmful.__name__, rule, ("max", "opt"))
+
+
+def spread(shares: pd.DataFrame) -> pd.DataFrame:
+    """min, max, average and sample standard deviation of shares over the locks (Table 11)."""
+    return shares.agg(["min", "max", "mean", "std"])
+
+
+def _share(cells: Cells, what: str, rule: Rule, places: tuple[str, ...]) -> pd.DataFrame:
+    """Of the applications that a lock was run on at that place; NaN where there are none."""
+    columns = {}
+    for place in places:
+        here = cells.at(place)
+        flags = {name: getattr(rule, what)(here.row(name)) for name in here.applications}
+        table = pd.DataFrame(flags, index=here.locks, dtype=float).T
+        columns[place] = table.where(here.mean.notna()).mean()
+    return pd.DataFrame(columns, dtype=np.float64).rename_axis("lock")

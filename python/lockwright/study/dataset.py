@@ -1,0 +1,115 @@
+"""A data set in memory: validated runs, and what can be asked of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from lockwright.study.schema import HIGHER, METRICS
+
+COUNT = "count"
+"""The column of thread counts or of NUMA nodes, whichever the data have; 0 where they have none."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file.
+
+    frame: one line per run, with the columns machine, application, count, lock, variant ('' where
+    there is none) and one per metric, in the metric's unit. counted: what `count` counts, 'nodes',
+    'threads' or ''. beside: whether the file only adds to the machine of another one.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    metrics: tuple[str, ...]
+    counted: str
+    beside: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All runs of one machine in one metric.
+
+    frame: columns application, count, lock and value; higher values are better always, because
+    those of a metric that should be low are turned into their reciprocals, as the papers do with
+    times (spec 3.6). Several lines of one configuration are its repetitions.
+    """
+
+    machine: str
+    metric: str
+    counted: str
+    frame: pd.DataFrame
+
+    @property
+    def title(self) -> str:
+        """Machine and metric in words."""
+        return f"{self.machine}, {self.metric}"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What was read; notes say what a reader has to know about it."""
+
+    sources: tuple[Source, ...]
+    better: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def machines(self) -> list[str]:
+        """All machines with runs that are no validation, sorted."""
+        return sorted({m for source in self.sources for m in _plain(source.frame).machine})
+
+    @property
+    def metrics(self) -> list[str]:
+        """All metrics of the data."""
+        return list(dict.fromkeys(m for source in self.sources for m in source.metrics))
+
+    def direction(self, metric: str) -> str:
+        """Whether high or low values of a metric are good."""
+        known = METRICS.get(metric)
+        return known.better if known else self.better.get(metric, HIGHER)
+
+    def sample(self, machine: str, metric: str) -> Sample | None:
+        """The runs of a machine in a metric, or None. Files of their own come before added ones."""
+        for beside in (False, True):
+            found = self._rows(machine, (metric,), beside)
+            if found is not None:
+                frame, counted = found
+                value = frame[metric] if self.direction(metric) == HIGHER else 1 / frame[metric]
+                columns = frame[["application", COUNT, "lock"]].assign(value=value)
+                return Sample(machine, metric, counted, columns.reset_index(drop=True))
+        return None
+
+    def paired(self, machine: str, first: str, second: str) -> pd.DataFrame | None:
+        """Runs in which both metrics were taken, in their own units; None if there are none."""
+        for beside in (True, False):
+            found = self._rows(machine, (first, second), beside)
+            if found is not None:
+                return found[0][["application", COUNT, "lock", first, second]]
+        return None
+
+    def validations(self) -> list[pd.DataFrame]:
+        """Runs of the same locks in two variants: one frame per file and machine."""
+        found = []
+        for source in self.sources:
+            frame = source.frame[source.frame.variant != ""]
+            found += [part for _, part in frame.groupby("machine") if part.variant.nunique() == 2]
+        return found
+
+    def _rows(
+        self, machine: str, metrics: Sequence[str], beside: bool
+    ) -> tuple[pd.DataFrame, str] | None:
+        parts, counted = [], ""
+        for source in self.sources:
+            if source.beside == beside and set(metrics) <= set(source.metrics):
+                frame = _plain(source.frame)
+                frame = frame[(frame.machine == machine) & frame[list(metrics)].notna().all(axis=1)]
+                if not frame.empty:
+                    parts.append(frame)
+                    counted = source.counted
+        return (pd.concat(parts), counted) if parts else None
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame.variant == ""]

@@ -1,0 +1,61 @@
+"""Whether energy efficiency follows throughput (spec 4.5)."""
+
+import numpy as np
+import pandas as pd
+
+from lockwright.study.best_count import opt_gain
+from lockwright.study.cells import Cells
+from lockwright.study.dataset import COUNT
+from lockwright.study.rules import TOLERANCE
+
+
+def correlation(paired: pd.DataFrame) -> pd.DataFrame:
+    """Pearson's r of throughput and TPP per application, over all (lock, count) means (Table 16).
+
+    paired: columns application, count, lock, throughput and tpp, a line per run.
+    """
+    means = paired.groupby(["application", COUNT, "lock"])[["throughput", "tpp"]].mean()
+    found = {}
+    for application, part in means.groupby(level=0):
+        varies = (part.nunique() > 1).all()
+        found[application] = np.corrcoef(part.throughput, part.tpp)[0, 1] if varies else np.nan
+    return pd.DataFrame({"pcc": found}, dtype=float)
+
+
+def gain_difference(tpp: Cells, throughput: Cells) -> pd.DataFrame:
+    """Share of (application, lock) pairs by gain of opt over max in TPP less that in throughput.
+
+    Lower or higher by 5 points or more, or the same (Table 14).
+    """
+    difference = (opt_gain(tpp) - opt_gain(throughput)).stack().dropna()
+    shares = {
+        "lower": (difference <= -TOLERANCE).mean(),
+        "same": (difference.abs() < TOLERANCE).mean(),
+        "higher": (difference >= TOLERANCE).mean(),
+    }
+    return pd.DataFrame({"share": shares})
+
+
+def shift(tpp: Cells, throughput: Cells) -> pd.DataFrame:
+    """Share of pairs whose best count in TPP is lower, the same or higher than in throughput.
+
+    Where the two counts differ, performance is compared at the one and efficiency at the other: if
+    either differs by less than 5 %, the counts are taken as the same (Table 15).
+    """
+    first, second = throughput.counts("opt"), tpp.counts("opt")
+    found = []
+    for application in first.index.intersection(second.index):
+        for lock in first.columns.intersection(second.columns):
+            counts = first.at[application, lock], second.at[application, lock]
+            if any(map(pd.isna, counts)):
+                continue
+            fast, thrifty = ((application, int(count)) for count in counts)
+            losses = [
+                throughput.mean.at[thrifty, lock] / throughput.mean.at[fast, lock],
+                tpp.mean.at[fast, lock] / tpp.mean.at[thrifty, lock],
+            ]
+            near = max(losses) > 1 - TOLERANCE
+            found.append(0 if near else int(np.sign(counts[1] - counts[0])))
+    signs = pd.Series(found, dtype=float)
+    names = {"lower": -1, "same": 0, "higher": 1}
+    return pd.DataFrame({"share": {name: (signs == sign).mean() for name, sign in names.items()}})

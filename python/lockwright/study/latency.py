@@ -1,0 +1,58 @@
+"""Tail latency against throughput (spec 4.5, Fig. 6 and 28-30).
+
+Both take runs in which both metrics were taken: columns application, count, lock, latency and
+throughput, a line per run, in the metrics' own units.
+"""
+
+import pandas as pd
+
+from lockwright.study.dataset import COUNT
+
+
+def _means(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean latency and execution time (1 / mean throughput) of each configuration."""
+    means = runs.groupby(["application", "lock", COUNT])[["latency", "throughput"]].mean()
+    return means.assign(time=1 / means.throughput)
+
+
+def _at(means: pd.DataFrame, place: str) -> pd.DataFrame:
+    """A line per application and lock: its configuration at one, max or opt (of throughput)."""
+    flat = means.reset_index(COUNT)
+    if place == "opt":
+        # The least count of those that are equally good.
+        best = flat.sort_values(["time", COUNT]).groupby(level=["application", "lock"]).head(1)
+        return best.sort_index()
+    ends = flat[COUNT].groupby(level="application").agg("min" if place == "one" else "max")
+    return flat[flat[COUNT] == ends.reindex(flat.index.get_level_values("application")).to_numpy()]
+
+
+def against_throughput(runs: pd.DataFrame, place: str, baseline: str) -> pd.DataFrame:
+    """Latency and execution time of each lock, as multiples of the baseline's.
+
+    A line per application and lock, least latency first; at opt, each lock is at the count of its
+    best throughput. Applications that were not run with the baseline there are left out.
+    """
+    here = _at(_means(runs), place)
+    if baseline not in here.index.get_level_values("lock"):
+        return pd.DataFrame(columns=["application", "lock", "count", "latency", "time"])
+    base = here.xs(baseline, level="lock")[["latency", "time"]]
+    known = here[here.index.get_level_values("application").isin(base.index)]
+    over = base.reindex(known.index.get_level_values("application")).to_numpy()
+    ratios = known[["latency", "time"]] / over
+    table = ratios.assign(count=known[COUNT]).reset_index()
+    table = table.sort_values(["application", "latency"], ignore_index=True)
+    return table[["application", "lock", "count", "latency", "time"]]
+
+
+def growth(runs: pd.DataFrame) -> pd.DataFrame:
+    """How many times latency and execution time grow up to max: from one, and from opt.
+
+    The mean of the ratios over all applications and locks that were run at both.
+    """
+    means = _means(runs)
+    last = _at(means, "max")
+    lines = {}
+    for start in ("one", "opt"):
+        ratios = (last[["time", "latency"]] / _at(means, start)[["time", "latency"]]).dropna()
+        lines[f"{start} to max"] = ratios.mean()
+    return pd.DataFrame(lines).T

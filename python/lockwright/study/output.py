@@ -1,0 +1,67 @@
+"""Tables of a study for other programs: JSON in full, CSV and LaTeX as the papers print them."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from lockwright import version
+from lockwright.study.analysis import Analysis
+from lockwright.study.table import MISSING, Table
+
+SCHEMA = 1
+"""Raised when a field changes its meaning or goes."""
+
+
+def to_json(analysis: Analysis, files: Sequence[str]) -> str:
+    """Everything, with all digits; shares and gains are fractions, null where there is nothing."""
+    whole = {
+        "schema": SCHEMA,
+        "lockwright": version(),
+        "files": list(files),
+        "rules": dict(analysis.rules),
+        "notes": list(analysis.notes),
+        "tables": [
+            {
+                "name": table.name,
+                "title": table.title,
+                "meaning": table.meaning,
+                "columns": table.columns(),
+                "rows": table.numbers(),
+            }
+            for table in analysis.tables
+        ],
+    }
+    return json.dumps(whole, indent=1, allow_nan=False) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """One table, rounded as the papers print it."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(table.columns())
+    writer.writerows(table.rows())
+    return written.getvalue()
+
+
+def to_latex(table: Table) -> str:
+    """One table for \\input, with the rules of the package booktabs."""
+    columns = table.columns()
+    lines = [
+        f"% {table.title}: {table.meaning}",
+        f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
+        "\\toprule",
+        " & ".join(map(_escaped, columns)) + " \\\\",
+        "\\midrule",
+        *(" & ".join(map(_escaped, row)) + " \\\\" for row in table.rows()),
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    if text == MISSING:
+        return "--"
+    special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+    return "".join(f"\\{c}" if c in "&%$#_{}" else special.get(c, c) for c in text)

@@ -1,0 +1,266 @@
+"""Reads the CSV files of a study. Whatever is wrong is named with its file and line."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lockwright.errors import LockwrightError
+from lockwright.study import names, schema
+from lockwright.study.dataset import COUNT, DataSet, Source
+
+_REQUIRED = (schema.APPLICATION, schema.LOCK)
+_TODO = (
+    "each file is a CSV with a heading line; 'lockwright study analyse --help' names the columns"
+)
+
+
+def read(places: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
+    """Reads files, and all *.csv of directories. Raises LockwrightError for the first bad line.
+
+    better: metrics that are not known by name, with 'higher' or 'lower'. A file without a column
+    of machines holds one machine, named as the file; NAME-MORE.csv beside NAME.csv adds metrics to
+    the machine NAME.
+    """
+    files = list(_files(places))
+    stems = [file.stem for file in files]
+    notes: list[str] = []
+    sources = [_read(file, _owner(file.stem, stems), dict(better or {}), notes) for file in files]
+    for metric in better or {}:
+        if not any(metric in source.metrics for source in sources):
+            raise LockwrightError(f"no file has a column '{metric}'", "check --metric")
+    return DataSet(tuple(sources), dict(better or {}), tuple(notes))
+
+
+def _files(places: Sequence[Path]) -> Iterator[Path]:
+    for place in places:
+        if not place.exists():
+            raise LockwrightError(f"there is no {place}", "name CSV files, or a directory of them")
+        if not place.is_dir():
+            yield place
+            continue
+        inside = sorted(place.glob("*.csv"))
+        if not inside:
+            raise LockwrightError(
+                f"{place} has no *.csv in it", "name CSV files, or their directory"
+            )
+        yield from inside
+
+
+def _owner(stem: str, stems: Sequence[str]) -> str:
+    """The machine of a file: the shortest name of another file that its own goes on from, or it."""
+    owners = [each for each in stems if stem.startswith((f"{each}-", f"{each}_", f"{each}."))]
+    return min(owners, key=len, default=stem)
+
+
+class _File:
+    """The lines of one file, with a place for every complaint."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise LockwrightError(f"{path} is no text: {error.reason}", _TODO) from error
+        if not text.strip():
+            raise LockwrightError(f"{path} is empty", _TODO)
+        first = text.lstrip().partition("\n")[0]
+        separator = max(",;\t", key=first.count)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        self.rows: list[list[str]] = []
+        self.lines: list[int] = []
+        try:
+            for row in reader:
+                if any(cell.strip() for cell in row):
+                    self.rows.append([cell.strip() for cell in row])
+                    self.lines.append(reader.line_num)
+        except csv.Error as error:
+            raise self.complaint(reader.line_num, f"is no CSV ({error})") from error
+        self.heading = self.rows.pop(0)
+        self.heading_line = self.lines.pop(0)
+        for row, line in zip(self.rows, self.lines, strict=True):
+            if len(row) != len(self.heading):
+                raise self.complaint(
+                    line, f"has {len(row)} fields where the heading has {len(self.heading)}"
+                )
+
+    def complaint(self, line: int, what: str, todo: str = "correct the file") -> LockwrightError:
+        return LockwrightError(f"{self.path}:{line}: {what}", todo)
+
+    def of_heading(self, what: str, todo: str = _TODO) -> LockwrightError:
+        return self.complaint(self.heading_line, what, todo)
+
+    def column(self, place: int) -> list[str]:
+        return [row[place] for row in self.rows]
+
+
+def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> Source:
+    file = _File(path)
+    places = _dimensions(file)
+    metrics = _metrics(file, better)
+    if not file.rows:
+        raise file.of_heading("has no lines below its heading")
+    kept = _kept(file, places, notes)
+    columns: dict[str, list[Any]] = {}
+    for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK, schema.VARIANT):
+        columns[name] = _words(file, name, places.get(name), owner)
+    if not set(columns[schema.VARIANT]) <= set(schema.VARIANTS):
+        notes.append(
+            f"{path.name}: the column '{file.heading[places[schema.VARIANT]]}' is not used"
+        )
+        columns[schema.VARIANT] = [""] * len(file.rows)
+    columns[schema.VARIANT] = [schema.VARIANTS[word] for word in columns[schema.VARIANT]]
+    counted, columns[COUNT] = _counts(file, places)
+    for name, (place, factor) in metrics.items():
+        columns[name] = _numbers(file, place, factor, kept)
+    frame = pd.DataFrame(columns)
+    if schema.RUN in places:
+        _check_once(file, frame, file.column(places[schema.RUN]))
+    frame = frame[kept].reset_index(drop=True)
+    if frame.empty:
+        raise file.of_heading("has no run that finished")
+    return Source(path.stem, _derived(frame), _known(frame), counted, beside=owner != path.stem)
+
+
+def _dimensions(file: _File) -> dict[str, int]:
+    """Which column is which dimension."""
+    places: dict[str, int] = {}
+    for place, heading in enumerate(file.heading):
+        name = schema.dimension_of(heading)
+        if name in places:
+            other = file.heading[places[name]]
+            raise file.of_heading(f"'{other}' and '{heading}' are both the {name}", "leave out one")
+        if name:
+            places[name] = place
+    for name in _REQUIRED:
+        if name not in places:
+            near = get_close_matches(name, [h.lower() for h in file.heading], n=1)
+            hint = f" ('{near[0]}' is not understood)" if near else ""
+            spelt = ", ".join(schema.DIMENSIONS[name])
+            raise file.of_heading(f"no column is the {name}{hint}", f"it may be called {spelt}")
+    return places
+
+
+def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]]:
+    """Place and factor of each metric."""
+    found: dict[str, tuple[int, float]] = {}
+    for place, heading in enumerate(file.heading):
+        plain, unit = schema.split_unit(heading)
+        metric = schema.metric_of(heading)
+        name = metric.name if metric else plain
+        if name in better and metric and better[name] != metric.better:
+            raise file.of_heading(
+                f"'{heading}' is better when {metric.better}, not when {better[name]}",
+                "leave out --better",
+            )
+        if metric is None and plain not in better:
+            continue
+        if name in found:
+            other = file.heading[found[name][0]]
+            raise file.of_heading(f"'{other}' and '{heading}' are both {name}", "leave out one")
+        unit = schema.unit_of(heading)
+        if metric and unit and unit not in metric.units:
+            known = ", ".join(metric.units)
+            raise file.of_heading(f"the unit '{unit}' of {name} is not known", f"use {known}")
+        found[name] = (place, metric.units.get(unit, 1.0) if metric else 1.0)
+    if not found:
+        known = ", ".join(schema.METRICS)
+        raise file.of_heading(
+            f"no column is a metric ({known})", "add one, or name it with --metric and --better"
+        )
+    return found
+
+
+def _kept(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool]:
+    """Which lines are runs that finished and count."""
+    kept = [True] * len(file.rows)
+    if schema.OUTCOME in places:
+        outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
+        kept = [text in schema.FINISHED for text in outcomes]
+        if lost := kept.count(False):
+            notes.append(f"{file.path.name}: {lost} runs that did not finish are left out")
+    return kept
+
+
+def _words(file: _File, name: str, place: int | None, owner: str) -> list[str]:
+    if place is None:
+        return [owner if name == schema.MACHINE else ""] * len(file.rows)
+    words = file.column(place)
+    for word, line in zip(words, file.lines, strict=True):
+        if not word and name != schema.VARIANT:
+            raise file.complaint(line, f"the {name} is empty")
+    if name == schema.LOCK:
+        return [names.of_project(word) for word in words]
+    return [word.lower() for word in words] if name == schema.VARIANT else words
+
+
+def _counts(file: _File, places: Mapping[str, int]) -> tuple[str, list[int]]:
+    """Thread counts or, where those are not given or never change, NUMA nodes."""
+    given = {n: file.column(places[n]) for n in (schema.THREADS, schema.NODES) if n in places}
+    if len(given) == 2:
+        ways = {name: len(set(texts)) for name, texts in given.items()}
+        both = len(set(zip(*given.values(), strict=True)))
+        if both > max(ways.values()):
+            raise file.of_heading(
+                "threads and nodes both change, each on its own", "keep one of them in a file"
+            )
+        given = {max(ways, key=lambda name: ways[name]): given[max(ways, key=lambda n: ways[n])]}
+    for name, texts in given.items():
+        counts = []
+        for text, line in zip(texts, file.lines, strict=True):
+            if not (text.isascii() and text.isdigit() and int(text) > 0):
+                raise file.complaint(line, f"'{text}' is no number of {name}")
+            counts.append(int(text))
+        return name, counts
+    return "", [0] * len(file.rows)
+
+
+def _numbers(file: _File, place: int, factor: float, kept: Sequence[bool]) -> list[float]:
+    heading = file.heading[place]
+    numbers = []
+    for text, line, counts in zip(file.column(place), file.lines, kept, strict=True):
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if counts and not (math.isfinite(number) and number > 0):
+            shown = f"'{text}'" if text else "nothing"
+            raise file.complaint(line, f"{heading} is {shown}, not a number above 0")
+        numbers.append(number * factor)
+    return numbers
+
+
+def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
+    """A run of a configuration is measured once, where runs are numbered."""
+    keys = frame[["machine", "application", COUNT, "lock", "variant"]].assign(run=list(runs))
+    twice = keys.duplicated()
+    if twice.any():
+        place = int(twice.to_numpy().argmax())
+        first = int((keys == keys.iloc[place]).all(axis=1).to_numpy().argmax())
+        row = keys.iloc[place]
+        raise file.complaint(
+            file.lines[place],
+            f"run {row.run} of {row.application} with {row.lock} stands in line "
+            f"{file.lines[first]} already",
+        )
+
+
+def _derived(frame: pd.DataFrame) -> pd.DataFrame:
+    """Throughput of runs that are timed; operations per joule where power or energy is known."""
+    if "throughput" not in frame and "time" in frame:
+        frame["throughput"] = 1 / frame["time"]
+    if "tpp" not in frame and "throughput" in frame and "power" in frame:
+        frame["tpp"] = frame["throughput"] / frame["power"]
+    if "tpp" not in frame and "time" in frame and "energy" in frame:
+        frame["tpp"] = 1 / frame["energy"]
+    return frame
+
+
+def _known(frame: pd.DataFrame) -> tuple[str, ...]:
+    dimensions = {"machine", "application", "lock", "variant", COUNT}
+    return tuple(name for name in frame.columns if name not in dimensions)

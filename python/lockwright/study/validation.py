@@ -1,0 +1,103 @@
+"""Whether locks put under a program by interposition behave as those written into it (spec 2.4)."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from lockwright.compare.stats import CONFIDENCE
+from lockwright.study import cells
+from lockwright.study.dataset import COUNT, Sample
+from lockwright.study.rules import TOLERANCE, Flags, Rule
+from lockwright.study.schema import INTERPOSED, MANUAL
+
+
+def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd.DataFrame:
+    """A line per application, over the locks that ran in both ways (Tables 4-6).
+
+    manual_better, interposed_better: so many locks have the higher mean there; _gain and _sd: by
+    how much, the mean and sample standard deviation of the ratios less 1. kept_better, kept_equal,
+    kept_worse: share of the pairs of locks in that relation by hand that are in it interposed, too,
+    where the lock whose name comes first is better than the other, equal or worse.
+    cost: mean of (interposed - manual), divided by the largest mean of the application.
+    slope: by which factor a lock's difference from another one changes, on logarithms (1 if
+    interposition costs all locks alike), with _low and _high of its 95 % interval.
+    equivalent: p of the hypothesis that the locks' mean difference is 5 % or more either way: two
+    one-sided paired t tests on logarithms (Schuirmann, 1987), the larger p. The papers' test of the
+    mean difference against itself cannot fail (spec 2.4), so it is not here.
+    """
+    value = frame[metric] if higher else 1 / frame[metric]
+    runs = frame[["application", "lock", "variant"]].assign(value=value)
+    parts = {}
+    for variant in (MANUAL, INTERPOSED):
+        mine = runs[runs.variant == variant].assign(**{COUNT: 0})
+        parts[variant] = cells.of(Sample("", metric, "", mine)).at("one")
+    manual, interposed = parts[MANUAL], parts[INTERPOSED]
+    lines = {}
+    for application in manual.applications:
+        if application in interposed.applications:
+            both = [lock for lock in manual.locks if lock in interposed.locks]
+            lines[application] = _line(
+                _row(manual, application, both), _row(interposed, application, both), rule
+            )
+    return pd.DataFrame(lines).T
+
+
+def _row(part: cells.Cells, application: str, locks: list[str]) -> cells.Row:
+    frames = (part.mean, part.log, part.variance, part.degrees)
+    return cells.Row(*(f.loc[application, locks].to_numpy(dtype=float) for f in frames))
+
+
+def _line(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[str, float]:
+    ran = ~np.isnan(manual.mean) & ~np.isnan(interposed.mean)
+    ratio = (manual.mean / interposed.mean)[ran]
+    line = {"locks": float(ran.sum())}
+    for name, ratios in ((MANUAL, ratio), (INTERPOSED, 1 / ratio)):
+        above = ratios[ratios > 1] - 1
+        line[f"{name}_better"] = float(len(above))
+        line[f"{name}_gain"] = float(above.mean()) if len(above) else math.nan
+        line[f"{name}_sd"] = float(above.std(ddof=1)) if len(above) > 1 else math.nan
+    line |= _kept(manual, interposed, ran, rule)
+    difference = (interposed.mean - manual.mean)[ran]
+    line["cost"] = float(
+        difference.mean() / max(manual.mean[ran].max(), interposed.mean[ran].max())
+    )
+    logs = np.log(manual.mean[ran]), np.log(interposed.mean[ran])
+    return line | _slope(*logs) | {"equivalent": _equivalence(logs[1] - logs[0])}
+
+
+def _kept(manual: cells.Row, interposed: cells.Row, ran: Flags, rule: Rule) -> dict[str, float]:
+    first, second = rule.better(manual), rule.better(interposed)
+    pairs = np.triu(ran[:, None] & ran[None, :], 1)
+    kinds = {
+        "better": (first, second),
+        "equal": (~first & ~first.T, ~second & ~second.T),
+        "worse": (first.T, second.T),
+    }
+    kept = {}
+    for name, (before, after) in kinds.items():
+        at_all = before & pairs
+        kept[f"kept_{name}"] = float(after[at_all].mean()) if at_all.any() else math.nan
+    return kept
+
+
+def _slope(manual: cells.Vector, interposed: cells.Vector) -> dict[str, float]:
+    """Least squares of the interposed logarithms on the manual ones."""
+    from scipy.stats import linregress, t
+
+    if len(manual) < 3 or np.ptp(manual) == 0:
+        return dict.fromkeys(("slope", "slope_low", "slope_high"), math.nan)
+    fit = linregress(manual, interposed)
+    half = fit.stderr * t.ppf(0.5 + CONFIDENCE / 2, len(manual) - 2)
+    return {"slope": fit.slope, "slope_low": fit.slope - half, "slope_high": fit.slope + half}
+
+
+def _equivalence(difference: cells.Vector) -> float:
+    from scipy.stats import ttest_1samp
+
+    if len(difference) < 2:
+        return math.nan
+    limit = math.log1p(TOLERANCE)
+    above = ttest_1samp(difference, -limit, alternative="greater").pvalue
+    below = ttest_1samp(difference, limit, alternative="less").pvalue
+    return float(max(above, below))

@@ -1,0 +1,377 @@
+"""The analysis of the published runs gives the published tables, digit by digit, but for what is
+named here with its reason (spec 8 and 9.2)."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import pandas as pd
+import pytest
+from lockwright.study import best_count, changes, coverage, effect, names, reading
+from lockwright.study.analysis import Analysis, Choices, analyse
+from lockwright.study.cells import Cells, of
+from lockwright.study.dataset import DataSet
+from lockwright.study.pairwise import pairwise
+from lockwright.study.rules import Margin
+from lockwright.study.table import MISSING, text
+
+from . import published
+
+RULE = Margin()
+
+#: The public runs of memcached are others than those of the papers: with other node counts, and
+#: on I-48 as one entry for two (9.2). All other applications are the same.
+MEMCACHED = ("memcached-new", "memcached-old")
+
+#: Locks that the papers did not run with memcached: without a trylock, or with one that blocks.
+NOT_ON_MEMCACHED = {"clh-spin", "clh-stp", "clh-ls", "hticket-ls", "partitioned", "c-ptl-tkt"}
+
+Lines = dict[str, dict[str, str]]
+
+
+@cache
+def data() -> DataSet:
+    return reading.read([published.required(published.DATA)])
+
+
+@cache
+def analysis() -> Analysis:
+    return analyse(data(), Choices(rule=RULE))
+
+
+def ours(name: str) -> Lines:
+    """One of our tables, as it is printed: line, column, text."""
+    table = next(table for table in analysis().tables if table.name == name)
+    columns = table.columns()[1:]
+    return {row[0]: dict(zip(columns, row[1:], strict=True)) for row in table.rows()}
+
+
+def theirs(file: str, *, locks_above: bool = False, locks_beside: bool = False) -> Lines:
+    """A published table, with the project's names for locks. Each line has all its cells."""
+    heading, *rows = published.lines(file)
+    columns = [names.of_project(column) for column in heading] if locks_above else heading
+    return {
+        names.of_project(row[0]) if locks_beside else row[0]: dict(
+            zip(columns[1:], row[1:], strict=False)
+        )
+        for row in rows
+    }
+
+
+def differing(mine: Lines, wanted: Lines, but: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """(line, column, published, ours) of all cells that are not the same text."""
+    return {
+        (line, column, cell, mine.get(line, {}).get(column, "absent"))
+        for line, cells in wanted.items()
+        if line not in but
+        for column, cell in cells.items()
+        if mine.get(line, {}).get(column, "absent") != cell
+    }
+
+
+@cache
+def sensitive(machine: str, metric: str) -> Cells:
+    """The lock-sensitive applications but memcached."""
+    sample = data().sample(machine, metric)
+    assert sample is not None
+    cells = of(sample)
+    found = effect.sensitive(effect.effect(cells, RULE))
+    return cells.only([name for name in found if not name.startswith("memcached")])
+
+
+def with_memcached(good: int, ran: int, *locks: str) -> list[float]:
+    """What a share may be with the two applications of memcached, whatever they did."""
+    more = 0 if NOT_ON_MEMCACHED & set(locks) else len(MEMCACHED)
+    return [(good + some) / (ran + more) for some in range(more + 1)]
+
+
+def digits(shares: list[float]) -> set[str]:
+    return {text(share, "percent") for share in shares}
+
+
+# Gain and relative deviation (4.1)
+
+
+def same_applications(mine: Lines, wanted: Lines) -> None:
+    assert set(wanted) - set(MEMCACHED) == {name for name in mine if "memcached" not in name}
+
+
+def test_t07_gain_a64() -> None:
+    mine, wanted = ours("A-64.throughput.effect"), theirs("seed_T07_gain_A64.csv")
+    same_applications(mine, wanted)
+    assert differing(mine, wanted, MEMCACHED) == set()
+
+
+def test_t73_energy_gain_i48() -> None:
+    mine, wanted = ours("I-48.tpp.effect"), theirs("seed_T73_energygain_I48.csv")
+    same_applications(mine, wanted)
+    # 27.43 % from the runs: "within 1 point of rounding" (9.2).
+    assert differing(mine, wanted, MEMCACHED) == {("ferret", "gain_opt", "28", "27")}
+
+
+# Loss against the best, gain at the best count: recomputed from these runs, so memcached agrees too
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("calc_lossvsbest_max_A64.csv", "A-64.throughput.loss-max"),
+        ("calc_lossvsbest_opt_A64.csv", "A-64.throughput.loss-opt"),
+        ("calc_lossvsbest_max_I48_energysaving.csv", "I-48.throughput.loss-max"),
+        ("calc_lossvsbest_opt_I48_energysaving.csv", "I-48.throughput.loss-opt"),
+        ("calc_lossvsbest_max_I48_tpp.csv", "I-48.tpp.loss-max"),
+        ("calc_lossvsbest_opt_I48_tpp.csv", "I-48.tpp.loss-opt"),
+        ("calc_optgain_A64.csv", "A-64.throughput.opt-gain"),
+        ("calc_optgain_I48_energysaving.csv", "I-48.throughput.opt-gain"),
+        ("calc_optgain_I48_tpp.csv", "I-48.tpp.opt-gain"),
+    ],
+)
+def test_loss_and_gain_at_the_best_count(file: str, name: str) -> None:
+    mine, wanted = ours(name), theirs(file, locks_above=True)
+    assert mine.keys() == wanted.keys()
+    assert differing(mine, wanted) == set()
+
+
+# Shares of applications: exact for all but memcached, which may add two either way
+
+
+def check_best(file: str, machine: str, metric: str) -> None:
+    cells = sensitive(machine, metric)
+    check_shares(cells, coverage.best_share(cells, RULE), theirs(file, locks_beside=True))
+
+
+def check_shares(cells: Cells, found: pd.DataFrame, wanted: Lines) -> None:
+    ran = {place: cells.at(place).mean.notna().sum() for place in found}
+    assert set(wanted) == set(found.index)
+    for lock, line in wanted.items():
+        for place, cell in line.items():
+            of = int(ran[place][lock])
+            good = round(found.at[lock, place] * of)
+            assert cell in digits(with_memcached(good, of, lock)), (lock, place)
+
+
+def test_t31_best_a64() -> None:
+    check_best("seed_T31_best_A64.csv", "A-64", "throughput")
+
+
+def test_t78_energy_best_i48() -> None:
+    check_best("seed_T78_energybest_I48.csv", "I-48", "tpp")
+
+
+def test_t12_harmful() -> None:
+    """A-64 only: A-48 and I-20 have no runs here, and those of I-48 are of another mode (9.2)."""
+    cells = sensitive("A-64", "throughput")
+    wanted = {
+        lock: {place: line[f"A64_{place}"] for place in ("max", "opt")}
+        for lock, line in theirs("seed_T12_harmful.csv", locks_beside=True).items()
+    }
+    check_shares(cells, coverage.harmful_share(cells, RULE), wanted)
+
+
+# Pairwise matrices
+
+
+def check_pairs(
+    file: str,
+    machine: str,
+    metric: str,
+    place: str,
+    shifted: dict[str, int],
+    other: dict[tuple[str, str], str],
+) -> None:
+    """shifted: lines whose cells stand under the wrong heads, and how many of them are lost; those
+    that are left have to come in our order. other: cells that the runs do not give."""
+    cells = sensitive(machine, metric)
+    matrix = pairwise(cells, RULE, place)
+    ran = cells.at(place).mean.notna()
+    wanted = theirs(file, locks_above=True, locks_beside=True)
+    unlike = {}
+    for lock, printed in wanted.items():
+        possible = {}
+        for rival in matrix.index:
+            if rival != lock:
+                common = int((ran[lock] & ran[rival]).sum())
+                good = round(matrix.at[lock, rival] * common)
+                possible[rival] = with_memcached(good, common, lock, rival)
+        if lock in shifted:
+            row = next(r for r in published.lines(file)[1:] if names.of_project(r[0]) == lock)
+            found = [cell for cell in row[1:] if cell.isdigit()]
+            order = [rival for rival in wanted if rival != lock]
+            assert in_order(found, [digits(possible[rival]) for rival in order]) == (
+                len(order) - shifted[lock]
+            ), lock
+            continue
+        assert printed[lock] == ""
+        for rival, shares in possible.items():
+            if printed[rival] not in digits(shares):
+                unlike[lock, rival] = printed[rival]
+        # The average over all others, between what memcached can do to it.
+        ends = [sum(end(shares) for shares in possible.values()) for end in (min, max)]
+        low, high = (100 * end / len(possible) for end in ends)
+        if not math.floor(low) <= int(printed["average"]) <= math.ceil(high):
+            unlike[lock, "average"] = printed["average"]
+    assert unlike == other
+
+
+def in_order(found: list[str], possible: list[set[str]]) -> int:
+    """How many of our cells, in order, are among those found: the longest common subsequence."""
+    best = [0] * (len(possible) + 1)
+    for cell in found:
+        before = best[:]
+        for place, may_be in enumerate(possible):
+            same = before[place] + (cell in may_be)
+            best[place + 1] = max(before[place + 1], best[place], same)
+    return best[-1]
+
+
+def test_t38_pairs_opt_a64() -> None:
+    file = "seed_T38_pair_opt_A64.csv"
+    # One cell of the line is lost; the average stands twice instead.
+    check_pairs(file, "A-64", "throughput", "opt", {"clh-stp": 1}, {})
+
+
+def test_t45_pairs_max_a64() -> None:
+    check_pairs("seed_T45_pair_max_A64.csv", "A-64", "throughput", "max", {}, {})
+
+
+def test_t80_energy_pairs_opt_i48() -> None:
+    file = "seed_T80_energypair_opt_I48.csv"
+    # One application more or less than 7 of 14 and 9 of 14: within what 9.2 allows (three).
+    # The average of the first line repeats its last cell, and is not the mean of its cells.
+    other = {
+        ("ahmcs", "average"): "61",
+        ("c-bo-mcs-stp", "clh-spin"): "43",
+        ("hticket-ls", "ticket"): "71",
+    }
+    check_pairs(file, "I-48", "tpp", "opt", {"mcs-stp": 1}, other)
+
+
+def test_t82_energy_pairs_max_i48() -> None:
+    file = "seed_T82_energypair_max_I48.csv"
+    # Lines flagged CHECK, and two more whose cells moved.
+    shifted = {"ahmcs": 0, "c-ptl-tkt": 0, "ticket-ls": 1, "clh-stp": 1}
+    # One application more than 9 and 8 of 14; and 64, which is no share of 19 applications.
+    other = {
+        ("clh-ls", "ticket"): "71",
+        ("clh-ls", "ticket-ls"): "64",
+        ("hmcs", "ticket-ls"): "64",
+    }
+    check_pairs(file, "I-48", "tpp", "max", shifted, other)
+
+
+# Changes with the node count
+
+
+def check_changes(file: str, name: str, known: set[tuple[str, ...]]) -> None:
+    mine, wanted = ours(name), theirs(file)
+    assert set(wanted) - set(MEMCACHED) <= set(mine)
+    assert differing(mine, wanted, MEMCACHED) == known
+
+
+def test_t13_changes_a64() -> None:
+    # 36.24 % from the runs, which no rounding makes 37: within 1 point (9.2).
+    known: set[tuple[str, ...]] = {("fmm", "1/2", "37", "36")}
+    check_changes("seed_T13_change_A64.csv", "A-64.throughput.changes", known)
+
+
+def test_t88_energy_changes_i48() -> None:
+    # 19.58 % from the runs, printed cut off.
+    known: set[tuple[str, ...]] = {("s_raytrace", "2/3", "19", "20")}
+    check_changes("seed_T88_energychange_I48.csv", "I-48.tpp.changes", known)
+
+
+# Energy against throughput
+
+
+def test_t16_correlation_i48() -> None:
+    """I-48 only: there are no runs of I-20."""
+    mine, wanted = ours("I-48.pcc"), theirs("seed_T16_pcc.csv")
+    there = {name: {"pcc": cells["I48"]} for name, cells in wanted.items() if cells["I48"] != "-"}
+    assert differing(mine, there, MEMCACHED) == set()
+
+
+# Performance mode: the runs of I-48 are of its energy-saving mode (8.1, 9.2), so these cannot be
+# had. Were the runs of that mode, as they would be if the files were mixed up, this would fail.
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("seed_T20_gain_I48_perf.csv", "effect"),
+        ("seed_T33_best_I48_perf.csv", "best"),
+        ("seed_T40_pair_opt_I48_perf.csv", "pairwise-opt"),
+        ("seed_T47_pair_max_I48_perf.csv", "pairwise-max"),
+        ("seed_T67_change_I48_perf.csv", "changes"),
+    ],
+)
+def test_the_runs_of_i48_are_of_the_other_mode(file: str, name: str) -> None:
+    above, beside = "pair" in name, name in ("best", "pairwise-opt", "pairwise-max")
+    wanted = theirs(file, locks_above=above, locks_beside=beside)
+    mine = ours(f"I-48.throughput.{name}")
+    # Volrend is sensitive in performance mode only.
+    there = set(wanted) - set(MEMCACHED) - {"volrend"}
+    assert there <= set(mine)
+    columns = {column for cells in wanted.values() for column in cells} - {"flag"}
+    assert columns <= set(next(iter(mine.values())))
+    cells = sum(len(line) for line in wanted.values())
+    assert len(differing(mine, wanted, (*MEMCACHED, "volrend"))) > cells / 4
+
+
+def test_every_published_table_has_a_test() -> None:
+    """Else one that is added would be taken for reproduced."""
+    import ast
+    from pathlib import Path
+
+    tree = ast.parse(Path(__file__).read_text())
+    named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    files = {path.name for path in published.required(published.TABLES).glob("*.csv")}
+    assert files
+    assert files <= named
+
+
+# Figures of the papers that are in the text of the specification
+
+
+def test_t10_best_counts_a64() -> None:
+    """19/23/26/11/21 % for 1, 2, 4, 6 and 8 nodes: what memcached's 22 and 22 pairs leave open."""
+    found = best_count.breakdown(sensitive("A-64", "throughput")).share
+    pairs = int(sensitive("A-64", "throughput").counts("opt").notna().sum().sum())
+    more = len(MEMCACHED) * (28 - len(NOT_ON_MEMCACHED))
+    for share, wanted in zip(found, (19, 23, 26, 11, 21), strict=True):
+        low, high = (100 * (share * pairs + some) / (pairs + more) for some in (0, more))
+        assert math.floor(low) <= wanted <= math.ceil(high)
+
+
+def test_t11_coverage_a64() -> None:
+    wanted = {"min": (39, 0, 15), "max": (73, 29, 50), "mean": (59, 14, 30), "std": (10, 8, 9)}
+    mine = ours("A-64.throughput.coverage")
+    for column, values in wanted.items():
+        for place, value in zip(("one", "max", "opt"), values, strict=True):
+            assert abs(int(mine[place][column]) - value) <= 1, (column, place)
+
+
+def test_inversions_are_far_fewer_than_changes() -> None:
+    """9 % instead of 97 % for s_raytrace_ll (4.3)."""
+    line = ours("A-64.throughput.changes")["s_raytrace_ll"]
+    assert (line["1/2/4/8"], line["reversed"]) == ("97", "9")
+
+
+def test_latency_grows_more_than_time() -> None:
+    """x3.4 and x24.1 from one node to all, x3.5 and x22.2 from the best (4.5, from these runs)."""
+    mine = ours("A-64.latency-growth")
+    assert mine["one to max"] == {"time": "3.43", "latency": "24.1"}
+    assert mine["opt to max"] == {"time": "3.52", "latency": "22.2"}
+
+
+def test_validation_counts() -> None:
+    """The public runs say manual is better for 23, 15, 25 and 15 of 28 locks (2.4)."""
+    mine = ours("validation.validation")
+    assert [cells["manual_better"] for cells in mine.values()] == ["23", "15", "25", "15"]
+    assert [cells["interposed_better"] for cells in mine.values()] == ["5", "13", "3", "13"]
+
+
+def test_changes_skip_what_was_not_run() -> None:
+    cells = sensitive("A-64", "throughput")
+    assert changes.usual_counts(cells) == [1, 2, 4, 8]
+    assert ours("A-64.throughput.changes")["memcached-new"]["4/8"] == MISSING
