@@ -25,6 +25,9 @@ SMALL: dict[str, dict[str, str]] = {
     "malloc-stress": {"blocks": "20"},
     "keymap": {"keys": "1000"},
     "lru-cache": {"keys": "2000", "capacity": "100"},
+    "many-locks": {"mutexes": "50"},
+    "convoy": {"sleep-every": "50", "sleep-us": "100"},
+    "migration": {"move-every": "20"},
     "buffer-pool": {"buffer-bytes": "4096", "buffers": "2"},
 }
 

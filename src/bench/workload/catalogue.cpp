@@ -55,6 +55,8 @@ const std::vector<const description*>& catalogue() {
       &uncontested,       &single_lock, &lockbench,      &variable_contention,
       &random_array,      &ring_walker, &stress_latency, &malloc_stress,
       &producer_consumer, &keymap,      &lru_cache,      &buffer_pool,
+      &trylock_wait,      &barrier,     &many_locks,     &convoy,
+      &ping_pong,         &migration,
   };
   return all;
 }

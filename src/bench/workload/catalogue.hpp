@@ -18,6 +18,12 @@ extern const description producer_consumer;
 extern const description keymap;
 extern const description lru_cache;
 extern const description buffer_pool;
+extern const description trylock_wait;
+extern const description barrier;
+extern const description many_locks;
+extern const description convoy;
+extern const description ping_pong;
+extern const description migration;
 
 const std::vector<const description*>& catalogue();
 

@@ -1,0 +1,148 @@
+// Mutexes that live shortly: each is made, used and destroyed.
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "crew.hpp"
+#include "sites.hpp"
+
+namespace bench {
+namespace {
+
+struct short_lived {
+  explicit short_lived(const settings& given)
+      : by_one{given.is("made-by")}, rooms(given.threads()) {
+    for (auto& room : rooms) {
+      room = std::make_unique<room_of_one>(given.count("mutexes", 1));
+    }
+  }
+
+  static constexpr std::uint32_t to_use = 0;
+  static constexpr std::uint32_t to_make = 1;
+  static constexpr std::uint32_t end = 2;
+
+  // The mutexes of a thread.
+  struct alignas(apart) room_of_one {
+    explicit room_of_one(std::size_t count) : mutexes(count) {}
+    std::vector<pthread_mutex_t> mutexes;
+    bool made = false;  // once; only the maker looks at it
+    alignas(apart) std::atomic<std::uint32_t> turn{to_make};
+  };
+
+  // Where one makes them, it does so for all: the others then find them in its cache, and a lock
+  // that keeps something per thread finds another thread than the one that made it.
+  [[nodiscard]] std::uint64_t helpers() const { return by_one ? 1 : 0; }
+
+  struct alignas(apart) own {
+    own(short_lived& w, const settings& given, std::size_t number)
+        : index{number}, pairs{given.count("pairs")}, maker{number >= w.rooms.size()} {}
+    std::size_t index;
+    std::uint64_t pairs;
+    bool maker;
+  };
+
+  template <class Probe>
+  std::uint64_t step(own& me, Probe& meter) {
+    if (me.maker) {
+      make_for_all();
+      return 0;
+    }
+    room_of_one& mine = *rooms[me.index];
+    if (!by_one) {
+      make(mine);
+      use(mine, me.pairs, meter);
+      destroy(mine);
+      return mine.mutexes.size();
+    }
+    for (std::uint32_t turn = mine.turn.load(); turn != to_use; turn = mine.turn.load()) {
+      if (turn == end) {
+        return 0;
+      }
+      futex_wait(mine.turn, turn);
+    }
+    use(mine, me.pairs, meter);
+    mine.turn.store(to_make);
+    served.fetch_add(1);
+    futex_wake(served, 1);
+    return mine.mutexes.size();
+  }
+
+  void make_for_all() {
+    const std::uint32_t seen = served.load();
+    bool any = false;
+    for (auto& room : rooms) {
+      if (room->turn.load() == to_make) {
+        if (room->made) {
+          destroy(*room);
+        }
+        make(*room);
+        room->made = true;
+        // At the end it stays as it is.
+        std::uint32_t expected = to_make;
+        room->turn.compare_exchange_strong(expected, to_use);
+        futex_wake(room->turn, 1);
+        any = true;
+      }
+    }
+    if (!any) {
+      futex_wait(served, seen);
+    }
+  }
+
+  static void make(room_of_one& room) {
+    for (pthread_mutex_t& m : room.mutexes) {
+      must(pthread_mutex_init(&m, nullptr), "pthread_mutex_init");
+    }
+  }
+  template <class Probe>
+  static void use(room_of_one& room, std::uint64_t pairs, Probe& meter) {
+    for (pthread_mutex_t& m : room.mutexes) {
+      for (std::uint64_t i = 0; i < pairs; ++i) {
+        meter.lock(m);
+        meter.unlock(m);
+      }
+    }
+  }
+  static void destroy(room_of_one& room) {
+    for (pthread_mutex_t& m : room.mutexes) {
+      must(pthread_mutex_destroy(&m), "pthread_mutex_destroy");
+    }
+  }
+
+  void wind_up() {
+    for (auto& room : rooms) {
+      room->turn.store(end);
+      futex_wake(room->turn, 1);
+    }
+    served.fetch_add(1);
+    futex_wake(served, 1);
+  }
+
+  static std::uint64_t taken() { return 0; }
+
+  bool by_one;
+  std::vector<std::unique_ptr<room_of_one>> rooms;
+  alignas(apart) std::atomic<std::uint32_t> served{0};
+};
+
+}  // namespace
+
+const description many_locks{
+    .name = "many-locks",
+    .measures = "mutexes that live shortly: each is made, taken and destroyed",
+    .source =
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, sections 3 and 4 (programs "
+        "with up to millions of locks, made by one thread or by all)",
+    .operation = "mutexes made, used and destroyed",
+    .threads = 2,
+    .parameters = {{"mutexes", 1000, "", "mutexes that a thread uses one after another", 1},
+                   {"pairs", 1, "", "how often it takes and gives back each of them", 1},
+                   {"made-by", 0, "",
+                    "who makes and destroys the mutexes: each thread its own, or "
+                    "one more thread those of all",
+                    0, "all,one"}},
+    .run = run_workload<short_lived>,
+};
+
+}  // namespace bench
