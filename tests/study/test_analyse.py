@@ -24,8 +24,11 @@ def analyse(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 def test_tables_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "box.csv").write_text(RUNS)
     out = analyse(capsys, tmp_path / "box.csv", "--output", tmp_path / "all")
-    for name in ("effect", "locks", "best", "harmful", "changes", "best-count", "variability"):
-        assert f"[box.throughput.{name}]" in out or name == "effect"
+    for name in ("applications", "locks", "coverage", "best-count", "changes"):
+        assert f"[box.throughput.{name}]" in out
+    assert "2 of 2 applications are lock-sensitive." in out
+    assert "Yes: at the largest count, mcs-spin is among the best for every application." in out
+    assert "No: at the largest count these harm no lock-sensitive application: mcs-spin." in out
     assert "Welch" in out
     assert "pairwise" not in out
     whole = json.loads((tmp_path / "all/analysis.json").read_text())

@@ -179,7 +179,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
         (["--metric", "score", "--better", "lower"], "no file has a column 'score'"),
         (["--better", "lower"], "--better is about one metric"),
         (["--baseline", "mine"], "no run is with the lock 'mine'; choose from mcs-spin"),
-        (["--show", "pairs"], "no table 'pairs'; choose from effect"),
+        (["--show", "pairs"], "no table 'pairs'; choose from applications"),
         (["--frobnicate"], "no such option"),
     ],
 )

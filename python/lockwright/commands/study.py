@@ -113,11 +113,11 @@ def _counts(text: str | None) -> tuple[int, ...]:
 
 
 def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
-    """The tables to print: all that fit a screen, or those that are named."""
+    """The tables to print: those with the main results, or those that are named."""
     from lockwright.errors import LockwrightError
 
     if shown is None:
-        return [table for table in found.tables if not table.wide]
+        return [table for table in found.tables if not table.aside]
     names = {name.strip() for name in shown.split(",")}
     if names == {"all"}:
         return list(found.tables)

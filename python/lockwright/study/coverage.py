@@ -17,6 +17,18 @@ def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     return _share(cells, rule.harmful.__name__, rule, ("max", "opt"))
 
 
+def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series:
+    """The names of the best locks of each application, best first, and how many more there are."""
+    here = cells.at(place)
+    names = {}
+    for application in here.applications:
+        good = here.mean.loc[application][rule.among_best(here.row(application))]
+        ranked = list(good.sort_values(ascending=False).index)
+        more = f" +{len(ranked) - most}" if len(ranked) > most else ""
+        names[application] = ", ".join(ranked[:most]) + more
+    return pd.Series(names, dtype=object)
+
+
 def spread(shares: pd.DataFrame) -> pd.DataFrame:
     """min, max, average and sample standard deviation of shares over the locks (Table 11)."""
     return shares.agg(["min", "max", "mean", "std"])

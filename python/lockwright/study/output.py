@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from lockwright import version
 from lockwright.study.analysis import Analysis
@@ -21,6 +22,7 @@ def to_json(analysis: Analysis, files: Sequence[str]) -> str:
         "files": list(files),
         "rules": dict(analysis.rules),
         "notes": list(analysis.notes),
+        "answers": [asdict(answer) for answer in analysis.answers],
         "tables": [
             {
                 "name": table.name,

@@ -26,7 +26,7 @@ class Table:
     """name: short, for files and options. title: for people. frame: its index is the first column.
 
     formats: per column, else `usual`. heading: of the first column. meaning: what a cell says.
-    wide: too wide or too long for most screens.
+    aside: printed only if it is asked for.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Table:
     heading: str
     usual: str = PERCENT
     formats: Mapping[str, str] = field(default_factory=dict)
-    wide: bool = False
+    aside: bool = False
 
     def columns(self) -> list[str]:
         """All headings."""

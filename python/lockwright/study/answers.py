@@ -1,0 +1,116 @@
+"""What a study says to the questions of the papers, in sentences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Answer:
+    """about: machine and metric."""
+
+    about: str
+    question: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the answers of one machine and metric rest on: tables of the modules of their names.
+
+    best, harmful: empty, and changes None, where there is nothing to say.
+    """
+
+    about: str
+    effect: pd.DataFrame
+    best: pd.DataFrame
+    harmful: pd.DataFrame
+    changes: pd.DataFrame | None
+    counted: str
+
+
+def answers(facts: Facts) -> Iterator[Answer]:
+    """How much locks matter, whether one is always best, whether all harm, how stable that is."""
+    yield Answer(facts.about, "How much do locks matter?", _how_much(facts.effect))
+    if facts.best.empty:
+        return
+    yield Answer(facts.about, "Is one lock always best?", _always_best(facts.best))
+    yield Answer(facts.about, "Is every lock harmful?", _harmful(facts.harmful))
+    if facts.changes is not None:
+        text = _stable(facts.changes, facts.counted)
+        yield Answer(facts.about, "Is the order of the locks stable?", text)
+
+
+def of_energy(machine: str, correlation: pd.Series) -> Answer:
+    """Whether energy efficiency follows throughput, from the correlation of each application."""
+    known = correlation.dropna()
+    low = known.idxmin()
+    text = (
+        f"Their correlation is {known[low]:.2f} ({low}) to {known.max():.2f},"
+        f" half of the applications have {known.median():.2f} or more."
+    )
+    return Answer(machine, "Does energy efficiency follow throughput?", text)
+
+
+def of_latency(machine: str, growth: pd.DataFrame) -> Answer:
+    """Whether tail latency follows throughput, from how both grow."""
+    line = growth.loc["one to max"]
+    text = (
+        f"From the smallest to the largest count, execution times grow {line.time:.1f} times and"
+        f" tail latencies {line.latency:.1f} times, on average over applications and locks."
+    )
+    return Answer(machine, "Does tail latency follow throughput?", text)
+
+
+def _how_much(effect: pd.DataFrame) -> str:
+    chosen = effect[effect.sensitive]
+    undecided = int(effect.undecided.sum())
+    open_ = f", and of {undecided} more the runs cannot tell" if undecided else ""
+    text = f"{len(chosen)} of {len(effect)} applications are lock-sensitive{open_}."
+    if chosen.empty:
+        return text
+    gains = chosen.gain_max
+    return (
+        f"{text} There, at the largest count, the best lock is {_percent(gains.min())}"
+        f" ({gains.idxmin()}) to {_percent(gains.max())} ({gains.idxmax()}) better than the worst."
+    )
+
+
+def _always_best(best: pd.DataFrame) -> str:
+    at_max, at_opt = best["max"], best["opt"]
+    lock = at_max.idxmax()
+    if at_max[lock] == 1:
+        return f"Yes: at the largest count, {lock} is among the best for every application."
+    often, other = _percent(at_max[lock]), at_opt.idxmax()
+    return (
+        f"No: at the largest count, {lock} is among the best most often, for {often} of the"
+        f" lock-sensitive applications, and with each lock at its best count {other} is, for"
+        f" {_percent(at_opt[other])}."
+    )
+
+
+def _harmful(harmful: pd.DataFrame) -> str:
+    at_max = harmful["max"]
+    lock = at_max.idxmin()
+    if at_max[lock] > 0:
+        return (
+            f"Yes: even {lock} is more than 15 % behind the best lock for {_percent(at_max[lock])}"
+            f" of the lock-sensitive applications at the largest count, and {at_max.idxmax()} for"
+            f" {_percent(at_max.max())}."
+        )
+    harmless = ", ".join(at_max.index[at_max == 0])
+    return f"No: at the largest count these harm no lock-sensitive application: {harmless}."
+
+
+def _stable(changes: pd.DataFrame, counted: str) -> str:
+    whole = changes.columns[-2]
+    return (
+        f"Between {whole.replace('/', ', ')} {counted}, {_percent(changes[whole].mean())} of the"
+        f" pairs of locks change their relation, on average over the applications, and"
+        f" {_percent(changes.reversed.mean())} are reversed."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

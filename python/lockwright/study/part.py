@@ -1,0 +1,58 @@
+"""One machine in one metric, and what is computed of it once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from lockwright.study import changes, coverage, effect
+from lockwright.study.cells import Cells
+from lockwright.study.dataset import Sample
+from lockwright.study.rules import Rule
+
+
+@dataclass(frozen=True)
+class Part:
+    """whole: the cells of all applications. wanted: counts to look for changes at; empty for those
+    that most applications were run at."""
+
+    sample: Sample
+    rule: Rule
+    whole: Cells
+    wanted: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the names of its tables begin with."""
+        return f"{self.sample.machine}.{self.sample.metric}"
+
+    @cached_property
+    def effect(self) -> pd.DataFrame:
+        """See effect.effect."""
+        return effect.effect(self.whole, self.rule)
+
+    @cached_property
+    def sensitive(self) -> Cells:
+        """The lock-sensitive applications only."""
+        return self.whole.only(effect.sensitive(self.effect))
+
+    @cached_property
+    def best(self) -> pd.DataFrame:
+        """See coverage.best_share."""
+        return coverage.best_share(self.sensitive, self.rule)
+
+    @cached_property
+    def harmful(self) -> pd.DataFrame:
+        """See coverage.harmful_share."""
+        return coverage.harmful_share(self.sensitive, self.rule)
+
+    @cached_property
+    def changes(self) -> pd.DataFrame | None:
+        """See changes.changes; None where there are fewer than two counts."""
+        ran = set(self.sensitive.mean.index.get_level_values(1))
+        if len(ran) < 2:
+            return None
+        counts = [count for count in self.wanted if count in ran]
+        if len(counts) < 2:
+            counts = changes.usual_counts(self.sensitive)
+        return changes.changes(self.sensitive, self.rule, counts)

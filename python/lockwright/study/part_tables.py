@@ -1,0 +1,167 @@
+"""The tables of one machine in one metric."""
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+from lockwright.study import best_count, coverage, pairwise, ratio, variability
+from lockwright.study.cells import PLACES, Cells
+from lockwright.study.part import Part
+from lockwright.study.table import MISSING, RATIO, TEXT, Table
+
+
+def of_part(part: Part) -> Iterator[Table]:
+    """All of one machine and metric."""
+    name, title, rule = part.name, part.sample.title, part.rule
+    yield _applications(part)
+    yield Table(
+        f"{name}.effect",
+        f"{title}: what the lock changes",
+        part.effect.assign(sensitive=_marks(part.effect)).drop(columns="undecided"),
+        "gain: best lock / worst lock - 1; rdev: standard deviation / mean over the locks; both in"
+        " %, at the smallest and the largest count and at each lock's best. Lock-sensitive: rdev at"
+        " the largest count above 10 %",
+        "application",
+        formats={"sensitive": TEXT},
+        aside=True,
+    )
+    yield _variability(part)
+    chosen = part.sensitive
+    if not chosen.applications:
+        return
+    best, harm = part.best, part.harmful
+    matrices = {place: pairwise.pairwise(chosen, rule, place) for place in PLACES}
+    of = f"of the {len(chosen.applications)} lock-sensitive applications"
+    ranking = pd.DataFrame(
+        {f"best_{place}": best[place] for place in PLACES}
+        | {f"harmful_{place}": harm[place] for place in harm}
+        | {f"beats_{place}": matrices[place].average for place in PLACES}
+    )
+    yield Table(
+        f"{name}.locks",
+        f"{title}: the locks, {of}",
+        ranking.sort_values("beats_max", ascending=False),
+        "best: among the best; harmful: the best lock is more than 15 % better; beats: of the other"
+        " locks, on average; each in % of the applications that the lock was run on",
+        "lock",
+    )
+    yield Table(f"{name}.best", f"{title}: among the best", best, f"in % {of}", "lock", aside=True)
+    yield Table(
+        f"{name}.coverage",
+        f"{title}: coverage",
+        coverage.spread(best).T,
+        "smallest, largest, mean and standard deviation over the locks of the share of applications"
+        " where a lock is among the best, in %",
+        "at",
+    )
+    yield Table(
+        f"{name}.harmful", f"{title}: harmful locks", harm, f"in % {of}", "lock", aside=True
+    )
+    for place, matrix in matrices.items():
+        yield Table(
+            f"{name}.pairwise-{place}",
+            f"{title}: line better than column, at {place}",
+            matrix,
+            f"in % {of}",
+            "row_beats_col",
+            aside=True,
+        )
+    yield from _of_counts(part, chosen)
+    for place in ("max", "opt"):
+        yield Table(
+            f"{name}.loss-{place}",
+            f"{title}: what a lock loses against the best, at {place}",
+            best_count.loss(chosen, place),
+            "best / lock - 1 in %",
+            "application",
+            aside=True,
+        )
+
+
+def _applications(part: Part) -> Table:
+    """What matters of each application, those first that the lock matters to most."""
+    figures = part.effect
+    frame = figures[["gain_one", "gain_max", "gain_opt", "rdev_max"]].copy()
+    formats = {"sensitive": TEXT, "best_at_max": TEXT}
+    if part.rule.intervals:
+        ends = zip(figures.rdev_max_low, figures.rdev_max_high, strict=True)
+        frame["rdev_95%_CI"] = [
+            MISSING if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f}"
+            for low, high in ends
+        ]
+    frame["sensitive"] = _marks(figures)
+    frame["best_at_max"] = coverage.best_locks(part.whole, part.rule, "max")
+    return Table(
+        f"{part.name}.applications",
+        f"{part.sample.title}: the applications",
+        frame.sort_values("rdev_max", ascending=False),
+        "gain: best lock / worst lock - 1, rdev: standard deviation / mean over the locks, in %;"
+        " sensitive: rdev at max above 10 %; best: those among the best, with their number if more",
+        "application",
+        formats=formats,
+    )
+
+
+def _of_counts(part: Part, chosen: Cells) -> Iterator[Table]:
+    name, title, counted = part.name, part.sample.title, part.sample.counted
+    if part.changes is None:
+        return
+    yield Table(
+        f"{name}.best-count",
+        f"{title}: {counted} at which locks are at their best",
+        best_count.breakdown(chosen),
+        "in % of all pairs of a lock-sensitive application and a lock",
+        counted,
+    )
+    gains, where = best_count.opt_gain(chosen), chosen.counts("opt")
+    joined = gains.copy().astype(object)
+    for lock in gains.columns:
+        joined[lock] = [
+            None if math.isnan(gain) else f"{100 * gain:.0f}@{count:.0f}"
+            for gain, count in zip(gains[lock], where[lock], strict=True)
+        ]
+    yield Table(
+        f"{name}.opt-gain",
+        f"{title}: what a lock gains at its best count",
+        joined,
+        f"best count / largest count - 1 in %, and after @ the best number of {counted}",
+        "application",
+        usual=TEXT,
+        aside=True,
+    )
+    yield Table(
+        f"{name}.changes",
+        f"{title}: pairs of locks whose order changes with the {counted}",
+        part.changes,
+        "in % of the pairs: better, equal or worse at the one and not the same at the other;"
+        " reversed: now the one is better and now the other",
+        "application",
+    )
+    yield Table(
+        f"{name}.best-lock-ratio",
+        f"{title}: best_lock ratio",
+        ratio.best_lock_ratio(part.whole, mixed=ratio.EXPECTED),
+        "average of the lock over all counts / average of the best lock at each",
+        "application",
+        usual=RATIO,
+        aside=True,
+    )
+
+
+def _variability(part: Part) -> Table:
+    return Table(
+        f"{part.name}.variability",
+        f"{part.sample.title}: variability",
+        variability.variability(part.sample),
+        "configurations whose relative standard deviation is above the limit, in %",
+        "lock",
+        aside=True,
+    )
+
+
+def _marks(table: pd.DataFrame) -> list[str]:
+    return [
+        "yes" if sure else "undecided" if open_ else "no"
+        for sure, open_ in zip(table.sensitive, table.undecided, strict=True)
+    ]
