@@ -50,9 +50,8 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     _check(data, parts, choices)
     found = [table for part in parts for table in part_tables.of_part(part)]
     for machine in data.machines:
-        found += cross_tables.of_energy(
-            data, machine, [p for p in parts if p.sample.machine == machine]
-        )
+        own = [part for part in parts if part.sample.machine == machine]
+        found += cross_tables.of_energy(data, machine, own)
         found += cross_tables.of_latency(data, machine, choices.baseline, notes)
     found += cross_tables.across(parts)
     for number, frame in enumerate(data.validations()):

@@ -14,6 +14,7 @@ from lockwright.study.table import CHANCE, CORRELATION, NUMBER, RATIO, TEXT, Tab
 
 
 def of_energy(data: DataSet, machine: str, parts: Sequence[Part]) -> Iterator[Table]:
+    """Energy efficiency against throughput on one machine, whose parts these are."""
     paired = data.paired(machine, "throughput", "tpp")
     if paired is None:
         return
@@ -49,6 +50,7 @@ def of_energy(data: DataSet, machine: str, parts: Sequence[Part]) -> Iterator[Ta
 
 
 def of_latency(data: DataSet, machine: str, baseline: str, notes: list[str]) -> Iterator[Table]:
+    """Tail latency against throughput on one machine."""
     paired = data.paired(machine, "latency", "throughput")
     if paired is None:
         return
@@ -105,6 +107,7 @@ def across(parts: Sequence[Part]) -> Iterator[Table]:
 
 
 def of_validation(data: DataSet, frame: pd.DataFrame, number: int, rule: Rule) -> Iterator[Table]:
+    """Locks by hand against interposed ones; number: of the frame among those of the data."""
     machine = str(frame.machine.iloc[0])
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:
