@@ -9,7 +9,7 @@ from lockwright import version
 from lockwright.doctor.finding import Finding
 from lockwright.doctor.tree import Tree
 
-MUST_MATCH = ("lockwright", "machine", "cpu", "cpus", "kernel", "libc")
+MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
 """Facts that must be the same when a comparison is resumed: else its runs do not compare."""
 
 FINDINGS = "findings"
@@ -23,6 +23,7 @@ def machine() -> dict[str, Any]:
     tree = Tree()
     facts: dict[str, Any] = {
         "lockwright": version(),
+        "revision": revision(),
         "machine": platform.machine(),
         "cpu": cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
@@ -65,6 +66,13 @@ def libc() -> str | None:
         return os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):
         return None
+
+
+def revision() -> str | None:
+    """The git revision that the libraries were built from; None if they were built without git."""
+    from lockwright import locks
+
+    return Tree(locks.directory()).text("/revision")
 
 
 def compiler() -> str | None:

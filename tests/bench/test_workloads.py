@@ -14,7 +14,7 @@ from lockwright.bench import pinning
 from lockwright.bench.catalogue import Workload, catalogue, parse
 from lockwright.bench.pinning import Processor
 from lockwright.bench.run import program
-from support import locate
+from support import locate, machine
 
 QUICK = {"seconds": "0.02", "warm-up": "0.005", "loops-per-us": "900"}
 
@@ -186,15 +186,20 @@ def test_pinning(mode: str, expected: str) -> None:
 
 def test_the_machine_is_read_from_what_the_kernel_says(tmp_path: Path) -> None:
     """Nodes, cores and their threads; a processor of which nothing is said is a core of its own."""
-    (tmp_path / "node/node1").mkdir(parents=True)
-    (tmp_path / "node/node1/cpulist").write_text("0-1,7\n")
-    (tmp_path / "cpu/cpu0/topology").mkdir(parents=True)
-    (tmp_path / "cpu/cpu0/topology/thread_siblings_list").write_text("0,5\n")
-    found = {one.number: one for one in pinning.machine(tmp_path)}
-    if 0 in found:
-        assert found[0] == Processor(0, node=1, core=0, thread=0)
-    if 1 in found:
-        assert found[1] == Processor(1, node=1, core=1, thread=0)
+    tree = machine.make(
+        tmp_path,
+        {
+            "/sys/devices/system/node/node1/cpulist": "0-1,7",
+            f"{machine.CPU}/cpu0/topology/thread_siblings_list": "0,5",
+            "/proc/self/status": "Cpus_allowed_list:\t0-1,5,9",
+        },
+    )
+    assert pinning.machine(tree) == [
+        Processor(0, node=1, core=0, thread=0),
+        Processor(1, node=1, core=1, thread=0),
+        Processor(5, node=0, core=5, thread=0),
+        Processor(9, node=0, core=9, thread=0),
+    ]
 
 
 def test_threads_run_where_they_are_pinned() -> None:

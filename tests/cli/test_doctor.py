@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -426,13 +427,17 @@ def test_access_to_energy() -> None:
     assert "package (by powercap)" in access.rapl(Sources([domain])).found
 
 
-def test_the_command_shows_and_writes_every_finding(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_shows_and_writes_every_finding(cli: Cli, libdir: Path, tmp_path: Path) -> None:
     """This machine, whatever it is."""
     file = tmp_path / "findings.json"
     result = cli("doctor", "--seconds", "0.1", "--json", file)
     assert result.status == 0, result.err
     document = json.loads(file.read_text())
-    assert {"cpu", "kernel", "lockwright"} <= document.keys()
+    assert {"cpu", "kernel", "lockwright", "compiler"} <= document.keys()
+    if (libdir / "revision").exists():
+        assert re.fullmatch(r"[0-9a-f]{12,40}(-dirty)?", document["revision"])
+    else:
+        assert "revision" not in document
     findings = [Finding(**each) for each in document["findings"]]
     assert len({each.name for each in findings}) == len(findings) > 25
     for each in findings:

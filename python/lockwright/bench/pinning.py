@@ -1,10 +1,11 @@
 """Which processors the threads of a workload may use."""
 
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+from lockwright.doctor import processors
+from lockwright.doctor.tree import Tree
 
 MODES = {
     "none": "the scheduler decides",
@@ -28,47 +29,30 @@ class Processor:
     thread: int
 
 
-def machine(root: Path = Path("/sys/devices/system")) -> list[Processor]:
+def machine(tree: Tree | None = None) -> list[Processor]:
     """The processors that this process may use, as the kernel describes them."""
-    nodes = {}
-    for place in root.glob("node/node[0-9]*"):
-        for number in _numbers((place / "cpulist").read_text()):
-            nodes[number] = int(place.name.removeprefix("node"))
+    tree = tree or Tree()
+    nodes = {number: node for node, mine in processors.nodes(tree).items() for number in mine}
     found = []
-    for number in sorted(os.sched_getaffinity(0)):
-        try:
-            path = root / f"cpu/cpu{number}/topology/thread_siblings_list"
-            siblings = _numbers(path.read_text())
-        except OSError:
-            siblings = [number]
-        thread = siblings.index(number)
-        found.append(Processor(number, nodes.get(number, 0), min(siblings), thread))
+    for number in sorted(processors.allowed(tree)):
+        core = sorted(processors.siblings(tree, number))
+        found.append(Processor(number, nodes.get(number, 0), core[0], core.index(number)))
     return found
 
 
-def _numbers(text: str) -> list[int]:
-    """The numbers of a list as the kernel writes it: `0-3,8`."""
-    found: list[int] = []
-    for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        if first:
-            found += range(int(first), int(last or first) + 1)
-    return found
-
-
-def places(mode: str, processors: Sequence[Processor]) -> str:
+def places(mode: str, available: Sequence[Processor]) -> str:
     """What `lockwright-bench --pin` takes: the processors of each thread in turn; "" for `none`.
 
     With more threads than places, they begin again with the first.
     """
     by_node: dict[int, list[Processor]] = defaultdict(list)
-    for one in processors:
+    for one in available:
         by_node[one.node].append(one)
     match mode:
         case "core":
-            order = sorted(processors, key=lambda p: (p.thread, p.node, p.core))
+            order = sorted(available, key=lambda p: (p.thread, p.node, p.core))
         case "compact":
-            order = sorted(processors, key=lambda p: (p.node, p.core, p.thread))
+            order = sorted(available, key=lambda p: (p.node, p.core, p.thread))
         case "scatter":
             # The n-th of its node comes after all that are the n-1st of theirs.
             rank = {
@@ -76,7 +60,7 @@ def places(mode: str, processors: Sequence[Processor]) -> str:
                 for members in by_node.values()
                 for n, one in enumerate(sorted(members, key=lambda p: (p.thread, p.core)))
             }
-            order = sorted(processors, key=lambda p: (rank[p], p.node))
+            order = sorted(available, key=lambda p: (rank[p], p.node))
         case "node":
             return ";".join(
                 ",".join(str(p.number) for p in by_node[node]) for node in sorted(by_node)

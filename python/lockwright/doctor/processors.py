@@ -35,8 +35,9 @@ def siblings(tree: Tree, processor: int) -> set[int]:
 
 def nodes(tree: Tree) -> dict[int, set[int]]:
     """The processors of each NUMA node; empty if the system does not say."""
-    numbers = numbers_of(tree.text(f"{_NODE}/online"))
-    return {n: numbers_of(tree.text(f"{_NODE}/node{n}/cpulist")) for n in sorted(numbers)}
+    names = tree.match(f"{_NODE}/node[0-9]*")
+    found = {int(name.rpartition("node")[2]): f"{name}/cpulist" for name in names}
+    return {number: numbers_of(tree.text(found[number])) for number in sorted(found)}
 
 
 def count(tree: Tree) -> Finding:

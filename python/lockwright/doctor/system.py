@@ -162,7 +162,8 @@ def preloaded(tree: Tree, variable: str | None) -> Finding:
             "preloaded",
             WARN,
             "; ".join(named),
-            "it is in every program that is measured, and may serve its locks",
+            "it comes after the lock's library in the programs that compare runs, and may change "
+            "what they do",
             "unset it, unless that is what you measure",
         )
     return Finding("preloaded", OK, "nothing", "nothing else comes between a program and the lock")

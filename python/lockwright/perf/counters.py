@@ -108,7 +108,10 @@ class Counting:
                 with contextlib.suppress(OSError):
                     os.close(handle)
             if reading.running < reading.enabled:
-                self.absent[name] = "it had to share the processor's counters with other events"
+                self.absent[name] = (
+                    "it did not count all the time: other events had the processor's counters, or "
+                    "some processors have none"
+                )
             else:
                 counts[name] = float(reading.value)
         self._handles = {}
