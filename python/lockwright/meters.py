@@ -20,6 +20,14 @@ FACTS = "meters"
 SECONDS = "energy_seconds"
 """Key of the time over which the energy of a run was used."""
 
+WINDOWED = "energy_windowed"
+"""Key that is there where that time is the one in which the run measured, and no more."""
+
+SAMPLING = 0.05
+"""Seconds between readings, at most, where a part of a run is to be told from the rest. In a
+measurement of a second, what is read at its ends is then wrong by a few per cent of what differs
+before and after them."""
+
 TREE = Tree()
 """The machine whose counters are read."""
 
@@ -35,6 +43,24 @@ class Reading:
 
     values: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+    meter: Meter | None = None
+
+    def put(self, used: Used) -> None:
+        """Keeps the energy that was used."""
+        self.values[SECONDS] = used.seconds
+        self.values |= {joules_key(kind): joules for kind, joules in used.joules.items()}
+
+    def narrow(self, began: float, seconds: float) -> None:
+        """From now on the energy is that of a part of the run, by time.monotonic().
+
+        A part that is not within the run is none: a clock was read wrong.
+        """
+        if self.meter is None or seconds <= 0:
+            return
+        used = self.meter.between(began, began + seconds)
+        if used.seconds >= 0.99 * seconds:
+            self.put(used)
+            self.values[WINDOWED] = 1.0
 
 
 @dataclass(frozen=True)
@@ -94,14 +120,14 @@ class Meters:
         self.idle = Idle(used.watts(), used.seconds, None if seen is None else seen.others)
 
     @contextmanager
-    def around(self, pid: int = 0) -> Iterator[Reading]:
+    def around(self, pid: int = 0, every: float = SAMPLING) -> Iterator[Reading]:
         """Reads around what the block runs; the reading is filled when the block ends.
 
         pid: the process that starts the program to be counted within the block; 0 for the
-        calling thread.
+        calling thread. every: seconds between readings of energy, at most.
         """
-        reading = Reading()
-        meter = Meter(self._sources.domains) if self._sources.domains else None
+        meter = Meter(self._sources.domains, every) if self._sources.domains else None
+        reading = Reading(meter=meter)
         counting = Counting(pid) if self.counters else None
         if meter is not None:
             meter.begin()
@@ -111,9 +137,7 @@ class Meters:
             used = meter.end() if meter is not None else None
             if used is not None:
                 self._note(used)
-                reading.values[SECONDS] = used.seconds
-                for kind, joules in used.joules.items():
-                    reading.values[joules_key(kind)] = joules
+                reading.put(used)
                 reading.absent |= used.absent
             if counting is not None:
                 counts = counting.end()

@@ -38,6 +38,7 @@ int handover(int argc, char** argv) {
   a.stop.store(true);
   result measured("handover", "measured");
   measured.field("threads", threads)
+      .field("began_ns", started)
       .field("seconds", static_cast<double>(elapsed) / 1e9)
       .field("processor_seconds", used)
       .field("acquisitions", sum(counted))

@@ -113,6 +113,7 @@ int oversubscribe(int argc, char** argv) {
   a.stop.store(true);
   result measured("oversubscribe", "measured");
   measured.field("threads", threads)
+      .field("began_ns", started)
       .field("seconds", static_cast<double>(elapsed) / 1e9)
       .field("processor_seconds", used)
       .field("acquisitions", sum(samples.back().acquisitions))

@@ -154,6 +154,27 @@ def test_bench_shows_energy_by_operation(
     assert (powered / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
 
 
+def test_bench_takes_the_energy_of_the_measurement(powered: Path, tmp_path: Path) -> None:
+    """Where a workload says when that was; the operations are those of the same time."""
+    file = tmp_path / "o.json"
+    words = ["bench", "handover", "--locks", "libc", "--rounds", "1", "--threads-per-core", "0.5"]
+    assert main([*words, "--seconds", "0.5", "--energy", "--json", str(file)]) == 0
+    document = json.loads(file.read_text())
+    (row,) = document["meter_rows"]
+    measured = [line for line in document["runs"][0]["lines"] if line["kind"] == "measured"]
+    values = document["runs"][0]["meters"]
+    assert values[meters.WINDOWED]
+    assert values[meters.SECONDS] == pytest.approx(measured[0]["seconds"])
+    expected = sorted(
+        line["acquisitions"] / run["meters"]["joules_package"]
+        for run in document["runs"]
+        for line in run["lines"]
+        if line["kind"] == "measured"
+    )
+    assert row["operations_per_joule"]["low"] >= expected[0]
+    assert row["operations_per_joule"]["high"] <= expected[-1]
+
+
 def test_compare_shows_energy_by_figure(
     powered: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,6 +224,7 @@ def test_operations_of_a_run() -> None:
     """The last line that counts them, by the first of the names that a run has."""
     lines = [{"kind": "measured", "acquisitions": 5}, {"kind": "final", "acquisitions": 7}]
     assert metered.operations(lines) == 7
+    assert metered.operations(lines, measured=True) == 5
     assert metered.operations([{"operations": 3, "acquisitions": 9}]) == 3
     assert metered.operations([{"kind": "result", "clock_ns": 3.0}]) is None
 

@@ -26,12 +26,16 @@ Value = Callable[[Mapping[str, float], float | None, Idle | None], float | None]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the table. unit: what the values are divided by to be shown."""
+    """A figure of the table. unit: what the values are divided by to be shown.
+
+    energy: whether it is one of energy.
+    """
 
     key: str
     column: Column
     value: Value
     unit: float = 1.0
+    energy: bool = False
 
 
 def _joules_per_operation(
@@ -69,6 +73,7 @@ FIGURES = (
         "watts",
         Column("watts", "mean power of all packages, and of their memory where it has a counter."),
         lambda values, _, __: meters.total_watts(values),
+        energy=True,
     ),
     Figure(
         "watts_above_idle",
@@ -77,12 +82,14 @@ FIGURES = (
             "those watts less what the same domains took before the first run, when nothing ran.",
         ),
         lambda values, _, idle: meters.above_idle(values, idle),
+        energy=True,
     ),
     Figure(
         "joules_per_operation",
-        Column("uJ per op", "microjoules of the whole run divided by its operations (EPO)."),
+        Column("uJ per op", "microjoules divided by operations (EPO)."),
         _joules_per_operation,
         1e-6,
+        energy=True,
     ),
     Figure(
         "operations_per_joule",
@@ -91,6 +98,7 @@ FIGURES = (
             "operations divided by joules, which is throughput divided by power (TPP).",
         ),
         _operations_per_joule,
+        energy=True,
     ),
     *(
         Figure(
@@ -113,16 +121,32 @@ FIGURES = (
         )
     ),
 )
-"""Everything is of the whole run, its start and its end included, and so are the operations."""
+"""Energy is that of the measurement, where a workload says when it was. All else, and the energy of
+other workloads, is of the whole run, its start and its end included. Operations are likewise."""
 
 
-def operations(lines: Sequence[Mapping[str, Any]]) -> float | None:
-    """How many operations a run did; of its last word, which counts those at its end too."""
+def operations(lines: Sequence[Mapping[str, Any]], measured: bool = False) -> float | None:
+    """How many operations a run did; of its last word, which counts those at its end too.
+
+    measured: only those of its measurement.
+    """
     for name in OPERATIONS:
-        found = [line[name] for line in lines if isinstance(line.get(name), int | float)]
+        found = [
+            line[name]
+            for line in lines
+            if isinstance(line.get(name), int | float)
+            and (not measured or line.get("kind") == "measured")
+        ]
         if found:
             return float(found[-1])
     return None
+
+
+def _value(figure: Figure, run: Mapping[str, Any], idle: Idle | None) -> float | None:
+    values = run["meters"]
+    # Energy may be that of the measurement alone; counters are of the whole run.
+    measured = figure.energy and meters.WINDOWED in values
+    return figure.value(values, operations(run["lines"], measured), idle)
 
 
 def tables(report: Report) -> list[Table]:
@@ -140,12 +164,7 @@ def tables(report: Report) -> list[Table]:
     for name, runs in groups.items():
         seen[name] = {}
         for figure in FIGURES:
-            values = [
-                value
-                for run in runs
-                if (value := figure.value(run["meters"], operations(run["lines"]), idle))
-                is not None
-            ]
+            values = [v for run in runs if (v := _value(figure, run, idle)) is not None]
             if (found := spread(values)) is not None:
                 seen[name][figure.key] = found
         report.meter_rows.append({"run": list(name), **seen[name]})

@@ -149,6 +149,9 @@ def run(
         with _meters.around() as reading:
             outcome = _supervise(command, environment, timeout)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        line = outcome.line("measured")
+        if line is not None and "began_ns" in line:
+            reading.narrow(number(line, "began_ns") / 1e9, number(line, "seconds"))
         if _meters.counters:
             reading.values |= {
                 "context_switches": float(

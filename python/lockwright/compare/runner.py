@@ -134,7 +134,7 @@ class Runner:
         facts = self._exchange(request)
         if meters is None or facts.get("event") != "ready":
             return Answer(facts)
-        with meters.around(self._process.pid) as reading:
+        with meters.around(self._process.pid, math.inf) as reading:
             facts = self._exchange({})
         if facts.get("event") != "ended":
             return Answer(facts)

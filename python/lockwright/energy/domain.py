@@ -38,12 +38,17 @@ def used(domain: Domain, counts: Sequence[int]) -> float:
     A count below the one before it has begun again at 0, once: after the largest count, the next
     is 0. Raises ValueError if a counter fell that never does.
     """
-    total = 0
+    return sum(steps(domain, counts))
+
+
+def steps(domain: Domain, counts: Sequence[int]) -> list[float]:
+    """Joules between each reading and the next. Raises ValueError as `used` does."""
+    found = []
     for before, after in pairwise(counts):
         step = after - before
         if step < 0:
             if domain.range_ is None:
                 raise ValueError(f"{domain.name} fell from {before} to {after}")
             step += domain.range_ + 1
-        total += step
-    return total * domain.joules
+        found.append(step * domain.joules)
+    return found

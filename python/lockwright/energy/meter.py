@@ -4,8 +4,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from lockwright.energy.domain import Domain, used
+from lockwright.energy.domain import Domain, steps
 
 MOST_WATTS = 1000.0
 """More than any domain takes: the largest sockets are built for 500 W."""
@@ -32,6 +33,8 @@ class Used:
 
     def watts(self) -> dict[str, float]:
         """Mean power by kind."""
+        if self.seconds <= 0:
+            return {}
         return {kind: joules / self.seconds for kind, joules in self.joules.items()}
 
 
@@ -39,24 +42,27 @@ class Meter:
     """Reads several domains between `begin` and `end`, in a thread of its own."""
 
     def __init__(
-        self, domains: Sequence[Domain], clock: Callable[[], float] = time.monotonic
+        self,
+        domains: Sequence[Domain],
+        every: float = _LONGEST,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """domains: what to read. clock: seconds."""
+        """domains: what to read. every: seconds between readings, at most. clock: seconds."""
         self._domains = list(domains)
         self._clock = clock
-        self._period = period(self._domains)
+        self._period = min(every, period(self._domains))
+        self._times: list[float] = []
         self._counts: dict[str, list[int]] = {}
         self._failed: dict[str, str] = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
-        self._started = 0.0
 
     def begin(self) -> None:
         """Reads all, and goes on reading."""
+        self._times = []
         self._counts = {each.name: [] for each in self._domains}
         self._failed = {}
         self._over.clear()
-        self._started = self._clock()
         self.sample()
         self._thread = threading.Thread(target=self._go_on, daemon=True)
         self._thread.start()
@@ -68,20 +74,36 @@ class Meter:
             self._thread.join()
             self._thread = None
         self.sample()
-        seconds = self._clock() - self._started
+        return self.between(self._times[0], self._times[-1])
+
+    def between(self, began: float, ended: float) -> Used:
+        """What was used between two times of the clock, after `end`.
+
+        A time between two readings is taken to lie on a straight line between them. Beyond the
+        first and the last reading nothing is known: the times are brought back to these.
+        """
+        began, ended = (min(max(at, self._times[0]), self._times[-1]) for at in (began, ended))
         joules: dict[str, float] = {}
         absent: dict[str, str] = {}
         for each in self._domains:
             try:
                 if each.name in self._failed:
                     raise ValueError(self._failed[each.name])
-                joules[each.kind] = joules.get(each.kind, 0.0) + used(each, self._counts[each.name])
+                parts = steps(each, self._counts[each.name])
             except ValueError as error:
                 absent[each.kind] = f"{each.name}: {error}"
-        return Used(seconds, {k: v for k, v in joules.items() if k not in absent}, absent)
+                continue
+            part = sum(
+                joules_of_step * _overlap(first, last, began, ended)
+                for joules_of_step, (first, last) in zip(parts, pairwise(self._times), strict=True)
+            )
+            joules[each.kind] = joules.get(each.kind, 0.0) + part
+        kept = {kind: value for kind, value in joules.items() if kind not in absent}
+        return Used(ended - began, kept, absent)
 
     def sample(self) -> None:
         """Reads all; one that cannot be read any more is said at the end."""
+        self._times.append(self._clock())
         for each in self._domains:
             if each.name in self._failed:
                 continue
@@ -93,3 +115,11 @@ class Meter:
     def _go_on(self) -> None:
         while not self._over.wait(self._period):
             self.sample()
+
+
+def _overlap(first: float, last: float, began: float, ended: float) -> float:
+    """Which share of the time from `first` to `last` lies between `began` and `ended`."""
+    if last <= first:
+        # No time passed: what was used then belongs to whatever it touches.
+        return 1.0 if began <= first <= ended else 0.0
+    return max(0.0, min(last, ended) - max(first, began)) / (last - first)

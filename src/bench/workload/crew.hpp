@@ -81,6 +81,7 @@ class crew {
 
     const totals done = difference(before, after);
     result measured(about.name, "measured");
+    measured.field("began_ns", before.at);
     add_totals(measured, done, given_);
     add_usage(measured, used_before, used_after);
     // What is left of the processor time when the busy work of sections and gaps is taken off.
