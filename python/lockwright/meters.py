@@ -39,10 +39,9 @@ def joules_key(kind: str) -> str:
 
 @dataclass
 class Reading:
-    """What was read around one run: values by key; absent: why a value is not there."""
+    """What was read around one run: values by key. meter: what read the energy, if anything."""
 
     values: dict[str, float] = field(default_factory=dict)
-    absent: dict[str, str] = field(default_factory=dict)
     meter: Meter | None = None
 
     def put(self, used: Used) -> None:
@@ -104,15 +103,18 @@ class Meters:
         return self.energy or self.counters
 
     def measure_idle(
-        self, seconds: float = IDLE_SECONDS, sleep: Callable[[float], None] = time.sleep
+        self, seconds: float | None = None, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Measures the power of the idle machine, once, if there is energy to read."""
+        """Measures the power of the idle machine, once, if there is energy to read.
+
+        seconds: None for IDLE_SECONDS.
+        """
         if self.idle is not None or not self._sources.domains:
             return
         meter = Meter(self._sources.domains)
         before = load.times(TREE)
         meter.begin()
-        sleep(seconds)
+        sleep(IDLE_SECONDS if seconds is None else seconds)
         used = meter.end()
         after = load.times(TREE)
         seen = load.between(before, after, 0.0) if before and after else None
@@ -138,11 +140,9 @@ class Meters:
             if used is not None:
                 self._note(used)
                 reading.put(used)
-                reading.absent |= used.absent
             if counting is not None:
                 counts = counting.end()
                 reading.values |= {name.replace(" ", "_"): v for name, v in counts.items()}
-                reading.absent |= counting.absent
                 self.absent |= counting.absent
                 self.remarks |= counting.remarks
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lockwright import meters
 from lockwright.energy import find, meter, pmu, powercap
-from lockwright.energy.domain import Domain, used
+from lockwright.energy.domain import Domain, steps
 from support import machine
 from support.machine import POWER, POWERCAP
 
@@ -20,6 +20,10 @@ RANGE = 262_143_328_850
 def domain(counts: Iterator[int], range_: int | None = 999, kind: str = "package") -> Domain:
     """A domain of 1 J a count, whose readings are given."""
     return Domain(kind, f"{kind}-0", "powercap", 1.0, range_, lambda: next(counts))
+
+
+def used(each: Domain, counts: list[int]) -> float:
+    return sum(steps(each, counts))
 
 
 def test_a_count_that_begins_again_is_carried_on() -> None:

@@ -32,17 +32,12 @@ class Domain:
     close: Callable[[], None] = lambda: None
 
 
-def used(domain: Domain, counts: Sequence[int]) -> float:
-    """Joules between the first and the last of several readings in turn.
+def steps(domain: Domain, counts: Sequence[int]) -> list[float]:
+    """Joules between each reading and the next.
 
     A count below the one before it has begun again at 0, once: after the largest count, the next
     is 0. Raises ValueError if a counter fell that never does.
     """
-    return sum(steps(domain, counts))
-
-
-def steps(domain: Domain, counts: Sequence[int]) -> list[float]:
-    """Joules between each reading and the next. Raises ValueError as `used` does."""
     found = []
     for before, after in pairwise(counts):
         step = after - before
