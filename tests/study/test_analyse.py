@@ -92,6 +92,27 @@ def test_latency_and_energy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "[machines]" in out
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["a,x,1,1,1,1", "a,y,2,1,1,1"],
+        ["a,x,1,1,1,1", "a,y,1,1,1,1", "b,x,2,1,1,1"],
+        ["a,x,1,5,1,1", "a,y,2,7,1,1", "b,y,1,2,3,4", "b,x,4,2,3,4"],
+    ],
+)
+@pytest.mark.parametrize("rule", ["5%", None])
+def test_studies_with_holes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str], rule: str | None
+) -> None:
+    """Locks at one count each, figures that are all alike, applications with one lock."""
+    text = "\n".join(["app,lock,threads,throughput,latency,tpp", *lines * 2])
+    (tmp_path / "box.csv").write_text(text)
+    chosen = ["--tolerance", rule] if rule else []
+    out = analyse(capsys, tmp_path, "--show", "all", "--json", tmp_path / "all.json", *chosen)
+    assert "nan" not in out.split()
+    assert json.loads((tmp_path / "all.json").read_text())["tables"]
+
+
 def test_pandas_is_loaded_by_studies_only() -> None:
     """It takes longer to load than the other commands to run."""
     code = (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from lockwright import cli
+from lockwright.compare.record import Record
 from lockwright.errors import LockwrightError
 from lockwright.study import names, reading
 from lockwright.study.dataset import DataSet
@@ -90,6 +93,33 @@ def test_manual_and_interposed_runs_are_apart(tmp_path: Path) -> None:
     data = read(tmp_path, m=text)
     assert data.machines == []
     assert sorted(data.validations()[0].variant) == ["interposed", "manual"]
+
+
+def test_a_comparison_is_a_part_of_a_study(tmp_path: Path) -> None:
+    """What `lockwright compare --csv` writes: the file is the application, warm-up is left out."""
+    heading = [field.name for field in fields(Record)]
+    heading.insert(heading.index("value") + 1, "unit")
+    rows = [
+        {"threads": 2, "round": turn, "lock": lock, "outcome": outcome, "value": value}
+        for turn, lock, outcome, value in (
+            (0, "ttas", "finished", 9),
+            (1, "ttas", "finished", 2),
+            (1, "pthread", "finished", 4),
+            (2, "pthread", "timeout", ""),
+        )
+    ]
+    for name in ("xz", "xz-fast"):
+        with (tmp_path / f"{name}.csv").open("w") as file:
+            writer = csv.DictWriter(file, heading, restval="1")
+            writer.writeheader()
+            writer.writerows(row | {"unit": "s"} for row in rows)
+    data = reading.read([tmp_path])
+    assert data.machines == [tmp_path.name]
+    sample = data.sample(tmp_path.name, "throughput")
+    assert sample is not None
+    assert sorted(sample.frame.application.unique()) == ["xz", "xz-fast"]
+    assert list(sample.frame.value) == [1 / 2, 1 / 4] * 2
+    assert sample.counted == "threads"
 
 
 def test_threads_that_go_with_nodes_are_the_count(tmp_path: Path) -> None:

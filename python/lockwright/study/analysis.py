@@ -63,9 +63,9 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     for table in found:
         machine, _, kind = table.name.rpartition(".")
         if kind == "pcc":
-            said.append(answers.of_energy(machine, table.frame.pcc))
+            said += answers.of_energy(machine, table.frame.pcc)
         elif kind == "latency-growth":
-            said.append(answers.of_latency(machine, table.frame))
+            said += answers.of_latency(machine, table.frame)
     return Analysis(tuple(found), tuple(dict.fromkeys(notes)), tuple(said), rules)
 
 
@@ -105,7 +105,7 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Part]:
             rule = _rule(sample, whole, choices.rule, notes)
             part = Part(sample, rule, whole, choices.counts)
             if not part.effect.sensitive.any():
-                notes.append(f"{sample.title}: no application is lock-sensitive")
+                notes.append(f"{sample.title}: no application is shown to be lock-sensitive")
             yield part
 
 

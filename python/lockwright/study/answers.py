@@ -37,30 +37,34 @@ def answers(facts: Facts) -> Iterator[Answer]:
         return
     yield Answer(facts.about, "Is one lock always best?", _always_best(facts.best))
     yield Answer(facts.about, "Is every lock harmful?", _harmful(facts.harmful))
-    if facts.changes is not None:
+    if facts.changes is not None and facts.changes.iloc[:, -2].notna().any():
         text = _stable(facts.changes, facts.counted)
         yield Answer(facts.about, "Is the order of the locks stable?", text)
 
 
-def of_energy(machine: str, correlation: pd.Series) -> Answer:
+def of_energy(machine: str, correlation: pd.Series) -> Iterator[Answer]:
     """Whether energy efficiency follows throughput, from the correlation of each application."""
     known = correlation.dropna()
+    if known.empty:
+        return
     low = known.idxmin()
     text = (
         f"Their correlation is {known[low]:.2f} ({low}) to {known.max():.2f},"
         f" half of the applications have {known.median():.2f} or more."
     )
-    return Answer(machine, "Does energy efficiency follow throughput?", text)
+    yield Answer(machine, "Does energy efficiency follow throughput?", text)
 
 
-def of_latency(machine: str, growth: pd.DataFrame) -> Answer:
+def of_latency(machine: str, growth: pd.DataFrame) -> Iterator[Answer]:
     """Whether tail latency follows throughput, from how both grow."""
     line = growth.loc["one to max"]
+    if line.isna().any():
+        return
     text = (
         f"From the smallest to the largest count, execution times grow {line.time:.1f} times and"
         f" tail latencies {line.latency:.1f} times, on average over applications and locks."
     )
-    return Answer(machine, "Does tail latency follow throughput?", text)
+    yield Answer(machine, "Does tail latency follow throughput?", text)
 
 
 def _how_much(effect: pd.DataFrame) -> str:

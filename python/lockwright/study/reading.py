@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lockwright.errors import LockwrightError
-from lockwright.study import names, schema
+from lockwright.study import comparison, names, schema
 from lockwright.study.dataset import COUNT, DataSet, Source
 
 _REQUIRED = (schema.APPLICATION, schema.LOCK)
@@ -88,6 +88,10 @@ class _File:
                 raise self.complaint(
                     line, f"has {len(row)} fields where the heading has {len(self.heading)}"
                 )
+        if comparison.is_one(self.heading):
+            self.heading, self.rows = comparison.as_runs(
+                self.heading, self.rows, path.resolve().parent.name, path.stem, self.of_heading
+            )
 
     def complaint(self, line: int, what: str, todo: str = "correct the file") -> LockwrightError:
         return LockwrightError(f"{self.path}:{line}: {what}", todo)
@@ -124,7 +128,9 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
     frame = frame[kept].reset_index(drop=True)
     if frame.empty:
         raise file.of_heading("has no run that finished")
-    return Source(path.stem, _derived(frame), _known(frame), counted, beside=owner != path.stem)
+    # What says itself of which machine it is adds to none by its name.
+    beside = owner != path.stem and schema.MACHINE not in places
+    return Source(path.stem, _derived(frame), _known(frame), counted, beside)
 
 
 def _dimensions(file: _File) -> dict[str, int]:
@@ -183,7 +189,8 @@ def _kept(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool
         outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
         kept = [text in schema.FINISHED for text in outcomes]
         if lost := kept.count(False):
-            notes.append(f"{file.path.name}: {lost} runs that did not finish are left out")
+            what = "runs that did not finish or were to warm up"
+            notes.append(f"{file.path.name}: {lost} {what} are left out")
     return kept
 
 

@@ -15,7 +15,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     THREADS: ("threads", "thread", "thread_count", "nthreads", "cores"),
     RUN: ("run", "repetition", "rep", "round", "iteration", "trial"),
     VARIANT: ("variant", "type"),
-    OUTCOME: ("outcome", "status", "result"),
+    OUTCOME: ("outcome",),
 }
 """Columns that say what was run, and the spellings that are understood."""
 

@@ -1,0 +1,45 @@
+"""The CSV file of `lockwright compare` as a part of a study."""
+
+from collections.abc import Callable, Sequence
+
+from lockwright.errors import LockwrightError
+from lockwright.study.schema import METRICS
+
+_OURS = {"threads", "round", "lock", "outcome", "value", "unit"}
+
+
+def is_one(heading: Sequence[str]) -> bool:
+    """Whether a file with this heading was written by `lockwright compare --csv`."""
+    return set(heading) >= _OURS and "application" not in heading
+
+
+def as_runs(
+    heading: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    machine: str,
+    application: str,
+    complaint: Callable[[str, str], LockwrightError],
+) -> tuple[list[str], list[list[str]]]:
+    """Heading and rows as of any other study; rows stand in the same order, warm-up ones too.
+
+    Those have the outcome 'warm-up'. The figure is the metric that its unit belongs to; with
+    another unit its name is `value`. complaint: makes an error of what is wrong and what to do.
+    """
+    place = {name: heading.index(name) for name in _OURS}
+    units = sorted({row[place["unit"]] for row in rows})
+    if len(units) > 1:
+        raise complaint(f"has figures in {' and in '.join(units)}", "give each a file of its own")
+    unit = units[0] if units else ""
+    metric = next((m.name for m in METRICS.values() if unit.lower() in m.units), None)
+    # A program may be run without a number of threads.
+    counted = ["threads"] if any(row[place["threads"]] for row in rows) else []
+    kept = [*counted, "round", "lock", "outcome", "value"]
+    head = ["machine", "application", *kept]
+    head[-1] = f"{metric} ({unit})" if metric else "value"
+    lines = []
+    for row in rows:
+        line = [machine, application, *(row[place[name]] for name in kept)]
+        if row[place["round"]].startswith(("0", "-")):
+            line[-2] = "warm-up"
+        lines.append(line)
+    return head, lines
