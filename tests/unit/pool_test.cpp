@@ -74,6 +74,27 @@ TEST(FreeList, no_piece_is_with_two_threads) {
   EXPECT_EQ(left, pieces.size());
 }
 
+// No more pieces come into being than are in use at the same time, however the threads take turns.
+TEST(FreeList, nobody_finds_it_empty_that_leaves_one_for_each) {
+  constexpr int threads = 4;
+  std::vector<piece> pieces(threads);
+  free_list list;
+  for (piece& one : pieces) {
+    list.put(&one, &one);
+  }
+  std::atomic<int> empty{0};
+  in_parallel(threads, [&](int) {
+    for (int round = 0; round < 1'000'000; ++round) {
+      if (piece* one = list.take(1)) {
+        list.put(one, one);
+      } else {
+        ++empty;
+      }
+    }
+  });
+  EXPECT_EQ(empty.load(), 0);
+}
+
 std::size_t mappings() {
   std::ifstream maps{"/proc/self/maps"};
   return static_cast<std::size_t>(

@@ -34,60 +34,83 @@ inline void unmap_pages(void* start, std::size_t bytes) {
 }
 
 /// A free piece of memory, linked through its first word.
-struct piece {
+struct alignas(64) piece {
   piece* next;
 };
 
-/// Free pieces of one size, shared by all threads.
+/// Free pieces of one size, shared by all threads. Their memory stays mapped.
 ///
-/// Invariant NO-POP: pieces are taken only all at once, by an exchange with
-/// null, so no compare-and-swap ever depends on a piece that another thread
-/// may have taken and returned in between (no ABA).
+///   bits 63-22 | address of the first piece, in units of 64 bytes; 0: none is free
+///   bits 21-0  | how many pieces have been taken, modulo 2^22
+///
+/// Invariant TAKES-COUNT: taking changes the count, so a compare-and-swap succeeds
+/// only if no piece was taken since the word was loaded, and the piece on top has had
+/// the same `next` all the time. (It would also succeed after exactly n x 2^22 takings
+/// that leave the same piece on top, all while its thread was stopped between the two.)
+/// Invariant AS-MANY-AS-NEEDED: a taking is one step, so nobody finds the list empty
+/// because somebody else is in the middle of one, and no more pieces are ever made than
+/// are in use at the same time.
 class free_list {
  public:
   /// Adds the chain from `first` to `last`.
   void put(piece* first, piece* last) {
-    piece* head = head_.load(std::memory_order_relaxed);
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    std::uint64_t wanted = 0;
     do {
-      last->next = head;
-      // Release pairs with the acquire in take_all(): the links are seen.
-    } while (!head_.compare_exchange_weak(head, first, std::memory_order_release,
+      last->next = top(seen);
+      wanted = reinterpret_cast<std::uint64_t>(first) / alignof(piece) << count_bits |
+               (seen & count_mask);
+      // Release pairs with the acquire in take_one(): the links are seen.
+    } while (!word_.compare_exchange_weak(seen, wanted, std::memory_order_release,
                                           std::memory_order_relaxed));
   }
 
-  /// Takes up to `count` pieces as a chain; null if there are none at the moment.
+  /// Takes up to `count` pieces as a chain; null if there are none.
   piece* take(std::uint32_t count) {
-    if (head_.load(std::memory_order_relaxed) == nullptr) {
-      return nullptr;
+    piece* chain = nullptr;
+    for (; count != 0; --count) {
+      piece* one = take_one();
+      if (one == nullptr) {
+        break;
+      }
+      one->next = chain;
+      chain = one;
     }
-    piece* first = head_.exchange(nullptr, std::memory_order_acquire);
-    if (first == nullptr) {
-      return nullptr;
-    }
-    piece* last = first;
-    for (std::uint32_t i = 1; i < count && last->next != nullptr; ++i) {
-      last = last->next;
-    }
-    give_back_rest(last->next);
-    last->next = nullptr;
-    return first;
+    return chain;
   }
 
  private:
-  void give_back_rest(piece* rest) {
-    piece* none = nullptr;
-    if (rest == nullptr || head_.compare_exchange_strong(none, rest, std::memory_order_release,
-                                                         std::memory_order_relaxed)) {
-      return;
-    }
-    piece* last = rest;
-    while (last->next != nullptr) {
-      last = last->next;
-    }
-    put(rest, last);
+  static constexpr unsigned count_bits = 22;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+
+  static piece* top(std::uint64_t word) {
+    return reinterpret_cast<piece*>((word >> count_bits) * alignof(piece));
   }
 
-  std::atomic<piece*> head_{nullptr};
+  /// What is linked behind `one`, or anything if somebody else has taken it meanwhile and
+  /// writes there, which is no race that a sanitizer should report: the count has changed.
+  [[gnu::no_sanitize_thread]] static piece* behind(const piece* one) {
+    return __atomic_load_n(&one->next, __ATOMIC_RELAXED);
+  }
+
+  piece* take_one() {
+    // Acquire pairs with the release in put().
+    std::uint64_t seen = word_.load(std::memory_order_acquire);
+    for (;;) {
+      piece* first = top(seen);
+      if (first == nullptr) {
+        return nullptr;
+      }
+      const std::uint64_t rest =
+          reinterpret_cast<std::uint64_t>(behind(first)) / alignof(piece) << count_bits;
+      if (word_.compare_exchange_weak(seen, rest | ((seen + 1) & count_mask),
+                                      std::memory_order_acquire, std::memory_order_acquire)) {
+        return first;
+      }
+    }
+  }
+
+  std::atomic<std::uint64_t> word_{0};
 };
 
 /// Fresh zeroed memory in steps of one fixed size, cut from mapped regions.
