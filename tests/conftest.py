@@ -52,8 +52,8 @@ def run_under() -> harness.RunUnder:
         cwd: Path | None = None,
     ) -> harness.Outcome:
         name = Path(argv[0]).name
-        if locate.emulator() and name in harness.NOT_EMULATED:
-            pytest.skip(harness.NOT_EMULATED[name])
+        if obstacle := harness.obstacle(name):
+            pytest.skip(obstacle)
         setting = lock if isinstance(lock, harness.Setting) else harness.Setting(lock)
         outcome = harness.run(
             argv,

@@ -36,6 +36,53 @@ NOT_EMULATED = {
     "started_programs": "the kernel cannot start a program for another processor",
 }
 
+_OBJECTS = "ThreadSanitizer objects to it, with the C library's own locks too"
+_GROWS = "the memory of the sanitizer itself grows"
+
+#: What programs built with gcc 12's sanitizers cannot do.
+NOT_SANITIZED = {
+    "thread": {
+        **dict.fromkeys(
+            [
+                "c11",
+                "c_library_kinds",
+                "cond_types",
+                "cpp20",
+                "fork",
+                "fork_first_use",
+                "many_threads",
+                "nesting",
+                "plugins",
+                "rwlocks",
+                "semaphores",
+                "spins",
+                "thread_ends",
+                "threads_h",
+                "timedlock",
+                "types",
+            ],
+            _OBJECTS,
+        ),
+        "busylock": "ThreadSanitizer does not know lockwright_mutex_busylock",
+        "started_programs": "what it starts needs the library of ThreadSanitizer as well",
+        "churn": _GROWS,
+        "migrate": _GROWS,
+    },
+    "address": {
+        "churn": _GROWS,
+        "migrate": _GROWS,
+        "plugins": "AddressSanitizer ends it, with the C library's own locks too",
+    },
+}
+
+
+def obstacle(program: str) -> str | None:
+    """Why a program cannot be run the way that these tests are run in; else None."""
+    if locate.emulator():
+        return NOT_EMULATED.get(program)
+    return NOT_SANITIZED.get(locate.sanitizer(), {}).get(program)
+
+
 #: How 1, 2 and 4 NUMA nodes are declared: on two, threads change nodes as they change CPUs; on
 #: four, each thread is on one of them, because a machine may have fewer CPUs than that.
 NODES = {"0": 1, "0;1": 2, "threads:0;1;2;3": 4}
@@ -111,7 +158,10 @@ def environment(
     if not setting.preloaded or locate.traits(setting.lock)["parking"]:
         result["LOCKWRIGHT_TEST_PARKS"] = "1"
     if setting.preloaded:
-        result["LD_PRELOAD"] = str(locate.library(setting.lock, counting=counting))
+        library = str(locate.library(setting.lock, counting=counting))
+        # ThreadSanitizer has to come first, and goes on to the lock.
+        first = locate.thread_sanitizer()
+        result["LD_PRELOAD"] = f"{first}:{library}" if first else library
         # Promises of this library that POSIX does not make.
         result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
         if setting.lock != "pthread":

@@ -38,6 +38,28 @@ def emulator() -> list[str]:
     return os.environ.get("LOCKWRIGHT_EMULATOR", "").split()
 
 
+def sanitizer() -> str:
+    """What the compiled programs are built with: "thread", or "address" as the libraries are as
+    well; else nothing.
+    """
+    return os.environ.get("LOCKWRIGHT_SANITIZER", "")
+
+
+@cache
+def thread_sanitizer() -> str:
+    """The library that programs built with ThreadSanitizer need; nothing where they are not."""
+    if sanitizer() != "thread":
+        return ""
+    found = subprocess.run(
+        ["gcc", "-print-file-name=libtsan.so"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return str(Path(found.stdout.strip()).resolve())
+
+
 @cache
 def lockwright() -> Path:
     """The installed command: the checkout's own, else the one on PATH."""
