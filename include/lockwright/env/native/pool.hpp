@@ -101,8 +101,8 @@ class free_list {
       if (first == nullptr) {
         return nullptr;
       }
-      const std::uint64_t rest =
-          reinterpret_cast<std::uint64_t>(behind(first)) / alignof(piece) << count_bits;
+      const std::uint64_t rest = reinterpret_cast<std::uint64_t>(behind(first)) / alignof(piece)
+                                 << count_bits;
       if (word_.compare_exchange_weak(seen, rest | ((seen + 1) & count_mask),
                                       std::memory_order_acquire, std::memory_order_acquire)) {
         return first;
