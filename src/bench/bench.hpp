@@ -128,7 +128,8 @@ class work_scale {
 };
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
-void futex_wake(std::atomic<std::uint32_t>& word, int how_many);
+// Returns how many were woken.
+int futex_wake(std::atomic<std::uint32_t>& word, int how_many);
 
 // Holds threads back until all are there and then lets them go at once, without any pthread
 // object. Can be used again after `close`.

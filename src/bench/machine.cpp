@@ -7,6 +7,7 @@
 
 #include "bench.hpp"
 #include "lockwright/env/native.hpp"
+#include "naps.hpp"
 
 namespace bench {
 namespace {
@@ -153,17 +154,13 @@ int transfer(int argc, char** argv) {
   return 0;
 }
 
-int sleep(int argc, char** argv) {
-  const options given(
-      argc, argv, {{"naps", 500}, {"seconds", 1}, {"delay-ns", 0}, {"cpu-a", -1}, {"cpu-b", -1}});
+nap_times time_naps(const nap_request& request) {
   static bed b;
-  const std::uint64_t naps = given.count("naps", 1);
-  const auto longest = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
-  const std::uint64_t delay = given.count("delay-ns");
-  b.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
+  const auto longest = static_cast<std::uint64_t>(request.seconds * 1e9);
+  b.cpu = request.sleeper_cpu;
   pthread_t sleeper;
   must(pthread_create(&sleeper, nullptr, nap, &b), "pthread_create");
-  pin_to(static_cast<std::int64_t>(given.real("cpu-a")));
+  pin_to(request.waker_cpu);
   b.start.await(1);
   b.start.open();
   std::vector<std::uint64_t> sleep_ns_each;
@@ -178,10 +175,10 @@ int sleep(int argc, char** argv) {
     sleep_ns_each.push_back(seen > went ? seen - went : 0);
     b.lay_down.store(0);
     // A short sleep of this thread would take longer than it was meant to.
-    if (delay > longest_busy_delay_ns) {
-      sleep_ns(delay);
+    if (request.delay_ns > longest_busy_delay_ns) {
+      sleep_ns(request.delay_ns);
     } else {
-      for (const std::uint64_t from = now_ns(); now_ns() - from < delay;) {
+      for (const std::uint64_t from = now_ns(); now_ns() - from < request.delay_ns;) {
       }
     }
     const std::uint64_t called = now_ns();
@@ -189,16 +186,28 @@ int sleep(int argc, char** argv) {
     futex_wake(b.turn.value, 1);
     wake_ns.push_back(now_ns() - called);
     turnaround_ns.push_back(await_time(b.rose) - called);
-    b.over.store(i + 1 == naps || now_ns() - started >= longest);
+    b.over.store(i + 1 == request.naps || now_ns() - started >= longest);
     b.rose.store(0);
   }
   must(pthread_join(sleeper, nullptr), "pthread_join");
+  return {wake_ns.size(), median(sleep_ns_each), median(wake_ns), median(turnaround_ns)};
+}
+
+int sleep(int argc, char** argv) {
+  const options given(
+      argc, argv, {{"naps", 500}, {"seconds", 1}, {"delay-ns", 0}, {"cpu-a", -1}, {"cpu-b", -1}});
+  const std::uint64_t delay = given.count("delay-ns");
+  const nap_times times = time_naps({.naps = given.count("naps", 1),
+                                     .seconds = given.real("seconds"),
+                                     .delay_ns = delay,
+                                     .sleeper_cpu = static_cast<std::int64_t>(given.real("cpu-b")),
+                                     .waker_cpu = static_cast<std::int64_t>(given.real("cpu-a"))});
   result("sleep", "result")
       .field("delay_ns", delay)
-      .field("naps", static_cast<std::uint64_t>(wake_ns.size()))
-      .field("sleep_ns", median(sleep_ns_each))
-      .field("wake_ns", median(wake_ns))
-      .field("turnaround_ns", median(turnaround_ns))
+      .field("naps", times.naps)
+      .field("sleep_ns", times.sleep)
+      .field("wake_ns", times.wake)
+      .field("turnaround_ns", times.turnaround)
       .print();
   return 0;
 }

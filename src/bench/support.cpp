@@ -145,8 +145,9 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
 
-void futex_wake(std::atomic<std::uint32_t>& word, int how_many) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, how_many, nullptr, nullptr, 0);
+int futex_wake(std::atomic<std::uint32_t>& word, int how_many) {
+  return static_cast<int>(
+      syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, how_many, nullptr, nullptr, 0));
 }
 
 void gate::pass() {

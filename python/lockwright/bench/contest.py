@@ -4,8 +4,9 @@ import csv
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rich.table import Table
@@ -23,7 +24,7 @@ LOCK = Column("lock", "libc is the C library's own mutex with nothing preloaded.
 RATIO = Column(
     "ratio to libc",
     "per round, this lock's figure divided by that of libc in the same round; median over the "
-    "rounds.",
+    "rounds. Higher is better.",
 )
 INTERVAL = Column(
     "95 % CI",
@@ -136,23 +137,49 @@ class _Seen:
 
 def columns(workload: Workload) -> list[Column]:
     """The columns of the main table, all that there can be."""
-    own = [Column(f.heading, f.meaning) for f in workload.figures]
-    unit = "lower is better" if workload.main.lower_is_better else "higher is better"
-    rate = Column(
-        RATE.heading,
-        f"{workload.operation} per second, of all threads together; median over the rounds.",
-    )
-    return [
-        LOCK,
-        *own,
-        rate,
-        Column(RATIO.heading, f"{RATIO.definition} Of {workload.main.heading}; {unit}."),
-        INTERVAL,
-        *USAGE,
-        *(ORDER if workload.one_mutex else []),
-        *CALLS,
-        COST,
+    return [column for column, _ in _cells(workload, "admissions", calls=True, metered=True)]
+
+
+_Row = Mapping[str, object]
+_Cell = tuple[Column, Callable[[_Row], str]]
+
+
+def _cells(workload: Workload, *meters: str, calls: bool, metered: bool) -> list[_Cell]:
+    """The columns of the main table, each with what it shows of a row."""
+    own: list[_Cell] = [
+        (Column(f.heading, f"{f.meaning}."), partial(_figure, name=f.field))
+        for f in workload.figures
     ]
+    gini, deviation, cpus, sync, switches, moves, faults = USAGE
+    usage: list[_Cell] = [
+        (cpus, partial(_median, name="cpus")),
+        (switches, partial(_sum, first="voluntary_per_1000", second="involuntary_per_1000")),
+        (moves, partial(_plain, name="migrations_per_second")),
+        (faults, partial(_sum, first="minor_faults_per_1000", second="major_faults_per_1000")),
+    ]
+    if not workload.uses_lock:
+        return [*own, *usage]
+    rate = f"{workload.operation} per second, of all threads together; median over the rounds."
+    cells: list[_Cell] = [
+        (LOCK, lambda row: str(row["lock"])),
+        (Column(RATE.heading, rate), _rate),
+        (RATIO, lambda row: show_ratio(_spread(row["ratio"]))),
+        (INTERVAL, _interval),
+        *own,
+        (gini, partial(_median, name="gini")),
+        (deviation, partial(_median, name="relative_deviation")),
+        (sync, partial(_median, name="synchronisation_cpus")),
+        *usage,
+    ]
+    if workload.one_mutex and "admissions" in meters:
+        cells.append((ORDER[0], partial(_median, name="average_lwss", digits=1)))
+        cells.append((ORDER[1], partial(_median, name="mttr", digits=0)))
+    if calls:
+        cells.append((CALLS[0], partial(_median, name="contended")))
+        cells.append((CALLS[1], partial(_figure, name="futex_calls_per_1000")))
+    if metered:
+        cells.append((COST, partial(_median, name="meters_cost", digits=3)))
+    return cells
 
 
 def measure(report: Report, chosen: list[Subject], request: Request) -> list[Table]:
@@ -305,51 +332,59 @@ def _latencies(seen: _Seen) -> dict[str, dict[str, object]]:
     return found
 
 
-def _figure(value: object, unit: float = 1.0) -> str:
-    if isinstance(value, Spread):
-        return show(value, unit)
-    return "-" if value is None else plain(float(str(value)) / unit)
+def _spread(value: object) -> Spread | None:
+    return value if isinstance(value, Spread) else None
 
 
-def _median(value: object, digits: int = 2) -> str:
-    return f"{value.median:.{digits}f}" if isinstance(value, Spread) else "-"
+def _figure(row: _Row, name: str) -> str:
+    return show(_spread(row[name]))
 
 
-def _two(first: object, second: object) -> str:
-    if isinstance(first, Spread) and isinstance(second, Spread):
-        return f"{plain(first.median)} + {plain(second.median)}"
-    return "-"
+def _plain(row: _Row, name: str) -> str:
+    figure = _spread(row[name])
+    return "-" if figure is None else plain(figure.median)
+
+
+def _median(row: _Row, name: str, digits: int = 2) -> str:
+    figure = _spread(row[name])
+    return "-" if figure is None else f"{figure.median:.{digits}f}"
+
+
+def _sum(row: _Row, first: str, second: str) -> str:
+    return f"{_plain(row, first)} + {_plain(row, second)}"
+
+
+def _rate(row: _Row) -> str:
+    return "timed out" if row["timed_out"] else _figure(row, RATE.field)
+
+
+def _interval(row: _Row) -> str:
+    interval = row["interval"]
+    if not isinstance(interval, list) or row["lock"] == LIBC:
+        return "-"
+    return f"{interval[0]:.3f} to {interval[1]:.3f}"
+
+
+def _microseconds(value: object) -> str:
+    return show(value, 1000) if isinstance(value, Spread) else plain(float(str(value)) / 1000)
 
 
 def _tables(report: Report, request: Request) -> list[Table]:
     workload, varied = request.workload, list(request.varied)
-    used = [c for c in columns(workload) if _is_used(c, request)]
-    shown = table(f"{workload.name}: {workload.measures}", [*map(_plain_column, varied), *used])
+    options = [Column(name, "as the option says") for name in varied]
+    cells = _cells(
+        workload, *request.metered, calls=request.counting, metered=bool(request.metered)
+    )
+    shown = table(
+        f"{workload.name}: {workload.measures}", [*options, *(column for column, _ in cells)]
+    )
     for row in report.rows:
-        own = [_figure(row[f.field]) for f in workload.figures]
-        cells = [str(row["lock"]), *own, _figure(row[RATE.field])]
-        ratio, interval = row["ratio"], row["interval"]
-        cells.append(show_ratio(ratio if isinstance(ratio, Spread) else None))
-        cells.append(
-            f"{interval[0]:.3f} to {interval[1]:.3f}" if isinstance(interval, list) else "-"
+        shown.add_row(
+            *(str(row[name]) for name in varied), *(show_cell(row) for _, show_cell in cells)
         )
-        cells += [_median(row[name]) for name in ("gini", "relative_deviation", "cpus")]
-        cells.append(_median(row["synchronisation_cpus"]))
-        cells.append(_two(row["voluntary_per_1000"], row["involuntary_per_1000"]))
-        cells.append(_figure_of_median(row["migrations_per_second"]))
-        cells.append(_two(row["minor_faults_per_1000"], row["major_faults_per_1000"]))
-        if workload.one_mutex and "admissions" in request.metered:
-            cells += [_median(row["average_lwss"], 1), _median(row["mttr"], 0)]
-        if request.counting:
-            cells += [_median(row["contended"]), _figure(row["futex_calls_per_1000"])]
-        if request.metered:
-            cells.append(_median(row["meters_cost"], 3))
-        if row["timed_out"]:
-            cells[1] = "timed out"
-        shown.add_row(*(str(row[name]) for name in varied), *cells)
     if "latency" not in request.metered:
         return [shown]
-    times = table("Times in microseconds", [*map(_plain_column, varied), LOCK, *LATENCIES])
+    times = table("Times in microseconds", [*options, LOCK, *LATENCIES])
     for row in report.rows:
         latencies = row["latencies"]
         assert isinstance(latencies, dict)
@@ -359,25 +394,9 @@ def _tables(report: Report, request: Request) -> list[Table]:
                 str(row["lock"]),
                 kind,
                 f"{figures['count']:,}",
-                *(_figure(figures[name], 1000) for name in PERCENTILES),
+                *(_microseconds(figures[name]) for name in PERCENTILES),
             )
     return [shown, times]
-
-
-def _figure_of_median(value: object) -> str:
-    return plain(value.median) if isinstance(value, Spread) else "-"
-
-
-def _plain_column(name: str) -> Column:
-    return Column(name, "as the option says")
-
-
-def _is_used(column: Column, request: Request) -> bool:
-    if column in ORDER:
-        return "admissions" in request.metered
-    if column in CALLS:
-        return request.counting
-    return column != COST or bool(request.metered)
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

@@ -49,7 +49,8 @@ def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None
 
 def _help(workload: Workload) -> str:
     about = f"{_sentence(workload.measures)}\n\nSource: {workload.source}."
-    columns = definitions([*contest.columns(workload), *contest.LATENCIES])
+    times = contest.LATENCIES if workload.uses_lock else []
+    columns = definitions([*contest.columns(workload), *times])
     if not workload.presets:
         return f"{about}\n\n{columns}"
     lines = ["\b", "Presets:"]
@@ -85,7 +86,7 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
                 help="Values of the paper; an option that is given counts for more.",
             )
         )
-    for name in ("seconds", "warm-up", "rate"):
+    for name in _timing(workload):
         options.append(_number(known.common[name]))
     options += [
         click.Option(
@@ -98,6 +99,16 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             + ".",
         ),
         click.Option(
+            ["--csv", "csv_file"],
+            type=click.Path(path_type=Path, dir_okay=False),
+            callback=check_writable,
+            help="Also write every figure to this file, a line for each lock and combination.",
+        ),
+    ]
+    if not workload.uses_lock:
+        return options
+    options += [
+        click.Option(
             ["--latency"],
             is_flag=True,
             help="Also measure, in runs of their own, how long acquisitions, sections, hand-overs "
@@ -108,12 +119,6 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             is_flag=True,
             help="Also count, in runs under the counting libraries, contended acquisitions and "
             "futex calls.",
-        ),
-        click.Option(
-            ["--csv", "csv_file"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            callback=check_writable,
-            help="Also write every figure to this file, a line for each lock and combination.",
         ),
     ]
     if workload.one_mutex:
@@ -127,6 +132,11 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
         )
         options.append(_number(known.common["window"]))
     return options
+
+
+def _timing(workload: Workload) -> tuple[str, ...]:
+    """The common parameters that are options of this workload."""
+    return ("seconds", "warm-up", "rate") if workload.uses_lock else ("seconds",)
 
 
 def _option(parameter: Parameter) -> click.Option:
@@ -195,11 +205,12 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
             metered[meter] = 1
     for name in ("rounds", "seconds", "warm-up", "rate", "window", "pin", "latency", "admissions"):
         settings[name] = values.get(name.replace("-", "_"))
-    settings["calls"] = values["calls"]
-    limit = values["timeout"] or values["seconds"] + values["warm_up"] + _BEFORE_AND_AFTER
+    settings["calls"] = values.get("calls")
+    spent = values["seconds"] + values.get("warm_up", 0.0)
+    limit = values["timeout"] or spent + _BEFORE_AND_AFTER
     settings["timeout"] = limit
     report = reporter(workload.name, contest.columns(workload), settings)
-    for name in ("seconds", "warm-up", "rate"):
+    for name in _timing(workload):
         given[name] = values[name.replace("-", "_")]
     if workload.one_mutex:
         given["window"] = values["window"]
@@ -210,7 +221,13 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
     if workload.uses_lock:
         chosen = subjects(values["locks"], DEFAULT_LOCKS, peers())
     request = contest.Request(
-        workload, varied, given, metered, values["calls"], values["rounds"], limit
+        workload,
+        varied,
+        given,
+        metered,
+        counting=bool(values.get("calls")),
+        rounds=values["rounds"],
+        timeout=limit,
     )
     tables = contest.measure(report, chosen, request)
     show(report, tables, _remarks(report), values["json_file"])

@@ -56,7 +56,8 @@ const std::vector<const description*>& catalogue() {
       &random_array,      &ring_walker, &stress_latency, &malloc_stress,
       &producer_consumer, &keymap,      &lru_cache,      &buffer_pool,
       &trylock_wait,      &barrier,     &many_locks,     &convoy,
-      &ping_pong,         &migration,
+      &ping_pong,         &migration,   &futex_latency,  &sleep_period,
+      &waiting,           &sleep_quota,
   };
   return all;
 }

@@ -24,6 +24,10 @@ extern const description many_locks;
 extern const description convoy;
 extern const description ping_pong;
 extern const description migration;
+extern const description futex_latency;
+extern const description sleep_period;
+extern const description waiting;
+extern const description sleep_quota;
 
 const std::vector<const description*>& catalogue();
 

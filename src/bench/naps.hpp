@@ -1,0 +1,27 @@
+// Two threads, of which one sleeps by futex and the other wakes it after a while.
+#pragma once
+
+#include <cstdint>
+
+namespace bench {
+
+struct nap_request {
+  std::uint64_t naps;
+  double seconds;          // after which there are no more of them
+  std::uint64_t delay_ns;  // from when the sleeper is about to sleep to the wake call
+  std::int64_t sleeper_cpu = -1;
+  std::int64_t waker_cpu = -1;
+};
+
+// Medians, in nanoseconds.
+struct nap_times {
+  std::uint64_t naps;
+  double sleep;       // from the sleeper's last word to being seen asleep
+  double wake;        // the call that wakes
+  double turnaround;  // from that call to the sleeper running again
+};
+
+// To be called once in a process.
+nap_times time_naps(const nap_request& request);
+
+}  // namespace bench
