@@ -146,8 +146,10 @@ outcome run(maker make_program, std::uint32_t threads, const search& how,
       return run_suite<suite<3>>(how, trace);
     case 4:
       return run_suite<suite<4>>(how, trace);
+    case 5:
+      return run_suite<suite<5>>(how, trace);
     default:
-      throw std::invalid_argument("the checker runs 2 to 4 threads");
+      throw std::invalid_argument("the checker runs 2 to 5 threads");
   }
 }
 

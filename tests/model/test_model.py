@@ -83,7 +83,7 @@ def table(*arguments: str) -> list[model.Row]:
     return rows
 
 
-@pytest.mark.parametrize("threads", [(2,), (3, 4)], ids=["2", "3-and-4"])
+@pytest.mark.parametrize("threads", [(2,), (3, 4, 5)], ids=["2", "more"])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_interleaving_breaks_the_lock(lock: str, threads: tuple[int, ...]) -> None:
     # These have more programs than locks have.

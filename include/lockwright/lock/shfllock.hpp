@@ -298,8 +298,6 @@ struct shfl_park {
    public:
     void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
-    // mutant survives: acquire -> relaxed: with three threads nobody is moved in the queue;
-    // numa_queue_test moves waiters.
     [[nodiscard]] bool is_called() const { return word_.load(std::memory_order_acquire) == first_; }
 
     template <class Between>
@@ -326,8 +324,6 @@ struct shfl_park {
 
     /// Release, as the store of shfl_spin.
     void call() {
-      // mutant survives: release -> relaxed: with three threads nobody is moved in the queue;
-      // numa_queue_test moves waiters.
       if (word_.exchange(first_, std::memory_order_release) == parked_) {
         Env::wake(word_, 1);
       }
@@ -407,9 +403,12 @@ class shfllock {
       .in = unit::count,
       .least = 1,
       .most = std::uint64_t{1} << 32,
-      .checked = 2,
+      .checked = 4,
       .meaning = "how many waiters of one NUMA node are brought together, at most",
       .source = "its authors' MAX_SHUFFLES (SOSP 2019)"};
+  /// With fewer threads nobody is moved in the queue: it takes a holder, a shuffler, one to pass
+  /// over, one to move, and the last, who stays.
+  static constexpr std::uint32_t checked_threads = 5;
   static constexpr auto tunables = join(how::tunables, tunable_list<1>{&batch});
 
   arrival lock() {
@@ -432,8 +431,6 @@ class shfllock {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     me->seat.arm();
-    // mutant survives in shfllock-stp: dropped: a mark says who moves others, and with three
-    // threads nobody is moved in the queue; numa_queue_test moves waiters.
     me->shuffler.store(0, std::memory_order_relaxed);
     // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
     me->numa = Env::node();
@@ -492,8 +489,6 @@ class shfllock {
   }
 
   // Acquire pairs with the release at the end of shuffle(): the groups and links are seen.
-  // mutant survives: acquire -> relaxed: with three threads nobody is moved in the queue;
-  // numa_queue_test moves waiters.
   static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
 
   /// Brings waiters of the caller's NUMA node right behind it, until `enough()`,
@@ -505,11 +500,8 @@ class shfllock {
     const std::uint32_t here = me.numa;
     std::uint64_t members = me.batch;
     if (members == 0) {
-      // mutant survives: dropped: how many have been moved bounds unfairness.
       me.batch = members = 1;
     }
-    // mutant survives: dropped: a mark says who moves others, and with three threads nobody is
-    // moved in the queue; numa_queue_test moves waiters.
     me.shuffler.store(0, std::memory_order_relaxed);
     node* last_member = &me;
     node* before = &me;
@@ -521,6 +513,8 @@ class shfllock {
       if (one->numa != here) {
         before = one;
       } else if (before == last_member) {
+        // mutant survives: dropped: it keeps the first from shuffling while another has the mark; of
+        // five threads no two can do that in each other's way. So below.
         one->batch = ++members;
         before = last_member = one;
       } else {
@@ -528,6 +522,7 @@ class shfllock {
         if (after == nullptr) {
           break;
         }
+        // mutant survives: dropped: as above.
         one->batch = ++members;
         before->next.store(after, std::memory_order_relaxed);
         one->next.store(last_member->next.load(std::memory_order_relaxed),
@@ -540,8 +535,7 @@ class shfllock {
       }
     }
     if (members < most) {
-      // mutant survives: dropped, release -> relaxed: with three threads nobody is moved in the
-      // queue; numa_queue_test moves waiters.
+      // mutant survives: dropped: without a mark nobody behind shuffles, which is a plain queue.
       last_member->shuffler.store(1, std::memory_order_release);
     }
   }

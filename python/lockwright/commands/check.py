@@ -24,7 +24,7 @@ _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
     metavar="NAME",
     help="The class template of the header, as NAME or NAME<Env, ...>.  [default: as the file]",
 )
-@click.option("--threads", type=click.IntRange(2, 4), help="Programs of so many threads only.")
+@click.option("--threads", type=click.IntRange(2, 5), help="Programs of so many threads only.")
 @click.option("--scenario", metavar="NAME", help="This program only.")
 @click.option(
     "--budget",

@@ -10,7 +10,7 @@
 
 namespace lockwright::model_env {
 
-inline constexpr std::uint32_t most_threads = 4;
+inline constexpr std::uint32_t most_threads = 5;
 inline constexpr std::uint32_t most_nodes = 64;
 
 /// What the executions of a run have in common.
