@@ -241,7 +241,10 @@ def test_perf_serves_where_powercap_does_not(tmp_path: Path) -> None:
     nothing = find.find(tree, closed)
     assert not nothing.domains
     assert "Is a directory" in nothing.absent["package"]
-    assert "not allowed to this user" in nothing.why()
+    assert nothing.why().endswith(
+        "package-0 by perf, package-1 by perf, dram-0 by perf, dram-1 by perf: "
+        "not allowed to this user (perf_event_paranoid)"
+    )
 
 
 def test_an_event_that_counts_something_else_is_refused(tmp_path: Path) -> None:

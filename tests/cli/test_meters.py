@@ -128,6 +128,12 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+def assert_findings(stored: list[dict[str, str]]) -> None:
+    """What `lockwright doctor` says is there, and each in full."""
+    assert {"governor", "cgroup quota", "other load", "clock read"} <= {f["name"] for f in stored}
+    assert all(f["level"] in ("ok", "warn", "absent") and f["effect"] for f in stored)
+
+
 def test_bench_shows_energy_by_operation(
     powered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +143,7 @@ def test_bench_shows_energy_by_operation(
     assert main([*words, "--batches", "3", "--energy", "--json", str(file)]) == 0
     document = json.loads(file.read_text())
     assert document["meters"]["idle"]["watts"]["package"] > 0
+    assert_findings(document["machine"]["findings"])
     for run in document["runs"]:
         assert run["meters"]["joules_package"] == pytest.approx(3.0)
         assert run["meters"]["joules_dram"] == 0
@@ -191,6 +198,7 @@ def test_compare_shows_energy_by_figure(
     assert "energy and counters" in shown
     assert "ops/J" in shown
     document = json.loads(files["json"].read_text())
+    assert_findings(document["provenance"]["findings"])
     for run in document["runs"]:
         assert run["meters"]["joules_package"] == pytest.approx(3.0)
         assert run["meters"]["energy_seconds"] >= run["wall"]

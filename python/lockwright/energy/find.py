@@ -1,5 +1,6 @@
 """Which counters of energy this machine lets one read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lockwright.doctor.tree import Tree
@@ -25,12 +26,20 @@ class Sources:
             return ""
         if not self.refused:
             return NOWHERE
-        return "; ".join(f"{name}: {reason}" for name, reason in self.refused.items())
+        return _by_reason(self.refused)
 
     def close(self) -> None:
         """Gives up what reading needs."""
         for each in self.domains:
             each.close()
+
+
+def _by_reason(reasons: Mapping[str, str]) -> str:
+    """Reasons by name in one line, each reason once: `package-0, package-1: Permission denied`."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(named)}: {reason}" for reason, named in names.items())
 
 
 def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
@@ -56,7 +65,7 @@ def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
         if not chosen:
             reasons = {name: why for _, gone in ways for name, why in gone.items()}
             if reasons:
-                absent[kind] = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+                absent[kind] = _by_reason(reasons)
     for each in events:
         if each not in domains:
             each.close()
