@@ -39,7 +39,8 @@ _METERS: dict[str, dict[str, Any]] = {
     },
     "--counters": {
         "is_flag": True,
-        "help": "Also count cycles, instructions, cache misses and migrations of each run.",
+        "help": "Also count cycles, instructions, cache misses, migrations, context switches "
+        "and page faults of each run.",
     },
 }
 _PRELOAD: dict[str, Any] = {
