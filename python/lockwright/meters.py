@@ -122,12 +122,13 @@ class Meters:
         self.idle = Idle(used.watts(), used.seconds, None if seen is None else seen.others)
 
     @contextmanager
-    def around(self, pid: int = 0, every: float = SAMPLING) -> Iterator[Reading]:
+    def around(self, pid: int = 0, every: float | None = None) -> Iterator[Reading]:
         """Reads around what the block runs; the reading is filled when the block ends.
 
         pid: the process that starts the program to be counted within the block; 0 for the
-        calling thread. every: seconds between readings of energy, at most.
+        calling thread. every: seconds between readings of energy, at most; None for SAMPLING.
         """
+        every = SAMPLING if every is None else every
         meter = Meter(self._sources.domains, every) if self._sources.domains else None
         reading = Reading(meter=meter)
         counting = Counting(pid) if self.counters else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import sqlite3
 import subprocess
@@ -17,11 +18,11 @@ from lockwright.cli import main
 from lockwright.compare.store import Store
 from lockwright.perf import counters
 from lockwright.perf.counters import USER_ONLY, Counting
-from lockwright.perf.event import Reading, open_event
+from lockwright.perf.event import Reading
 from support import machine
 from support.machine import POWERCAP
 
-from .conftest import Program
+from .conftest import Cli, Program
 
 RANGE = 262_143_328_850
 
@@ -76,29 +77,48 @@ def test_a_counter_that_cannot_be_read_is_absent() -> None:
     assert counting.absent.keys() == {each.name for each in counters.COUNTERS}
 
 
-def test_counting_begins_with_the_program_and_ends_with_its_descendants() -> None:
-    """Real events of the kernel: migrations of a child and a grandchild that move on purpose."""
+@pytest.fixture
+def moves() -> str:
+    """A line of Python that moves its process 60 times to another processor."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         pytest.skip("one processor")
-    try:
-        os.close(open_event(1, 4, pid=0, cpu=-1))
-    except OSError as error:
-        pytest.skip(f"no software events: {error}")
-    moves = (
-        f"for n in range(60): os.sched_setaffinity(0, {{{allowed[0]} if n % 2 else {allowed[1]}}})"
-    )
-    script = f"import os\n{moves}\nif os.fork() == 0:\n    {moves}\n    os._exit(0)\nos.wait()"
     counting = Counting()
+    counting.end()
     if "migrations" in counting.absent:
-        pytest.skip(counting.absent["migrations"])
+        pytest.skip(f"migrations: {counting.absent['migrations']}")
+    first, second = allowed[:2]
+    return f"for n in range(60): os.sched_setaffinity(0, {{{first} if n % 2 else {second}}})"
+
+
+def test_counting_begins_with_the_program_and_ends_with_its_descendants(moves: str) -> None:
+    """Real events of the kernel: a child and a grandchild that move on purpose."""
+    script = f"import os\n{moves}\nif os.fork() == 0:\n    {moves}\n    os._exit(0)\nos.wait()"
+    allowed = os.sched_getaffinity(0)
+    counting = Counting()
     # Ours do not count.
-    for n in range(40):
-        os.sched_setaffinity(0, {allowed[n % 2]})
+    exec(moves, {"os": os})
     os.sched_setaffinity(0, allowed)
     subprocess.run([sys.executable, "-c", script], check=True)
-    found = counting.end()["migrations"]
-    assert 118 <= found < 150
+    assert 118 <= counting.end()["migrations"] < 150
+
+
+def test_compare_counts_the_program_and_not_what_prepares_it(
+    cli: Cli, moves: str, program: Program, tmp_path: Path
+) -> None:
+    """The supervisor starts both."""
+    mover = tmp_path / "mover.py"
+    mover.write_text(f"import os\n{moves}\n")
+    script = tmp_path / "moving"
+    script.write_text(f"#!/bin/sh\n{program('worker')} 1 1\nexec {sys.executable} {mover}\n")
+    script.chmod(0o755)
+    file = tmp_path / "o.json"
+    words = ["--locks", "pthread", "--runs", "1", "--warmup", "0", "--counters", "--json", file]
+    twice = f"{sys.executable} {mover}; {sys.executable} {mover}"
+    result = cli("compare", *words, "--prepare", twice, "--", script)
+    assert result.status == 0, result.err
+    (run,) = json.loads(file.read_text())["runs"]
+    assert 58 <= run["meters"]["migrations"] < 90
 
 
 @pytest.fixture
@@ -114,6 +134,8 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setattr(meters, "TREE", tree)
     monkeypatch.setattr(meters, "IDLE_SECONDS", 0.05)
+    # Two readings of a run: no more in between, however long it takes here.
+    monkeypatch.setattr(meters, "SAMPLING", math.inf)
     read = Path.read_text
 
     def reading(path: Path, *words: object, **more: object) -> str:
