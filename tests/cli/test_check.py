@@ -135,6 +135,7 @@ def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
     cli("check", "pthread").refuses("the C library's mutex")
     cli("check", "ttas", "--type", "x").refuses("--type is for a header")
     cli("check", "ttas", "--scenario", "exclusio").refuses("did you mean 'exclusion'?")
+    cli("check", "ttas", "--threads", "4").refuses("no program with 4 threads")
     cli("check", "ttas", "--json", tmp_path / "none" / "x.json").refuses("cannot write")
     header.write_text(GOOD)
     cli("check", header, env={"CXX": "no-such-compiler"}).refuses("no-such-compiler")
