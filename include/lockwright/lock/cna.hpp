@@ -114,9 +114,6 @@ class cna_queue {
   void choose_ahead(node& me) {
     // Acquire, as in await_behind(); relaxed, as in choose_heir().
     if (node* behind = me.next.load(std::memory_order_acquire)) {
-      // mutant survives in fissile: dropped: one of three threads holds the outer lock and one the
-      // inner, so the queue is too short for anybody to be set aside; numa_queue_test has longer
-      // ones.
       me.next.store(choose_heir(me, *behind), std::memory_order_relaxed);
     }
   }
@@ -207,9 +204,6 @@ class cna_queue {
     }
     node* last_foreign = nullptr;
     for (node* one = &behind; one != nullptr;
-         // mutant survives in fissile: acquire -> relaxed: one of three threads holds the outer
-         // lock and one the inner, so the queue is too short for anybody to be set aside;
-         // numa_queue_test has longer ones.
          one = one->next.load(std::memory_order_acquire)) {  // as in await_behind()
       if (one->numa == here) {
         if (last_foreign != nullptr) {

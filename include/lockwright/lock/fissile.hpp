@@ -61,6 +61,8 @@ class fissile {
       .checked = 1,
       .meaning = "how often the first of the queue sees the lock held before it is handed the lock",
       .source = "several lengths of a short section; its authors leave it open"};
+  /// With fewer threads nobody in the queue is set aside.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr auto tunables = join(queue::tunables, tunable_list<1>{&patience});
 
   arrival lock() {
