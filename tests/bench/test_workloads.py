@@ -30,6 +30,9 @@ SMALL: dict[str, dict[str, str]] = {
     "migration": {"move-every": "20"},
     "futex-latency": {"naps": "5"},
     "waiting": {"period-us": "100"},
+    "lazy-list": {"initial": "64", "range": "128"},
+    "hash-set": {"initial": "64", "range": "128", "buckets": "16"},
+    "copy-on-write": {"elements": "50", "update-percent": "50"},
     "buffer-pool": {"buffer-bytes": "4096", "buffers": "2"},
 }
 

@@ -52,12 +52,13 @@ void print_workload(const description& w) {
 
 const std::vector<const description*>& catalogue() {
   static const std::vector<const description*> all = {
-      &uncontested,       &single_lock, &lockbench,      &variable_contention,
-      &random_array,      &ring_walker, &stress_latency, &malloc_stress,
-      &producer_consumer, &keymap,      &lru_cache,      &buffer_pool,
-      &trylock_wait,      &barrier,     &many_locks,     &convoy,
-      &ping_pong,         &migration,   &futex_latency,  &sleep_period,
-      &waiting,           &sleep_quota,
+      &uncontested,       &single_lock,   &lockbench,      &variable_contention,
+      &random_array,      &ring_walker,   &stress_latency, &malloc_stress,
+      &producer_consumer, &keymap,        &lru_cache,      &buffer_pool,
+      &trylock_wait,      &barrier,       &many_locks,     &convoy,
+      &ping_pong,         &migration,     &lazy_list_set,  &hash_set,
+      &copy_on_write,     &futex_latency, &sleep_period,   &waiting,
+      &sleep_quota,
   };
   return all;
 }

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-// A file each.
+// A file each, as a rule.
 extern const description uncontested;
 extern const description single_lock;
 extern const description lockbench;
@@ -28,6 +28,9 @@ extern const description futex_latency;
 extern const description sleep_period;
 extern const description waiting;
 extern const description sleep_quota;
+extern const description lazy_list_set;
+extern const description hash_set;
+extern const description copy_on_write;
 
 const std::vector<const description*>& catalogue();
 

@@ -1,0 +1,104 @@
+// When memory that readers may still look at can be used again.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "../bench.hpp"
+
+namespace bench {
+
+// A thread holds nothing between two of its operations. So what was taken out of a structure can be
+// used again when every thread has ended the operation in which it was at the time, or was in none
+// (quiescent states: McKenney and Slingwine, Read-Copy Update, 1998). Each thread counts on a line
+// of its own.
+class quiescence {
+ public:
+  explicit quiescence(std::size_t threads) : counts_(threads) {}
+
+  // Around each operation of a thread: odd within, even outside.
+  void begins(std::size_t thread) {
+    step(thread, std::memory_order_relaxed);
+    // [seen] before anything that the operation reads.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  void ended(std::size_t thread) { step(thread, std::memory_order_release); }
+
+  using moment = std::vector<std::uint64_t>;
+
+  [[nodiscard]] moment now() const {
+    // What was taken out is out before anybody's count is read: who is outside then cannot find it,
+    // by [seen].
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    moment seen;
+    seen.reserve(counts_.size());
+    for (const count& one : counts_) {
+      seen.push_back(one.value.load(std::memory_order_relaxed));
+    }
+    return seen;
+  }
+
+  // Whether nobody is any more in the operation in which it was at that moment.
+  [[nodiscard]] bool is_over(const moment& then) const {
+    for (std::size_t i = 0; i < then.size(); ++i) {
+      if (then[i] % 2 == 1 && counts_[i].value.load(std::memory_order_acquire) == then[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  void step(std::size_t thread, std::memory_order order) {
+    auto& mine = counts_[thread].value;
+    mine.store(mine.load(std::memory_order_relaxed) + 1, order);
+  }
+
+  struct alignas(apart) count {
+    std::atomic<std::uint64_t> value{0};
+  };
+  std::vector<count> counts_;
+};
+
+// What one thread has taken out, until it can be used again.
+template <class T>
+class limbo {
+ public:
+  explicit limbo(const quiescence& threads) : threads_{threads} {}
+
+  void put(T* one) {
+    fresh_.push_back(one);
+    if (fresh_.size() >= batch) {
+      waiting_.emplace_back(threads_.now(), std::move(fresh_));
+      fresh_.clear();
+    }
+  }
+
+  // One that can be used again, or nullptr.
+  T* take() {
+    if (ready_.empty() && !waiting_.empty() && threads_.is_over(waiting_.front().first)) {
+      ready_ = std::move(waiting_.front().second);
+      waiting_.pop_front();
+    }
+    if (ready_.empty()) {
+      return nullptr;
+    }
+    T* const one = ready_.back();
+    ready_.pop_back();
+    return one;
+  }
+
+ private:
+  // Looking at all threads takes time, so it is done for many at once.
+  static constexpr std::size_t batch = 64;
+  const quiescence& threads_;
+  std::vector<T*> fresh_;
+  std::deque<std::pair<quiescence::moment, std::vector<T*>>> waiting_;
+  std::vector<T*> ready_;
+};
+
+}  // namespace bench
