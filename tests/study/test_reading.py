@@ -127,6 +127,9 @@ def test_threads_that_go_with_nodes_are_the_count(tmp_path: Path) -> None:
     sample = data.sample("m", "throughput")
     assert sample is not None
     assert (sample.counted, list(sample.frame["count"])) == ("threads", [8, 16])
+    two = "machine,app,lock,node,threads,time\n"
+    two += "p,a,x,1,8,1\np,a,x,2,16,1\np,a,x,3,24,1\nq,a,x,1,12,1\nq,a,x,2,24,1\n"
+    assert read(tmp_path / "two", m=two).machines == ["p", "q"]
 
 
 @pytest.mark.parametrize(

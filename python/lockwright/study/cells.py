@@ -59,7 +59,7 @@ class Cells:
         return Cells(*(frame.loc[applications] for frame in frames))
 
     def at(self, place: str) -> "Cells":
-        """A line per application: at one, max or opt of PLACES, or at a count given as a number."""
+        """A line per application, at one of PLACES."""
         chosen = self.counts(place)
         frames = (self.mean, self.log, self.variance, self.degrees)
         return Cells(*(_pick(frame, chosen) for frame in frames))
@@ -72,9 +72,8 @@ class Cells:
             if place == "opt":
                 lines[application] = _best_count(by_count)
             else:
-                count = {"one": by_count.index.min(), "max": by_count.index.max()}.get(place)
-                count = int(place) if count is None else count
-                ran = by_count.reindex([count]).loc[count].notna()
+                count = by_count.index.min() if place == "one" else by_count.index.max()
+                ran = by_count.loc[count].notna()
                 lines[application] = pd.Series(np.where(ran, float(count), np.nan), ran.index)
         table = pd.DataFrame(lines, dtype=float).T
         return table.reindex(columns=self.locks).rename_axis("application")

@@ -1,20 +1,22 @@
 """For how many applications a lock is among the best, and for how many it is harmful (spec 4.3)."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
-from lockwright.study.cells import PLACES, Cells
-from lockwright.study.rules import Rule
+from lockwright.study.cells import PLACES, Cells, Row
+from lockwright.study.rules import Flags, Rule
 
 
 def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     """A line per lock: the share of the applications where it is among the best (Tables 31-37)."""
-    return _share(cells, rule.among_best.__name__, rule, PLACES)
+    return _share(cells, rule.among_best, PLACES)
 
 
 def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     """A line per lock: the share of the applications that it harms (Table 12)."""
-    return _share(cells, rule.harmful.__name__, rule, ("max", "opt"))
+    return _share(cells, rule.harmful, ("max", "opt"))
 
 
 def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series:
@@ -34,12 +36,12 @@ def spread(shares: pd.DataFrame) -> pd.DataFrame:
     return shares.agg(["min", "max", "mean", "std"])
 
 
-def _share(cells: Cells, what: str, rule: Rule, places: tuple[str, ...]) -> pd.DataFrame:
+def _share(cells: Cells, chosen: Callable[[Row], Flags], places: tuple[str, ...]) -> pd.DataFrame:
     """Of the applications that a lock was run on at that place; NaN where there are none."""
     columns = {}
     for place in places:
         here = cells.at(place)
-        flags = {name: getattr(rule, what)(here.row(name)) for name in here.applications}
+        flags = {name: chosen(here.row(name)) for name in here.applications}
         table = pd.DataFrame(flags, index=here.locks, dtype=float).T
         columns[place] = table.where(here.mean.notna()).mean()
     return pd.DataFrame(columns, dtype=np.float64).rename_axis("lock")

@@ -119,7 +119,7 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
         )
         columns[schema.VARIANT] = [""] * len(file.rows)
     columns[schema.VARIANT] = [schema.VARIANTS[word] for word in columns[schema.VARIANT]]
-    counted, columns[COUNT] = _counts(file, places)
+    counted, columns[COUNT] = _counts(file, places, columns[schema.MACHINE])
     for name, (place, factor) in metrics.items():
         columns[name] = _numbers(file, place, factor, kept)
     frame = pd.DataFrame(columns)
@@ -206,17 +206,19 @@ def _words(file: _File, name: str, place: int | None, owner: str) -> list[str]:
     return [word.lower() for word in words] if name == schema.VARIANT else words
 
 
-def _counts(file: _File, places: Mapping[str, int]) -> tuple[str, list[int]]:
-    """Thread counts or, where those are not given or never change, NUMA nodes."""
+def _counts(
+    file: _File, places: Mapping[str, int], machines: Sequence[str]
+) -> tuple[str, list[int]]:
+    """Thread counts or, where those are not given or tell less apart, NUMA nodes."""
     given = {n: file.column(places[n]) for n in (schema.THREADS, schema.NODES) if n in places}
     if len(given) == 2:
-        ways = {name: len(set(texts)) for name, texts in given.items()}
-        both = len(set(zip(*given.values(), strict=True)))
-        if both > max(ways.values()):
+        ways = {name: len(set(zip(machines, given[name], strict=True))) for name in given}
+        if len(set(zip(machines, *given.values(), strict=True))) > max(ways.values()):
             raise file.of_heading(
                 "threads and nodes both change, each on its own", "keep one of them in a file"
             )
-        given = {max(ways, key=lambda name: ways[name]): given[max(ways, key=lambda n: ways[n])]}
+        most = max(ways, key=lambda name: ways[name])
+        given = {most: given[most]}
     for name, texts in given.items():
         counts = []
         for text, line in zip(texts, file.lines, strict=True):
