@@ -275,7 +275,10 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def consume(root: Path, zone: str, joules: float) -> None:
     file = root / f"{POWERCAP}/intel-rapl:{zone}/energy_uj".lstrip("/")
-    file.write_text(f"{int(file.read_text()) + round(joules * 1e6)}\n")
+    # In one step, as the kernel does: a reader never sees a file without its number.
+    beside = file.with_suffix(".new")
+    beside.write_text(f"{int(file.read_text()) + round(joules * 1e6)}\n")
+    beside.replace(file)
 
 
 def test_power_is_above_the_idle_machines(powered: Path) -> None:
