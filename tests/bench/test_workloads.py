@@ -251,8 +251,10 @@ def command(lockwright: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_list_shows_every_workload(lockwright: Path) -> None:
-    """With what it measures, its source and its parameters."""
+    """With what it measures, its source and its parameters; and the measurements beside them."""
     shown = command(lockwright, "--list").stdout
+    for name in ("uncontended", "footprint", "handover", "oversubscribe", "herd", "park"):
+        assert f"\n  {name}: " in shown
     for workload in workloads():
         assert f"\n{workload.name}\n" in f"\n{shown}"
         assert workload.measures in shown

@@ -50,7 +50,8 @@ def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         from lockwright.commands import workload
 
-        workload.print_list()
+        assert isinstance(ctx.command, click.Group)
+        workload.print_list(ctx.command.commands)
         ctx.exit()
 
 

@@ -1,7 +1,7 @@
 """`lockwright bench WORKLOAD` for the workloads that describe themselves, and `bench --list`."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -243,9 +243,16 @@ def _remarks(report: Report) -> list[str]:
     return [f"Did not end in time: {', '.join(late)}."] if late else []
 
 
-def print_list() -> None:
-    """All workloads with what they measure, their source and their parameters."""
+def print_list(measurements: Mapping[str, click.Command]) -> None:
+    """All workloads with what they measure, their source and their parameters.
+
+    measurements: those that are no workloads of the catalogue; they are named first.
+    """
     console = terminal.output()
+    console.print("Lockwright's own, 'lockwright bench NAME --help' tells more:", style="bold")
+    for name, command in measurements.items():
+        terminal.print_wrapped(console, f"  {name}: ", command.get_short_help_str(200), "")
+    console.print()
     for workload in catalogue().workloads.values():
         console.print(workload.name, style="bold")
         for start, text in [
