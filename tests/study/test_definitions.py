@@ -249,6 +249,8 @@ def test_validation_of_interposition() -> None:
     same = validation.validation(twin, "throughput", True, RULE).loc["a"]
     assert same.equivalent < 0.01
     assert (same.kept_better, same.kept_worse) == (1, 1)
+    dear = frame.assign(throughput=[110.0, 120, 80, 88, 95, 65])
+    assert validation.validation(dear, "throughput", True, RULE).loc["a"].equivalent > 0.95
 
 
 def test_variability() -> None:

@@ -131,6 +131,20 @@ def test_intervals_hold_the_figure_that_is_known() -> None:
     assert held >= 95 - 3 * np.sqrt(95 * 0.05)
 
 
+def test_noise_is_no_effect_of_locks() -> None:
+    """Locks that are all alike have an R.Dev of 0, and the intervals hold it although their noise
+    has driven them apart."""
+    random = np.random.default_rng(3)
+    figures = {
+        (f"{number:02}", 1, lock): list(np.exp(random.normal(0, 0.05, 4)))
+        for number in range(40)
+        for lock in "stuvwxyz"
+    }
+    table = effect.effect(made.of(figures), Shown())
+    assert (table.rdev_max > 0.01).mean() > 0.9
+    assert (table.rdev_max_low == 0).mean() > 0.9
+
+
 def test_an_application_is_sensitive_if_its_interval_says_so() -> None:
     """The means of `noisy` are as far apart as those of `clear`, by chance as far as runs tell."""
     table = effect.effect(
