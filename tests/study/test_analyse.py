@@ -73,6 +73,8 @@ def test_counts_and_metrics_are_chosen(tmp_path: Path, capsys: pytest.CaptureFix
     out = analyse(capsys, tmp_path, "--counts", "1,4")
     assert "1/4" in out
     assert "1/2" not in out
+    ratios = analyse(capsys, tmp_path, "--counts", "4", "--show", "best-lock-ratio")
+    assert ["a", "1.00", "0.50"] in [line.split() for line in ratios.splitlines()]
     other = analyse(capsys, tmp_path, "--metric", "score", "--better", "higher", "--show", "best")
     assert "[box.score.best]" in other
     assert ["y", "100", "100", "100"] in [line.split() for line in other.splitlines()]

@@ -32,7 +32,11 @@ def command() -> None:
     help="What makes a lock better: means more than N per cent apart (the published studies take"
     " 5%), or confidence intervals of the runs.  [default: ci, where runs are repeated]",
 )
-@click.option("--counts", metavar="N,N,...", help="Thread counts between which order may change.")
+@click.option(
+    "--counts",
+    metavar="N,N,...",
+    help="Counts of the tables of changes and of the best_lock ratio.",
+)
 @click.option("--baseline", default="pthread", show_default=True, help="Lock of latency ratios.")
 @click.option("--show", "shown", metavar="NAME,...", help="Print these tables, or all.")
 @click.option("--json", "json_file", type=_PATH, metavar="F", help="Write all tables in full.")

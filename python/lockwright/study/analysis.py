@@ -23,7 +23,7 @@ USUAL_METRICS = ("throughput", "tpp")
 @dataclass(frozen=True)
 class Choices:
     """metrics: which; empty for the usual ones. rule: None for the one that fits the data. counts:
-    columns of the tables of changes; empty for those that most applications have."""
+    see Part.wanted."""
 
     metrics: tuple[str, ...] = ()
     rule: Rule | None = None

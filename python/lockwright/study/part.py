@@ -13,8 +13,8 @@ from lockwright.study.rules import Rule
 
 @dataclass(frozen=True)
 class Part:
-    """whole: the cells of all applications. wanted: counts to look for changes at; empty for those
-    that most applications were run at."""
+    """whole: the cells of all applications. wanted: counts to look for changes at, and the range of
+    the best_lock ratio; empty for those that most applications were run at, and for all."""
 
     sample: Sample
     rule: Rule

@@ -141,8 +141,8 @@ def _of_counts(part: Part, chosen: Cells) -> Iterator[Table]:
     yield Table(
         f"{name}.best-lock-ratio",
         f"{title}: best_lock ratio",
-        ratio.best_lock_ratio(part.whole, mixed=ratio.EXPECTED),
-        "average of the lock over all counts / average of the best lock at each",
+        ratio.best_lock_ratio(part.whole, part.wanted or None, ratio.EXPECTED),
+        "average of the lock over the counts / average of the best lock at each",
         "application",
         usual=RATIO,
         aside=True,
