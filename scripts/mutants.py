@@ -4,7 +4,7 @@
 A fault is one memory order weakened, one store, wake or fence dropped, or one read-modify-write
 torn in two. Those that nothing finds have to be explained beside the code; what is explained gets
 a tenth of the budget, as every other does at first. With 2 seconds for a search all locks take
-about an hour.
+up to an hour.
 """
 
 from __future__ import annotations
