@@ -61,7 +61,7 @@ struct one_stall : bench::with_one_site {
   template <class Probe>
   std::uint64_t step(own& me, Probe& meter) {
     meter.lock(shared);
-    if (++me.steps == 10) {
+    if (++me.steps == 5) {
       bench::sleep_ns(stall_ns);
     }
     meter.unlock(shared);
@@ -103,7 +103,7 @@ struct open_door : bench::with_one_site {
 };
 
 TEST(Crew, LostExclusionEndsTheProgram) {
-  EXPECT_EXIT(printed_by<open_door>({"--seconds", "0.01", "--warm-up", "0"}),
+  EXPECT_EXIT(printed_by<open_door>({"--seconds", "0.3", "--warm-up", "0"}),
               testing::ExitedWithCode(1), "two threads were inside a section at once");
 }
 
@@ -126,7 +126,7 @@ struct with_helpers : bench::with_one_site {
 
 TEST(Crew, CountsTheThreadsOperationsAndEveryAcquisition) {
   const std::string printed =
-      printed_by<with_helpers>({"--seconds", "0.05", "--warm-up", "0", "--threads", "3"});
+      printed_by<with_helpers>({"--seconds", "0.3", "--warm-up", "0", "--threads", "3"});
   const double operations = number(printed, "final", "operations");
   EXPECT_GT(operations, 0);
   EXPECT_EQ(operations, 3 * std::floor(operations / 3));

@@ -84,15 +84,19 @@ def gini(values: list[float]) -> float:
 )
 def test_counts_add_up(workload: Workload, lock: str) -> None:
     """Operations are those of the threads, and no two threads were inside a section at once."""
-    lines = run(workload.name, lock)
-    measured = of_kind(lines, "measured")
+    # On a machine that is busy, threads may get no processor for as long as a short run takes.
+    for seconds in (QUICK["seconds"], "1", "10"):
+        lines = run(workload.name, lock, seconds=seconds)
+        measured = of_kind(lines, "measured")
+        if measured["operations"] > 0:
+            break
     assert Path(measured["mutex"]).name == (f"liblockwright-{lock}.so" if lock else "libc.so.6")
     assert measured[workload.main.field] >= 0
     for figure in workload.figures:
         assert measured.get(figure.field, 0) >= 0, figure
     if workload.uses_lock:
         final = of_kind(lines, "final")
-        assert final["operations"] > 0
+        assert measured["operations"] > 0
         assert sum(measured["per_thread"]) == measured["operations"]
         assert len(measured["per_thread"]) == measured["threads"]
         assert sum(final["per_thread"]) == final["operations"] >= measured["operations"]
