@@ -33,8 +33,8 @@ def verdict(mutant: mutants.Mutant) -> str:
 def print_counts(name: str, text: str) -> None:
     """One row, and each survivor below it."""
     found = mutants.parse(text)
-    if not found:
-        print(f"{name}: no mutants were tried\n{text}", end="")
+    if not mutants.is_complete(text):
+        print(f"{name}: not all mutants were tried\n{text}", end="")
         return
     verdicts = [verdict(mutant) for mutant in found]
     print(FORM.format(name, *(verdicts.count(x) for x in ("caught", "explained", "survived"))))
@@ -70,7 +70,7 @@ def main() -> int:
     print(FORM.format("all", *totals.values()))
     for explanation, why in mutants.stale(found, everything=not options.locks):
         print(f"stale: {explanation}: {why}")
-    untried = [name for name in names if not mutants.parse(texts[name])]
+    untried = [name for name in names if not mutants.is_complete(texts[name])]
     return 1 if totals["survived"] or untried else 0
 
 

@@ -198,6 +198,14 @@ def test_a_mutant_is_read_as_it_is_printed() -> None:
     ]
 
 
+def test_a_run_that_did_not_come_to_its_end_is_told_from_one_that_did() -> None:
+    line = "ttas  a.hpp:3 store dropped  exclusion/2: LIVELOCK\n"
+    assert mutants.is_complete(line + "ttas            caught 1, survived 0\n")
+    assert not mutants.is_complete(line)
+    assert not mutants.is_complete(line + "model-check died: SIGSEGV\n")
+    assert not mutants.is_complete("ttas            caught 0, survived 0\n")
+
+
 def test_a_failure_is_told_step_by_step() -> None:
     """Thread, operation, object, order, values, and the line of the lock, and what went wrong."""
     _, text = run("broken", "--only", "test-then-set", "--trace")

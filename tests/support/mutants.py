@@ -84,6 +84,12 @@ def parse(text: str) -> list[Mutant]:
     return found
 
 
+def is_complete(text: str) -> bool:
+    """Whether `model-check mutants` tried some and came to its end; a fault may kill it."""
+    end = re.search(r"^\S+ +caught (\d+), survived (\d+)\n\Z", text, re.M)
+    return end is not None and int(end[1]) + int(end[2]) != 0
+
+
 def explanations_in(file: str, text: str) -> Iterator[Explanation]:
     """Those of one source. Raises Malformed."""
     lines = text.splitlines()

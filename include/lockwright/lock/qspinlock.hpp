@@ -74,6 +74,8 @@ class qspinlock {
           "how often a thread that sees the lock on its way to the pending waiter looks "
           "again before it queues",
       .source = "Linux on x86 (_Q_PENDING_LOOPS)"};
+  /// With fewer threads nobody joins a queue while its first takes the lock with another behind.
+  static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<1> tunables{&pending_polls};
 
   arrival lock() {

@@ -27,11 +27,16 @@ constexpr T first_value() {
   return T{};
 }
 
-/// Fails where the machine would fault: `place` is what a null pointer points at.
+/// Fails where the machine would fault: `place` is what a null pointer points at, or no address.
 inline void check_place(const void* place, const rl::debug_info& info) {
   constexpr std::uintptr_t unmapped = 4096;
   if (reinterpret_cast<std::uintptr_t>(place) < unmapped) {
     fail("a null pointer is followed", rl::test_result_unitialized_access, info);
+  }
+  constexpr std::uintptr_t beyond = std::uintptr_t{1} << 47;
+  if (reinterpret_cast<std::uintptr_t>(place) >= beyond ||
+      reinterpret_cast<std::uintptr_t>(place) % alignof(std::uint32_t) != 0) {
+    fail("what is no address is followed", rl::test_result_unitialized_access, info);
   }
 }
 
