@@ -65,8 +65,8 @@ const description barrier{
     .name = "barrier",
     .measures = "threads that wait for each other at a barrier of a mutex and a condition variable",
     .source =
-        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, section 7 (barriers by "
-        "condition variables: streamcluster, facesim)",
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: barriers by "
+        "condition variables: streamcluster, facesim",
     .operation = "passages of a thread",
     .threads = 2,
     .parameters = {{"gap-cycles", 1000, "cycles", "work of a thread before it comes again"}},

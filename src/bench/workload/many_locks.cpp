@@ -132,8 +132,8 @@ const description many_locks{
     .name = "many-locks",
     .measures = "mutexes that live shortly: each is made, taken and destroyed",
     .source =
-        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, sections 3 and 4 (programs "
-        "with up to millions of locks, made by one thread or by all)",
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: programs "
+        "with up to millions of locks, made by one thread or by all",
     .operation = "mutexes made, used and destroyed",
     .threads = 2,
     .parameters = {{"mutexes", 1000, "", "mutexes that a thread uses one after another", 1},

@@ -62,8 +62,8 @@ const description migration{
     .name = "migration",
     .measures = "threads that want one mutex and each move to another processor now and then",
     .source =
-        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, section 3 (hand-over between "
-        "processors), with moving threads",
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: hand-over between "
+        "processors, with moving threads",
     .operation = "acquisitions",
     .threads = 2,
     .parameters = {{"section-cycles", 100, "cycles", "work while the mutex is held"},

@@ -97,8 +97,8 @@ const description ping_pong{
     .name = "ping-pong",
     .measures = "two threads that take turns, by a mutex and a condition variable for each",
     .source =
-        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, section 3 (calibration by "
-        "context switches)",
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: calibration by "
+        "context switches",
     .operation = "turns",
     .threads = 2,
     .parameters = {{"section-cycles", 0, "cycles", "work of a turn"}},

@@ -60,8 +60,8 @@ const description trylock_wait{
     .name = "trylock-wait",
     .measures = "threads that wait for one mutex by trying it until they get it",
     .source =
-        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, section 2 (busy-waiting with "
-        "trylock)",
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: busy-waiting with "
+        "trylock",
     .operation = "acquisitions",
     .threads = 2,
     .parameters = {{"section-cycles", 1000, "cycles", "work while the mutex is held"},
