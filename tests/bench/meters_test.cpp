@@ -175,7 +175,7 @@ TEST(Usage, SeesAThreadMove) {
       }
     }
   }
-  EXPECT_GE(*bench::usage_so_far().migrations - *before.migrations, 3);
+  EXPECT_GE(bench::usage_so_far().migrations.value_or(0) - *before.migrations, 3);
   sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
