@@ -138,11 +138,16 @@ std::string place_of(const mutation& m) {
 std::string operation_of(const mutation& m) { return name_of(m.where.kind); }
 
 std::string change_of(const mutation& m) {
+  // Not by +, which gcc 12 warns of in the library's own code.
+  std::string text;
   switch (m.what) {
     case change::order:
-      return std::string(name_of(m.where.order)) + " -> " + name_of(m.order);
+      return text.append(name_of(m.where.order)).append(" -> ").append(name_of(m.order));
     case change::failure_order:
-      return std::string("failing ") + name_of(m.where.failure_order) + " -> " + name_of(m.order);
+      return text.append("failing ")
+          .append(name_of(m.where.failure_order))
+          .append(" -> ")
+          .append(name_of(m.order));
     case change::drop:
       return "dropped";
     case change::split:
