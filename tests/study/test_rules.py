@@ -52,9 +52,9 @@ def test_locks_that_are_alike_are_seldom_told_apart() -> None:
     wrong = 0
     for _ in range(400):
         logs = random.normal(0, noise, (5, 8))
-        error = logs.var(axis=0, ddof=1) / 5
+        variance = logs.var(axis=0, ddof=1) / 5
         mean = logs.mean(axis=0)
-        found = cells.Row(np.exp(mean), mean, error, np.full(8, 4.0))
+        found = cells.Row(np.exp(mean), mean, variance, np.full(8, 4.0), np.sqrt(variance))
         wrong += bool(Shown().better(found).any())
     # Three standard deviations above 20 of 400.
     assert wrong <= 20 + 3 * np.sqrt(20)
@@ -131,18 +131,34 @@ def test_intervals_hold_the_figure_that_is_known() -> None:
     assert held >= 95 - 3 * np.sqrt(95 * 0.05)
 
 
-def test_noise_is_no_effect_of_locks() -> None:
+@pytest.mark.parametrize("number", [8, 28])
+def test_noise_is_no_effect_of_locks(number: int) -> None:
     """Locks that are all alike have an R.Dev of 0, and the intervals hold it although their noise
-    has driven them apart."""
+    has driven them apart, which it does the more the more locks there are."""
     random = np.random.default_rng(3)
     figures = {
-        (f"{number:02}", 1, lock): list(np.exp(random.normal(0, 0.05, 4)))
-        for number in range(40)
-        for lock in "stuvwxyz"
+        (f"{application:02}", 1, f"lock{lock:02}"): list(np.exp(random.normal(0, 0.05, 4)))
+        for application in range(40)
+        for lock in range(number)
     }
     table = effect.effect(made.of(figures), Shown())
     assert (table.rdev_max > 0.01).mean() > 0.9
-    assert (table.rdev_max_low == 0).mean() > 0.9
+    for figure in ("rdev", "gain"):
+        assert (table[f"{figure}_max_low"] == 0).mean() > 0.9
+        assert (table[f"{figure}_max_quiet"] < table[f"{figure}_max"] / 2).mean() > 0.8
+
+
+def test_a_run_that_collapsed_hides_no_effect() -> None:
+    """Locks that differ twofold, and in one of them a run that came to a hundredth."""
+    figures = {
+        ("a", 1, lock): [m, m * 1.01, m * 0.99] * 3
+        for lock, m in {"v": 50, "w": 60, "x": 90, "y": 100}.items()
+    }
+    figures["a", 1, "z"] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 101.0, 99.0, 1.0]
+    line = effect.effect(made.of(figures), Shown()).loc["a"]
+    assert line.sensitive
+    assert line.rdev_max_low < line.rdev_max_quiet < line.rdev_max_high
+    assert line.rdev_max_low < line.rdev_max < line.rdev_max_high
 
 
 def test_an_application_is_sensitive_if_its_interval_says_so() -> None:

@@ -1,6 +1,7 @@
 """The runs of a sample condensed: one cell for each application, thread count and lock."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -19,14 +20,16 @@ PLACES = ("one", "max", "opt")
 class Row:
     """The locks of one application side by side; NaN for one that was not run.
 
-    mean: arithmetic mean of the runs. log: mean of their logarithms. variance: of that mean.
-    degrees: of freedom of the variance; NaN where there is one run only.
+    mean: arithmetic mean of the runs. error: its standard error, as a share of it. log: mean of
+    their logarithms. variance: of that mean. degrees: of freedom of error and variance; NaN where
+    there is one run only.
     """
 
     mean: Vector
     log: Vector
     variance: Vector
     degrees: Vector
+    error: Vector
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,15 @@ class Cells:
     log: pd.DataFrame
     variance: pd.DataFrame
     degrees: pd.DataFrame
+    error: pd.DataFrame
 
     def row(self, key: object) -> Row:
         """One line."""
-        frames = (self.mean, self.log, self.variance, self.degrees)
+        frames = (getattr(self, each.name) for each in fields(self))
         return Row(*(frame.loc[key].to_numpy(dtype=float) for frame in frames))
+
+    def _each(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> "Cells":
+        return Cells(*(change(getattr(self, each.name)) for each in fields(self)))
 
     @property
     def locks(self) -> list[str]:
@@ -55,14 +62,16 @@ class Cells:
 
     def only(self, applications: list[str]) -> "Cells":
         """The lines of some applications."""
-        frames = (self.mean, self.log, self.variance, self.degrees)
-        return Cells(*(frame.loc[applications] for frame in frames))
+        return self._each(lambda frame: frame.loc[applications])
+
+    def of_locks(self, locks: list[str]) -> "Cells":
+        """The columns of some locks."""
+        return self._each(lambda frame: frame[locks])
 
     def at(self, place: str) -> "Cells":
         """A line per application, at one of PLACES."""
         chosen = self.counts(place)
-        frames = (self.mean, self.log, self.variance, self.degrees)
-        return Cells(*(_pick(frame, chosen) for frame in frames))
+        return self._each(lambda frame: _pick(frame, chosen))
 
     def counts(self, place: str) -> pd.DataFrame:
         """At which count each application and lock is looked at; NaN where it was not run there."""
@@ -115,10 +124,13 @@ def of(sample: Sample) -> Cells:
     spread = groups.log.var()
     floor = steps.reindex(number.index.droplevel("lock")).fillna(0.0).to_numpy() ** 2 / 12
     variance = np.maximum(spread / number, floor).where(number > 1)
+    mean = groups.value.mean()
+    error = np.maximum(groups.value.std() / np.sqrt(number) / mean, np.sqrt(floor))
     columns = {
-        "mean": groups.value.mean(),
+        "mean": mean,
         "log": groups.log.mean(),
         "variance": variance,
         "degrees": (number - 1).where(number > 1),
+        "error": error.where(number > 1),
     }
     return Cells(**{name: values.unstack("lock").sort_index() for name, values in columns.items()})

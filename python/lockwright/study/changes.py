@@ -56,15 +56,10 @@ def between(first: Cells, second: Cells, rule: Rule, place: str) -> float:
     """
     applications = [name for name in first.applications if name in set(second.applications)]
     locks = [lock for lock in first.locks if lock in set(second.locks)]
-    parts = [_only(cells, locks).at(place) for cells in (first, second)]
+    parts = [cells.of_locks(locks).at(place) for cells in (first, second)]
     shares = [_changed([part.row(name) for part in parts], rule) for name in applications]
     known = [share for share in shares if not math.isnan(share)]
     return float(np.mean(known)) if known else math.nan
-
-
-def _only(cells: Cells, locks: list[str]) -> Cells:
-    frames = (cells.mean, cells.log, cells.variance, cells.degrees)
-    return Cells(*(frame[locks] for frame in frames))
 
 
 def _pairs(rows: Sequence[Row]) -> Flags:

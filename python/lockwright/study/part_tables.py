@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lockwright.study import best_count, coverage, pairwise, ratio, variability
+from lockwright.study import best_count, coverage, limits, pairwise, ratio, variability
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.part import Part
 from lockwright.study.table import MISSING, RATIO, TEXT, Table
@@ -83,13 +83,21 @@ def _applications(part: Part) -> Table:
     """What matters of each application, those first that the lock matters to most."""
     figures = part.effect
     frame = figures[["gain_one", "gain_max", "gain_opt", "rdev_max"]].copy()
+    noise = ""
     formats = {"sensitive": TEXT, "best_at_max": TEXT}
     if part.rule.intervals:
-        ends = zip(figures.rdev_max_low, figures.rdev_max_high, strict=True)
-        frame["rdev_95%_CI"] = [
-            MISSING if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f}"
-            for low, high in ends
+        ends = figures[[f"rdev_max_{end}" for end in limits.ENDS]].itertuples(index=False)
+        frame["rdev_less_noise"] = [
+            MISSING
+            if math.isnan(low)
+            else f"{100 * quiet:.0f} ({100 * low:.0f} to {100 * high:.0f})"
+            for quiet, low, high in ends
         ]
+        formats["rdev_less_noise"] = TEXT
+        noise = (
+            "; less noise: what is left of rdev if the part that the runs' noise alone makes is"
+            " taken off, and its 95 % interval, which counts for sensitive"
+        )
     frame["sensitive"] = _marks(figures)
     frame["best_at_max"] = coverage.best_locks(part.whole, part.rule, "max")
     return Table(
@@ -97,7 +105,8 @@ def _applications(part: Part) -> Table:
         f"{part.sample.title}: the applications",
         frame.sort_values("rdev_max", ascending=False),
         "gain: best lock / worst lock - 1, rdev: standard deviation / mean over the locks, in %;"
-        " sensitive: rdev at max above 10 %; best: those among the best, with their number if more",
+        " sensitive: rdev at max above 10 %; best: those among the best, with their number if more"
+        + noise,
         "application",
         formats=formats,
     )

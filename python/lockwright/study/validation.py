@@ -44,8 +44,7 @@ def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd
 
 
 def _row(part: cells.Cells, application: str, locks: list[str]) -> cells.Row:
-    frames = (part.mean, part.log, part.variance, part.degrees)
-    return cells.Row(*(f.loc[application, locks].to_numpy(dtype=float) for f in frames))
+    return part.of_locks(locks).row(application)
 
 
 def _line(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[str, float]:

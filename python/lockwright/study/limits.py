@@ -1,0 +1,111 @@
+"""What the noise of the runs leaves of gain and R.Dev, and how sure that is."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lockwright.compare.stats import CONFIDENCE
+from lockwright.study.cells import Row, Vector
+
+ENDS = ("quiet", "low", "high")
+"""The figure without noise, and the ends of its interval."""
+
+Limits = tuple[float, float, float]
+
+_DRAWS = 1000
+
+_BEYOND = (1 - CONFIDENCE) / 2
+
+_STEPS = 12
+"""Halvings of the range in which a factor is looked for: to a thousandth of it."""
+
+_LARGEST = 2.0**20
+"""No factor is looked for beyond this; more is no limit at all."""
+
+
+def of_row(
+    row: Row, gain: float, deviation: float, random: np.random.Generator
+) -> tuple[Limits, Limits] | None:
+    """For gain and R.Dev of the locks of one application, in the order of ENDS.
+
+    Noise drives locks apart that are alike, so both figures come out too large, and the more so the
+    more locks there are: a figure may lie above its own interval. The interval is that of a test
+    turned round (Carpenter, 1999): the logarithms of the locks' means are moved apart or together
+    by one factor, noise is put on them, and those factors are kept under which a figure as small
+    as that of the runs and one as large each have a chance of 2.5 % or more. Without noise is the
+    factor under which half of the figures are larger.
+
+    The noise of a mean is log-normal, as wide as the standard error that its runs show, and drawn
+    from Student's t in the place of the normal distribution, which allows for few runs.
+
+    None if a lock ran only once, or fewer than two ran.
+    """
+    ran = ~np.isnan(row.mean)
+    if np.isnan(row.degrees[ran]).any() or ran.sum() < 2:
+        return None
+    drawn = random.standard_t(row.degrees[ran], (_DRAWS, int(ran.sum())))
+    scale = np.sqrt(np.log1p(row.error[ran] ** 2))
+    # With two runs the t distribution reaches beyond any float.
+    noise = np.clip(scale * drawn, -50, 50)
+    apart = np.log(row.mean[ran])
+    apart = apart - apart.mean()
+    alike = np.ptp(apart) < 1e-12
+    if alike:
+        # In which directions they differ, if they do, the runs do not say.
+        apart = np.linspace(-1, 1, len(apart)) * max(float(scale.max()), 1e-6)
+    raised = np.exp(noise)
+    squared = raised**2
+
+    def deviations(factor: float) -> Vector:
+        means = _exp(factor * apart)
+        return _deviation(raised @ means, squared @ means**2, len(means))
+
+    def gains(factor: float) -> Vector:
+        return np.asarray(np.ptp(factor * apart + noise, axis=1))
+
+    def ends(figures: Callable[[float], Vector], figure: float) -> list[float]:
+        return [_factor(figures, figure, share) for share in (0.5, _BEYOND, 1 - _BEYOND)]
+
+    range_ = float(np.ptp(apart))
+    of_gain = [float(np.expm1(min(each * range_, 700.0))) for each in ends(gains, np.log1p(gain))]
+    of_deviation = []
+    for each in ends(deviations, deviation):
+        means = _exp(each * apart)
+        of_deviation.append(float(_deviation(means.sum(), (means**2).sum(), len(means))))
+    return _three(of_gain), _three(of_deviation)
+
+
+def _three(values: list[float]) -> Limits:
+    quiet, low, high = values
+    return quiet, low, high
+
+
+def _deviation(total: Vector | float, squares: Vector | float, number: int) -> Vector:
+    """Sample standard deviation / mean, of a sum and a sum of squares."""
+    mean = np.asarray(total) / number
+    variance = (np.asarray(squares) - number * mean**2) / (number - 1)
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / mean)
+
+
+def _factor(figures: Callable[[float], Vector], seen: float, share: float) -> float:
+    """The factor under which so large a share of the drawn figures is as large as the one seen."""
+
+    def larger(factor: float) -> bool:
+        return bool((figures(factor) >= seen).mean() >= share)
+
+    if larger(0.0):
+        return 0.0
+    low, high = 0.0, 2.0
+    while not larger(high):
+        if high >= _LARGEST:
+            return high
+        low, high = high, 2 * high
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if larger(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def _exp(logarithms: Vector) -> Vector:
+    """Within what can be squared."""
+    return np.asarray(np.exp(np.clip(logarithms, -250, 250)))
