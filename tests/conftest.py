@@ -28,7 +28,7 @@ def lockwright() -> Path:
 @pytest.fixture(scope="session")
 def libdir() -> Path:
     """The directory of the preload libraries and of locks.json."""
-    return locate.library_dir()
+    return locate.preload_dir()
 
 
 @pytest.fixture(scope="session")

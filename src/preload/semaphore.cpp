@@ -64,9 +64,10 @@ long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) 
   return granted ? 0 : static_cast<int>(-why);
 }
 
-/// Apart from the loop, because the handler is entered by a long jump, which
-/// would spoil its variables.
-int await_grant(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
+/// A function of its own with nothing else in it, because the handler is entered by a long jump,
+/// which would spoil its variables.
+[[gnu::noinline]] int await_grant(wait_in_progress& wait, clockid_t clock,
+                                  const timespec* deadline) {
   int error = 0;
   pthread_cleanup_push(on_cancel, &wait);
   error = sleep_until_granted(wait, clock, deadline);

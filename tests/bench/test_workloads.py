@@ -55,7 +55,7 @@ def run(workload: str, lock: str = "", **options: str) -> list[dict[str, Any]]:
     words = [word for name, value in values.items() for word in (f"--{name}", value)]
     done = subprocess.run(
         [program(), workload, *words],
-        env={"LD_PRELOAD": str(locate.library(lock))} if lock else {},
+        env={"LD_PRELOAD": str(locate.preload(lock))} if lock else {},
         capture_output=True,
         text=True,
         timeout=60,

@@ -65,35 +65,33 @@ case_list wanted_of(const options& o, const case_list& cases) {
   return some;
 }
 
-/// The first case that finds the fault, and what it finds. What is too long to
-/// be searched in order is also searched at random; what is not goes from `cases`.
-/// More than three threads always are too long, and need more luck.
+/// The first case that finds the fault, and what it finds; nothing if none does, and `cases` are
+/// then those that may find it in a longer search. What is too long to be searched in order is also
+/// searched at random. More than three threads always are too long, and need more luck.
 std::string caught_by(case_list& cases, double budget, bool trace) {
-  std::string by;
-  std::erase_if(cases, [&](const test_case* c) {
-    if (!by.empty()) {
-      return false;
-    }
-    model_env::world world = c->world;
-    world.reduced = true;
+  case_list open;
+  for (const test_case* c : cases) {
     const bool long_one = c->threads > 3;
     outcome found;
     if (!long_one) {
+      model_env::world world = c->world;
+      world.reduced = true;
       found = run(c->make_program, c->threads, {search::full, 0, budget}, world, trace);
       if (found.result == outcome::passed) {
-        return true;
+        continue;
       }
     }
     if (long_one || found.result == outcome::out_of_time) {
       found = at_random(*c, long_one ? 4 * budget : budget, trace);
     }
     if (found.result == outcome::failed) {
-      by = std::string(c->name) + "/" + std::to_string(c->threads) + ": " + found.problem +
-           (trace ? "\n" + found.trace : "");
+      return std::string(c->name) + "/" + std::to_string(c->threads) + ": " + found.problem +
+             (trace ? "\n" + found.trace : "");
     }
-    return false;
-  });
-  return by;
+    open.push_back(c);
+  }
+  cases = open;
+  return "";
 }
 
 int check_broken(const options& o) {

@@ -71,6 +71,9 @@ std::vector<reached_site> sites_of(const subject& s) {
     model_env::reached.recording = true;
     run(c.make_program, c.threads, {search::random, 400, 5}, c.world, false);
     model_env::reached.recording = false;
+    if (model_env::reached.count == model_env::site_list::most) {
+      throw std::length_error("a program reaches more operations than site_list has room for");
+    }
     for (std::uint32_t i = 0; i < model_env::reached.count; ++i) {
       const site& at = model_env::reached.sites[i];
       auto same = std::ranges::find_if(all, [&at](const reached_site& one) {

@@ -21,7 +21,7 @@ class Difference:
     """A row of the page."""
 
     name: str
-    library: str
+    c_library: str
     here: str
     all_but: frozenset[str]
 
@@ -78,7 +78,7 @@ def compare(
         for (name, result), (_, now) in zip(library, seen, strict=True)
         if result != now
     }
-    listed = {(d.name, d.library, d.here) for d in allowed() if setting.lock not in d.all_but}
+    listed = {(d.name, d.c_library, d.here) for d in allowed() if setting.lock not in d.all_but}
     assert different == listed
 
 

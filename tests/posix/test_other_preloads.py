@@ -28,7 +28,7 @@ UNDER_ALLOCATORS = ["thread_ends", "fork", "cpp20"]
 
 
 def preload(lock: str, other: Path, order: str) -> dict[str, str]:
-    both = [str(locate.library(lock)), str(other)]
+    both = [str(locate.preload(lock)), str(other)]
     return {"LD_PRELOAD": ":".join(both if order == "after" else reversed(both))}
 
 
@@ -110,7 +110,7 @@ def test_an_allocator(run_under: RunUnder, allocator: str, lock: str, order: str
     env = preload(lock, library, order)
     both = mapped(run_under, lock, env)
     assert library.resolve().name in both
-    assert locate.library(lock).name in both
+    assert locate.preload(lock).name in both
     for name in UNDER_ALLOCATORS:
         outcome = run_under(lock, [locate.program("posix", name)], env=env)
         assert passes(outcome), outcome.describe()

@@ -54,5 +54,5 @@ def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours"}
-    by_setting = {"semaphores", "rwlocks", "spins"}  # have tests of their own
+    by_setting = {"semaphores", "spins"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)

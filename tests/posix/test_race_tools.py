@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from lockwright import binary
 from support import harness, locate
 from support.harness import RunUnder
 
@@ -54,11 +55,10 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def sanitizer(program: Path) -> str:
     """What the program calls the library of ThreadSanitizer."""
-    needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True)
-    found = re.search(r"NEEDED.*\[(libtsan\.so\.\d+)\]", needed.stdout)
+    found = binary.sanitizer(program)
     if found is None:
         pytest.skip("the compiler links ThreadSanitizer statically")
-    return found.group(1)
+    return found
 
 
 #: ThreadSanitizer cannot map its shadow memory where address randomisation is wide.
@@ -84,7 +84,7 @@ def is_clean(outcome: harness.Outcome) -> bool:
 def test_thread_sanitizer(
     run_under: RunUnder, sanitized: Path, lock: str, others: dict[str, str]
 ) -> None:
-    preload = f"{sanitizer(sanitized)}:{locate.library(lock)}"
+    preload = f"{sanitizer(sanitized)}:{locate.preload(lock)}"
     env = {**TSAN_OPTIONS, **others, "LD_PRELOAD": preload}
     clean = run_under(lock, fixed(sanitized), env=env, timeout=120)
     assert is_clean(clean), clean.describe()

@@ -51,6 +51,6 @@ def test_nonsense_is_said_and_not_used(run_under: RunUnder) -> None:
 
 
 def test_those_that_fit_are_those_of_two_bytes() -> None:
-    rows = json.loads((locate.library_dir() / "locks.json").read_text())
+    rows = json.loads((locate.preload_dir() / "locks.json").read_text())
     fit = {row["name"] for row in rows if row["bytes_in_place"] <= 2}
     assert fit == {row["name"] for row in rows if row["name"] in LOCKS}

@@ -77,7 +77,7 @@ def passed_on() -> frozenset[Symbol]:
 
 
 def both_builds(lock: str) -> list[Path]:
-    return [locate.library(lock), locate.library(lock, counting=True)]
+    return [locate.preload(lock), locate.preload(lock, counting=True)]
 
 
 def test_the_c_library_has_what_we_think() -> None:
@@ -182,10 +182,10 @@ def test_bindings(
     got = {
         symbol
         for symbol, pairs in recorded.items()
-        if (str(program.path), str(locate.library(lock))) in pairs
+        if (str(program.path), str(locate.preload(lock))) in pairs
     }
     assert got == program.symbols
-    assert not strays(recorded, locate.library(lock))
+    assert not strays(recorded, locate.preload(lock))
 
 
 def test_the_record_shows_the_c_library_where_nothing_is_preloaded(
@@ -195,7 +195,7 @@ def test_the_record_shows_the_c_library_where_nothing_is_preloaded(
     run_under(harness.LIBC, [programs["new"].path], env=env)
     recorded = bindings(tmp_path)
     assert set(recorded) >= programs["new"].symbols
-    assert len(strays(recorded, locate.library(LOCKS[0]))) >= len(programs["new"].symbols)
+    assert len(strays(recorded, locate.preload(LOCKS[0]))) >= len(programs["new"].symbols)
 
 
 #: Real programs with the C++ library: program and case.
@@ -218,7 +218,7 @@ def test_no_library_of_a_real_program_passes_by(
     assert outcome.status == 0, outcome.describe()
     recorded = bindings(tmp_path)
     assert recorded
-    assert not strays(recorded, locate.library(lock))
+    assert not strays(recorded, locate.preload(lock))
 
 
 LOOKUP = r"""
@@ -259,7 +259,7 @@ def test_looked_up_while_running(run_under: RunUnder, lookup: Path, lock: str) -
     found = [line for line in without if not line.endswith(" nowhere")]
     assert len(found) >= len(wanted())  # every version, and what is found without one
     expected = [
-        line if line.endswith(" nowhere") else f"{line.rsplit(' ', 1)[0]} {locate.library(lock)}"
+        line if line.endswith(" nowhere") else f"{line.rsplit(' ', 1)[0]} {locate.preload(lock)}"
         for line in without
     ]
     assert run_under(lock, argv).stdout.splitlines() == expected

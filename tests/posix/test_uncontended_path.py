@@ -131,7 +131,7 @@ def atomics(taken: Taken, function: Function) -> int:
 
 @pytest.mark.parametrize("lock", LIGHT)
 def test_no_call_and_as_many_atomics_as_needed(lock: str) -> None:
-    for taken in paths_through(locate.library(lock)):
+    for taken in paths_through(locate.preload(lock)):
         function = taken.function()
         assert detours(taken, function) == [], taken.call
         counted = atomics(taken, function)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from lockwright import binary
+
 from support import locate
 
 #: The name under which a program runs with the C library's own locks: no preload at all.
@@ -158,10 +160,7 @@ def environment(
     if not setting.preloaded or locate.traits(setting.lock)["parking"]:
         result["LOCKWRIGHT_TEST_PARKS"] = "1"
     if setting.preloaded:
-        library = str(locate.library(setting.lock, counting=counting))
-        # ThreadSanitizer has to come first, and goes on to the lock.
-        first = locate.thread_sanitizer()
-        result["LD_PRELOAD"] = f"{first}:{library}" if first else library
+        result["LD_PRELOAD"] = str(locate.preload(setting.lock, counting=counting))
         # Promises of this library that POSIX does not make.
         result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
         if setting.lock != "pthread":
@@ -218,6 +217,9 @@ def run(
         if "LD_PRELOAD" in env:  # It is not the emulator's.
             env["QEMU_SET_ENV"] = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
         timeout *= EMULATED_TIMES_SLOWER
+    first = binary.sanitizer(Path(argv[0])) if locate.sanitizer() == "thread" else None
+    if first and "LD_PRELOAD" in env:  # It goes on to the lock.
+        env = {**env, "LD_PRELOAD": f"{first}:{env['LD_PRELOAD']}"}
     with (
         tempfile.TemporaryFile("w+", errors="replace") as out,
         tempfile.TemporaryFile("w+", errors="replace") as err,

@@ -46,21 +46,6 @@ def sanitizer() -> str:
 
 
 @cache
-def thread_sanitizer() -> str:
-    """The library that programs built with ThreadSanitizer need; nothing where they are not."""
-    if sanitizer() != "thread":
-        return ""
-    found = subprocess.run(
-        ["gcc", "-print-file-name=libtsan.so"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    return str(Path(found.stdout.strip()).resolve())
-
-
-@cache
 def lockwright() -> Path:
     """The installed command: the checkout's own, else the one on PATH."""
     own = ROOT / ".venv/bin/lockwright"
@@ -71,7 +56,7 @@ def lockwright() -> Path:
 
 
 @cache
-def library_dir() -> Path:
+def preload_dir() -> Path:
     """The directory of liblockwright-*.so, counting/ and locks.json."""
     declared = os.environ.get("LOCKWRIGHT_LIBDIR")
     if declared:
@@ -90,7 +75,7 @@ def library_dir() -> Path:
 
 @cache
 def _traits() -> dict[str, dict[str, object]]:
-    rows = json.loads((library_dir() / "locks.json").read_text())
+    rows = json.loads((preload_dir() / "locks.json").read_text())
     return {row["name"]: row for row in rows}
 
 
@@ -107,13 +92,13 @@ def is_fifo(lock: str) -> bool:
 @cache
 def reads_topology(lock: str) -> bool:
     """True if NUMA nodes make a difference to the algorithm: its library has code to read them."""
-    path = library_dir() / f"liblockwright-{lock}.so"
+    path = preload_dir() / f"liblockwright-{lock}.so"
     return path.exists() and b"LOCKWRIGHT_TOPOLOGY" in path.read_bytes()
 
 
-def library(lock: str, *, counting: bool = False) -> Path:
+def preload(lock: str, *, counting: bool = False) -> Path:
     """The shared library of an algorithm."""
-    directory = library_dir() / "counting" if counting else library_dir()
+    directory = preload_dir() / "counting" if counting else preload_dir()
     path = directory / f"liblockwright-{lock}.so"
     if not path.exists():
         raise Missing(f"{path} does not exist; run ./dev build")

@@ -101,7 +101,7 @@ def test_the_seed_is_the_plan() -> None:
     """The same seed has the same phases, another one has others."""
 
     def phases(seed: int) -> list[str]:
-        library = locate.library("pthread")
+        library = locate.preload("pthread")
         orders = Orders(seed, patience=20, without=["memory"])
         found = torture(library, dict(os.environ), orders, 0.5, parks=True, fifo=False)
         assert found.failure is None, found

@@ -82,7 +82,7 @@ class Plan:
             return self.prepare
         return template.expand(self.prepare, threads)
 
-    def library(self, lock: str, registry: Registry) -> Path:
+    def path_of(self, lock: str, registry: Registry) -> Path:
         """What is preloaded for a lock, or for a peer."""
         mine = self.peer(lock)
         return registry.path_of(lock) if mine is None else mine.path

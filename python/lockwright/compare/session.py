@@ -14,7 +14,7 @@ def carry_out(
 ) -> list[Record]:
     """Makes the missing runs and returns all, those of earlier sittings included."""
     plan = comparison.plan
-    libraries = {lock: plan.library(lock, registry) for lock in plan.locks}
+    libraries = {lock: plan.path_of(lock, registry) for lock in plan.locks}
     records = store.records(comparison)
     made = {Slot(r.threads, r.round, r.lock) for r in records}
     slots = list(plan.slots())

@@ -1,0 +1,164 @@
+// What the parts of the program have in common.
+#pragma once
+
+#include "../../support/check.hpp"
+
+namespace rwlocks {
+
+enum class Promise : std::uint8_t { none, exclusive, phase_fair };
+
+inline Promise promised() {
+  const char* text = std::getenv("LOCKWRIGHT_TEST_RWLOCK");
+  if (text == nullptr) return Promise::none;
+  const std::string word = text;
+  CHECK(word == "exclusive" || word == "phase-fair");
+  return word == "exclusive" ? Promise::exclusive : Promise::phase_fair;
+}
+
+inline constexpr int kinds[] = {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP,
+                                PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP};
+
+inline void init(pthread_rwlock_t* lock, int kind, int shared = PTHREAD_PROCESS_PRIVATE) {
+  pthread_rwlockattr_t attributes;
+  OK(pthread_rwlockattr_init(&attributes));
+  OK(pthread_rwlockattr_setkind_np(&attributes, kind));
+  OK(pthread_rwlockattr_setpshared(&attributes, shared));
+  OK(pthread_rwlock_init(lock, &attributes));
+  OK(pthread_rwlockattr_destroy(&attributes));
+}
+
+/// What another thread gets from a call.
+template <class Call>
+int elsewhere(Call call) {
+  int result = -1;
+  check::Worker([&](check::Worker&) { result = call(); }).join();
+  return result;
+}
+
+inline int try_read_elsewhere(pthread_rwlock_t* lock) {
+  return elsewhere([lock] {
+    const int result = pthread_rwlock_tryrdlock(lock);
+    if (result == 0) OK(pthread_rwlock_unlock(lock));
+    return result;
+  });
+}
+
+inline int try_write_elsewhere(pthread_rwlock_t* lock) {
+  return elsewhere([lock] {
+    const int result = pthread_rwlock_trywrlock(lock);
+    if (result == 0) OK(pthread_rwlock_unlock(lock));
+    return result;
+  });
+}
+
+inline void check_free(pthread_rwlock_t* lock) { CHECK_RC(0, try_write_elsewhere(lock)); }
+
+/// A thread that takes the lock, says so, and gives it back when it is told to.
+class Holder {
+ public:
+  enum Way : std::uint8_t { reads, writes };
+  Holder(pthread_rwlock_t* lock, Way way)
+      : worker_([this, lock, way](check::Worker& self) {
+          self.about_to_block();
+          OK(way == reads ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock));
+          inside_.store(true);
+          check::wait_until([this] { return told_.load(); });
+          OK(pthread_rwlock_unlock(lock));
+        }) {}
+  [[nodiscard]] bool inside() const { return inside_.load(); }
+  void wait_until_inside() {
+    check::wait_until([this] { return inside(); });
+  }
+  void wait_until_blocked() {
+    worker_.wait_until_blocked();
+    CHECK(!inside());
+  }
+  void tell_to_leave() { told_.store(true); }
+  void leave() {
+    tell_to_leave();
+    worker_.join();
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+  std::atomic<bool> told_{false};
+  check::Worker worker_;
+};
+
+/// Takes the lock in one of the ways that there are; false if it did not.
+inline bool take(pthread_rwlock_t* lock, bool to_write, check::Random& random) {
+  const timespec soon = check::after_ms(CLOCK_REALTIME, random.below(2));
+  const timespec late = check::after_ms(CLOCK_MONOTONIC, 600'000);
+  int result = 0;
+  switch (random.below(5)) {
+    case 0:
+      result = to_write ? pthread_rwlock_trywrlock(lock) : pthread_rwlock_tryrdlock(lock);
+      CHECK(result == 0 || result == EBUSY);
+      break;
+    case 1:
+      result = to_write ? pthread_rwlock_timedwrlock(lock, &soon)
+                        : pthread_rwlock_timedrdlock(lock, &soon);
+      CHECK(result == 0 || result == ETIMEDOUT);
+      break;
+    case 2:
+      OK(to_write ? pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &late)
+                  : pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &late));
+      break;
+    default:
+      OK(to_write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock));
+  }
+  return result == 0;
+}
+
+inline std::string exclusion_with(pthread_rwlock_t* lock, int threads) {
+  volatile long first = 0;
+  volatile long second = 0;
+  std::atomic<int> readers{0};
+  std::atomic<int> writers{0};
+  std::atomic<long> changes{0};
+  std::atomic<long> looks{0};
+  const check::Budget budget{150};
+  check::in_parallel(threads, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 17};
+    do {
+      const bool to_write = random.below(3) == 0;
+      if (!take(lock, to_write, random)) continue;
+      if (to_write) {
+        CHECK_EQ(0, writers.fetch_add(1));
+        CHECK_EQ(0, readers.load());
+        const long seen = first;
+        CHECK_EQ(seen, second);
+        first = seen + 1;
+        if (random.below(8) == 0) sched_yield();
+        second = seen + 1;
+        ++changes;
+        writers.fetch_sub(1);
+      } else {
+        const int others = readers.fetch_add(1);
+        if (promised() == Promise::exclusive) CHECK_EQ(0, others);
+        CHECK_EQ(0, writers.load());
+        const long seen = first;
+        if (random.below(8) == 0) sched_yield();
+        CHECK_EQ(seen, second);
+        ++looks;
+        readers.fetch_sub(1);
+      }
+      OK(pthread_rwlock_unlock(lock));
+    } while (!budget.spent());
+  });
+  CHECK_EQ(changes.load(), first);
+  CHECK(changes.load() != 0 && looks.load() != 0);
+  check_free(lock);
+  return "changes=" + std::to_string(changes.load()) + " looks=" + std::to_string(looks.load());
+}
+
+/// Reads again in every way; the lock is read by the caller already.
+inline void read_again(pthread_rwlock_t* lock) {
+  const timespec late = check::after_ms(CLOCK_MONOTONIC, 600'000);
+  OK(pthread_rwlock_rdlock(lock));
+  OK(pthread_rwlock_tryrdlock(lock));
+  OK(pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &late));
+  for (int i = 0; i < 3; ++i) OK(pthread_rwlock_unlock(lock));
+}
+
+}  // namespace rwlocks

@@ -1,0 +1,134 @@
+// Waits that end: by a deadline, and what those who gave up leave to the others.
+#include "common.hpp"
+#include "parts.hpp"
+
+namespace rwlocks {
+
+namespace {
+
+int timed(pthread_rwlock_t* lock, bool to_write, clockid_t clock, const timespec& deadline) {
+  return to_write ? pthread_rwlock_clockwrlock(lock, clock, &deadline)
+                  : pthread_rwlock_clockrdlock(lock, clock, &deadline);
+}
+
+}  // namespace
+
+std::string deadlines() {
+  const timespec past{1, 0};
+  const timespec before_all{-1, 0};
+  const timespec invalid{1, 1'000'000'000};
+  const timespec negative{1, -1};
+  for (const int kind : kinds) {
+    pthread_rwlock_t lock;
+    init(&lock, kind);
+    for (const bool to_write : {false, true}) {
+      for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+        // Free: there is nothing to wait for, but what is no time is refused.
+        OK(timed(&lock, to_write, clock, past));
+        OK(pthread_rwlock_unlock(&lock));
+        CHECK_RC(EINVAL, timed(&lock, to_write, clock, invalid));
+        CHECK_RC(EINVAL, timed(&lock, to_write, clock, negative));
+        // Held by a writer, and for a writer also by a reader.
+        for (const Holder::Way way : {Holder::writes, Holder::reads}) {
+          if (way == Holder::reads && !to_write) continue;
+          Holder holder(&lock, way);
+          holder.wait_until_inside();
+          CHECK_RC(ETIMEDOUT, timed(&lock, to_write, clock, past));
+          CHECK_RC(ETIMEDOUT, timed(&lock, to_write, clock, before_all));
+          CHECK_RC(EINVAL, timed(&lock, to_write, clock, invalid));
+          const timespec soon = check::after_ms(clock, 5);
+          CHECK_RC(ETIMEDOUT, timed(&lock, to_write, clock, soon));
+          CHECK(check::nanoseconds(clock) >=
+                soon.tv_sec * std::int64_t{1'000'000'000} + soon.tv_nsec);
+          holder.leave();
+        }
+        // In time.
+        Holder holder(&lock, Holder::writes);
+        holder.wait_until_inside();
+        check::Worker waiter([&](check::Worker& self) {
+          const timespec late = check::after_ms(clock, 600'000);
+          self.about_to_block();
+          OK(timed(&lock, to_write, clock, late));
+          OK(pthread_rwlock_unlock(&lock));
+        });
+        waiter.wait_until_blocked();
+        holder.leave();
+        waiter.join();
+        check_free(&lock);
+      }
+      CHECK_RC(EINVAL, timed(&lock, to_write, CLOCK_THREAD_CPUTIME_ID, past));
+    }
+    OK(pthread_rwlock_wrlock(&lock));
+    CHECK_RC(ETIMEDOUT, elsewhere([&] { return pthread_rwlock_timedrdlock(&lock, &past); }));
+    CHECK_RC(ETIMEDOUT, elsewhere([&] { return pthread_rwlock_timedwrlock(&lock, &past); }));
+    OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_rwlock_destroy(&lock));
+  }
+  return "";
+}
+
+// A writer that gives up lets those in who waited behind it, also beside readers that were let in
+// while it waited, and does so again and again.
+std::string a_writer_gives_up() {
+  if (promised() == Promise::exclusive) return "(readers exclude each other)";
+  for (const int kind : kinds) {
+    pthread_rwlock_t lock;
+    init(&lock, kind);
+    for (int round = 0; round < 5; ++round) {
+      Holder first(&lock, Holder::reads);
+      first.wait_until_inside();
+      check::Worker writer([&](check::Worker& self) {
+        const timespec soon = check::after_ms(CLOCK_MONOTONIC, 30);
+        self.about_to_block();
+        CHECK_RC(ETIMEDOUT, pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &soon));
+      });
+      writer.wait_until_blocked();
+      Holder second(&lock, Holder::reads);
+      Holder third(&lock, Holder::reads);
+      second.wait_until_inside();
+      third.wait_until_inside();
+      CHECK(first.inside());
+      writer.join();
+      second.leave();
+      first.leave();
+      third.leave();
+      check_free(&lock);
+    }
+    OK(pthread_rwlock_destroy(&lock));
+  }
+  return "";
+}
+
+// Short deadlines, so that giving up meets being let in.
+std::string giving_up_and_getting_in() {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  std::atomic<long> given_up{0};
+  volatile long changes = 0;
+  std::atomic<long> expected{0};
+  const check::Budget budget{300};
+  check::in_parallel(6, [&](int i) {
+    check::Random random{static_cast<std::uint64_t>(i) + 5};
+    do {
+      const bool to_write = random.below(2) == 0;
+      const timespec soon = check::to_timespec(check::nanoseconds(CLOCK_MONOTONIC) +
+                                               static_cast<std::int64_t>(random.below(60'000)));
+      if (timed(&lock, to_write, CLOCK_MONOTONIC, soon) != 0) {
+        ++given_up;
+        continue;
+      }
+      if (to_write) {
+        changes = changes + 1;
+        ++expected;
+      }
+      if (random.below(4) == 0) check::sleep_us(20);
+      OK(pthread_rwlock_unlock(&lock));
+    } while (!budget.spent());
+  });
+  CHECK_EQ(expected.load(), changes);
+  CHECK(given_up.load() != 0);
+  check_free(&lock);
+  OK(pthread_rwlock_destroy(&lock));
+  return "given up=" + std::to_string(given_up.load());
+}
+
+}  // namespace rwlocks

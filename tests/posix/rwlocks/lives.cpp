@@ -1,0 +1,223 @@
+// How locks are made, shared, inherited and used again, and the classes of C++.
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+
+#include "common.hpp"
+#include "parts.hpp"
+
+namespace rwlocks {
+
+std::string used_again() {
+  alignas(pthread_rwlock_t) unsigned char room[sizeof(pthread_rwlock_t)];
+  auto* lock = reinterpret_cast<pthread_rwlock_t*>(room);
+  for (int round = 0; round < 200; ++round) {
+    std::memset(room, round % 2 == 0 ? 0xff : 0xa5, sizeof room);
+    init(lock, kinds[round % 3]);
+    OK(pthread_rwlock_wrlock(lock));
+    OK(pthread_rwlock_unlock(lock));
+    OK(pthread_rwlock_rdlock(lock));
+    OK(pthread_rwlock_unlock(lock));
+    OK(pthread_rwlock_destroy(lock));
+    // Zeroed memory is a lock as the static initialiser makes it.
+    std::memset(room, 0, sizeof room);
+    OK(pthread_rwlock_rdlock(lock));
+    CHECK_RC(EBUSY, try_write_elsewhere(lock));
+    OK(pthread_rwlock_unlock(lock));
+    OK(pthread_rwlock_destroy(lock));
+  }
+  return "";
+}
+
+// The last user may destroy the lock as soon as it has it for itself.
+std::string freed_by_the_last_user() {
+  constexpr int threads = 4;
+  for (int round = 0; round < 300; ++round) {
+    auto* lock = new pthread_rwlock_t;
+    OK(pthread_rwlock_init(lock, nullptr));
+    int users = threads;
+    check::in_parallel(threads, [&](int i) {
+      if ((i + round) % 2 == 0) {
+        OK(pthread_rwlock_rdlock(lock));
+        OK(pthread_rwlock_unlock(lock));
+      }
+      OK(pthread_rwlock_wrlock(lock));
+      const bool last = --users == 0;
+      OK(pthread_rwlock_unlock(lock));
+      if (last) {
+        OK(pthread_rwlock_destroy(lock));
+        std::memset(static_cast<void*>(lock), 0xdd, sizeof *lock);
+        delete lock;
+      }
+    });
+  }
+  return "";
+}
+
+std::string static_initialisers() {
+  for (int round = 0; round < 100; ++round) {
+    pthread_rwlock_t plain = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_rwlock_t nonrecursive = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    for (pthread_rwlock_t* lock : {&plain, &nonrecursive}) {
+      volatile int count = 0;
+      check::in_parallel(4, [&](int i) {
+        OK(i % 2 == 0 ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock));
+        if (i % 2 == 0) count = count + 1;
+        OK(pthread_rwlock_unlock(lock));
+      });
+      CHECK_EQ(2, count);
+      OK(pthread_rwlock_destroy(lock));
+    }
+  }
+  return "";
+}
+
+namespace {
+
+/// Runs `body` in a child, which has to end well.
+template <class Body>
+void in_child(Body body) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ(0, status);
+}
+
+// The caller holds it and others wait: the child unlocks and uses it.
+void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
+  OK(to_write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock));
+  Holder writer(lock, Holder::writes);
+  writer.wait_until_blocked();
+  Holder reader(lock, Holder::reads);
+  reader.wait_until_blocked();
+  in_child([&] {
+    CHECK_RC(EBUSY, try_write_elsewhere(lock));
+    if (to_write) CHECK_RC(EDEADLK, pthread_rwlock_wrlock(lock));
+    if (!to_write) read_again(lock);
+    OK(pthread_rwlock_unlock(lock));
+    check_free(lock);
+    exclusion_with(lock, 3);
+    in_child([&] { check_free(lock); });
+  });
+  OK(pthread_rwlock_unlock(lock));
+  writer.tell_to_leave();
+  reader.tell_to_leave();
+  writer.leave();
+  reader.leave();
+  check_free(lock);
+}
+
+}  // namespace
+
+std::string forks() {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  for (int round = 0; round < 10; ++round) {
+    // In the C library the waiters of the parent, and its writer, are in the child's way.
+    if (promised() != Promise::none) {
+      fork_while_held(&lock, true);
+      fork_while_held(&lock, false);
+    }
+    OK(pthread_rwlock_rdlock(&lock));
+    in_child([&] {
+      CHECK_RC(EBUSY, try_write_elsewhere(&lock));
+      OK(pthread_rwlock_unlock(&lock));
+      check_free(&lock);
+    });
+    OK(pthread_rwlock_unlock(&lock));
+    in_child([&] {
+      OK(pthread_rwlock_rdlock(&lock));
+      OK(pthread_rwlock_unlock(&lock));
+      check_free(&lock);
+    });
+    // Held by a thread that the child does not have.
+    Holder other(&lock, Holder::writes);
+    other.wait_until_inside();
+    in_child([&] {
+      CHECK_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
+      CHECK_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
+    });
+    other.leave();
+  }
+  return "";
+}
+
+std::string between_processes() {
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(page != MAP_FAILED);
+  auto* lock = static_cast<pthread_rwlock_t*>(page);
+  auto* count = reinterpret_cast<volatile int*>(static_cast<char*>(page) + 1024);
+  for (const int kind : kinds) {
+    *count = 0;
+    init(lock, kind, PTHREAD_PROCESS_SHARED);
+    constexpr int turns = 2'000;
+    const auto work = [&] {
+      for (int i = 0; i < turns; ++i) {
+        OK(pthread_rwlock_wrlock(lock));
+        *count = *count + 1;
+        OK(pthread_rwlock_unlock(lock));
+        OK(pthread_rwlock_rdlock(lock));
+        CHECK(*count >= i);
+        OK(pthread_rwlock_unlock(lock));
+      }
+    };
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      alarm(60);
+      work();
+      _exit(0);
+    }
+    work();
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_EQ(0, status);
+    CHECK_EQ(2 * turns, *count);
+    OK(pthread_rwlock_destroy(lock));
+  }
+  munmap(page, 4096);
+  return "";
+}
+
+std::string of_cpp() {
+  using namespace std::chrono_literals;
+  std::shared_mutex mutex;
+  std::shared_timed_mutex timed_mutex;
+  long count = 0;
+  long timed_count = 0;
+  check::in_parallel(4, [&](int i) {
+    for (int round = 0; round < 500; ++round) {
+      if ((i + round) % 2 == 0) {
+        const std::unique_lock lock(mutex);
+        ++count;
+        const std::unique_lock other(timed_mutex, std::chrono::steady_clock::now() + 600s);
+        CHECK(other.owns_lock());
+        ++timed_count;
+      } else {
+        const std::shared_lock lock(mutex);
+        const std::shared_lock other(timed_mutex, 600s);
+        CHECK(other.owns_lock());
+        CHECK_EQ(count, timed_count);
+      }
+    }
+  });
+  CHECK_EQ(1'000, count);
+  const std::unique_lock lock(timed_mutex);
+  CHECK_RC(1, elsewhere([&] {
+             return !timed_mutex.try_lock_for(1ms) && !timed_mutex.try_lock_shared_for(1ms) &&
+                            !timed_mutex.try_lock() && !timed_mutex.try_lock_shared()
+                        ? 1
+                        : 0;
+           }));
+  return "";
+}
+
+}  // namespace rwlocks

@@ -1,0 +1,32 @@
+// The parts of the program, in files by subject. Each returns what it says of itself.
+#pragma once
+
+#include <string>
+
+namespace rwlocks {
+
+std::string exclusion();
+std::string exclusion_on_one_cpu();
+std::string readers_together();
+std::string recursive_reads();
+std::string recursive_reads_of_many();
+std::string tries();
+std::string the_writer_again();
+
+std::string deadlines();
+std::string a_writer_gives_up();
+std::string giving_up_and_getting_in();
+
+std::string writers_first();
+std::string default_kind_prefers_no_writer();
+std::string phases();
+std::string nobody_starves();
+
+std::string used_again();
+std::string freed_by_the_last_user();
+std::string static_initialisers();
+std::string forks();
+std::string between_processes();
+std::string of_cpp();
+
+}  // namespace rwlocks
