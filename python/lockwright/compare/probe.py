@@ -8,6 +8,7 @@ from lockwright.compare.plan import Plan
 from lockwright.compare.progress import say
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE, Registry
+from lockwright.numerals import number
 
 
 def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str, int]:
@@ -40,7 +41,7 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
         )
     if counts.unresolved:
         say(f"{counts.unresolved} names of the locking API did not resolve to the lock's library")
-    if plan.metric is not None and runner.number(answer.facts["metric"]) is None:
+    if plan.metric is not None and number(answer.facts["metric"]) is None:
         raise LockwrightError(
             f"a first run of '{shown}': {runner.why_no_number(answer.facts['metric'])}",
             "correct --metric, with ( ) around the number, as in --metric 'rate: ([0-9.]+)'",

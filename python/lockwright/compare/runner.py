@@ -4,7 +4,6 @@ import contextlib
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,12 +18,11 @@ from lockwright.counters import VARIABLE
 from lockwright.errors import LockwrightError
 from lockwright.locks import preload
 from lockwright.meters import Meters
+from lockwright.numerals import number
 
 _SCRIPT = Path(__file__).with_name("supervisor.py")
 _PATIENCE = 20.0
 """Seconds for the supervisor to kill a program's processes and leave."""
-
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
 
 @dataclass(frozen=True)
@@ -198,20 +196,6 @@ class Runner:
             started=started,
             meters=answer.meters,
         )
-
-
-def number(text: str | None) -> float | None:
-    """The finite number that `text` is, commas between thousands allowed; None if it is none."""
-    if text is None:
-        return None
-    word = text.strip()
-    if _THOUSANDS.fullmatch(word):
-        word = word.replace(",", "")
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def why_no_number(text: str | None) -> str:

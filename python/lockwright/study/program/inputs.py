@@ -1,0 +1,207 @@
+"""What programs read: made by rule, the same on every machine, and kept for the next run."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lockwright.errors import LockwrightError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of input. make: takes a path and the numbers; defaults: their names and values."""
+
+    make: Callable[..., None]
+    defaults: Mapping[str, int]
+
+
+def text(path: Path, megabytes: int) -> None:
+    """Bytes that compress about as text does."""
+    generator = random.Random(7)
+    block = bytes(generator.choices(range(32, 96), k=1_000_000))
+    with path.open("wb") as out:
+        for number in range(megabytes):
+            cut = number * 7919 % len(block)
+            out.write(block[cut:] + block[:cut])
+
+
+def noise(path: Path, megabytes: int) -> None:
+    """Bytes that do not compress."""
+    generator = random.Random(29)
+    with path.open("wb") as out:
+        for _ in range(megabytes):
+            out.write(generator.randbytes(1_000_000))
+
+
+def lines(path: Path, count: int) -> None:
+    """Lines of ten letters in no order."""
+    generator = random.Random(31)
+    with path.open("w") as out:
+        for _ in range(count):
+            out.write(f"{generator.getrandbits(50):010x}"[:10] + "\n")
+
+
+def video(path: Path, width: int, height: int, frames: int) -> None:
+    """Stripes that move over noise, as YUV4MPEG2 4:2:0."""
+    grain = random.Random(11).randbytes(width)
+    chroma = bytes([128]) * (width * height // 2)
+    with path.open("wb") as out:
+        out.write(b"YUV4MPEG2 W%d H%d F25:1 Ip A1:1 C420jpeg\n" % (width, height))
+        for frame in range(frames):
+            luma = b"".join(
+                grain[(3 * frame + y) % width :] + grain[: (3 * frame + y) % width]
+                if (y // 16 + frame) % 3
+                else bytes([(y + frame) % 256]) * width
+                for y in range(height)
+            )
+            out.write(b"FRAME\n" + luma + chroma)
+
+
+def tree(path: Path, files: int) -> None:
+    """A directory of files of words, in twenty directories."""
+    generator = random.Random(13)
+    for number in range(files):
+        folder = path / str(number % 20)
+        folder.mkdir(parents=True, exist_ok=True)
+        words = generator.choices(["lock", "wait", "queue", "wake", "park", "spin"], k=2000)
+        (folder / str(number)).write_text(" ".join(words))
+
+
+def _letters(count: int) -> str:
+    return "".join(random.Random(17).choices("ACGT", k=count))
+
+
+def genome(path: Path, letters: int) -> None:
+    """A genome drawn at random, as FASTA."""
+    path.write_text(">genome\n" + _letters(letters) + "\n")
+
+
+def _reads(count: int, letters: int) -> list[tuple[int, str]]:
+    whole = _letters(letters)
+    generator = random.Random(19)
+    starts = [generator.randrange(len(whole) - 100) for _ in range(count)]
+    return [(start, whole[start : start + 100]) for start in starts]
+
+
+def fastq(path: Path, reads: int, letters: int) -> None:
+    """Pieces of the genome of so many letters, as FASTQ."""
+    path.write_text(
+        "".join(
+            f"@r{n}\n{read}\n+\n{'I' * 100}\n" for n, (_, read) in enumerate(_reads(reads, letters))
+        )
+    )
+
+
+def sam(path: Path, reads: int, letters: int) -> None:
+    """The same with their places, as SAM."""
+    rows = [
+        f"r{n}\t0\tgenome\t{start + 1}\t60\t100M\t*\t0\t0\t{read}\t{'I' * 100}\n"
+        for n, (start, read) in enumerate(_reads(reads, letters))
+    ]
+    path.write_text(f"@SQ\tSN:genome\tLN:{letters}\n" + "".join(rows))
+
+
+def proteins(path: Path, count: int) -> None:
+    """Descendants of one protein, as FASTA."""
+    generator = random.Random(23)
+    alphabet = "ACDEFGHIKLMNPQRSTVWY"
+    parent = generator.choices(alphabet, k=200)
+    with path.open("w") as out:
+        for number in range(count):
+            child = [
+                generator.choice(alphabet) if generator.random() < 0.3 else residue
+                for residue in parent
+            ]
+            out.write(f">p{number}\n{''.join(child)}\n")
+
+
+KINDS: Mapping[str, Kind] = {
+    "text": Kind(text, {"megabytes": 10}),
+    "noise": Kind(noise, {"megabytes": 10}),
+    "lines": Kind(lines, {"count": 1_000_000}),
+    "video": Kind(video, {"width": 320, "height": 176, "frames": 24}),
+    "tree": Kind(tree, {"files": 300}),
+    "genome": Kind(genome, {"letters": 100_000}),
+    "fastq": Kind(fastq, {"reads": 8_000, "letters": 100_000}),
+    "sam": Kind(sam, {"reads": 150_000, "letters": 100_000}),
+    "proteins": Kind(proteins, {"count": 60}),
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """An input whose numbers are known. command: words to run in place of a kind."""
+
+    name: str
+    kind: str
+    numbers: Mapping[str, int]
+    command: Sequence[str]
+
+
+def folder_of(wanted: Sequence[Made], cache: Path) -> Path:
+    """Where these inputs are kept together: other inputs, or other numbers, are elsewhere."""
+    text = json.dumps([asdict(each) for each in wanted], sort_keys=True)
+    return cache / "inputs" / hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def make(wanted: Sequence[Made], cache: Path, run: Callable[[Sequence[str], Path], None]) -> Path:
+    """Makes what is not there yet, all or nothing; returns the directory, which is {data}.
+
+    run: runs a command in a directory; it raises LockwrightError where the command fails. In its
+    words, {data} is that directory.
+    """
+    place = folder_of(wanted, cache)
+    if place.is_dir():
+        return place
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot make inputs in {place.parent}: {error.strerror}", "choose another --cache"
+        ) from error
+    try:
+        for each in wanted:
+            if each.kind:
+                KINDS[each.kind].make(fresh / each.name, **each.numbers)
+            else:
+                run(each.command, fresh)
+            if not any(fresh.glob(f"{each.name}*")):
+                raise LockwrightError(
+                    f"the command of the input {each.name} has made no file of that name",
+                    "let it write to {data}/" + each.name,
+                )
+        fresh.chmod(0o755)
+        try:
+            fresh.rename(place)
+        except OSError:
+            # Another study was faster; what it made is the same.
+            if not place.is_dir():
+                raise
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot make inputs in {fresh}: {error.strerror}", "make room, or choose --cache"
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return place
+
+
+def default_cache() -> Path:
+    """The directory that inputs are kept in if none is named."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The base directory specification tells to ignore a relative path.
+    if base.startswith("/"):
+        return Path(base) / "lockwright"
+    try:
+        return Path.home() / ".cache" / "lockwright"
+    except RuntimeError as error:
+        raise LockwrightError(
+            "there is no home directory to keep inputs in", "name a directory with --cache"
+        ) from error

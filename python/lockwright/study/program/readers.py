@@ -1,0 +1,176 @@
+"""How a number is read from what a program prints."""
+
+import json
+import math
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lockwright.numerals import number
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+
+
+def by_pattern(pattern: str, texts: Sequence[str]) -> list[str]:
+    """All matches in the first of `texts` that has one: the first group of each, or all of it."""
+    for text in texts:
+        found = [m.group(min(1, m.re.groups)) for m in re.finditer(pattern, text, re.MULTILINE)]
+        if found:
+            return [each or "" for each in found]
+    return []
+
+
+def by_path(path: str, text: str) -> list[str]:
+    """What is at a path such as `jobs[0].read.iops`, in a JSON text or in lines that are one."""
+    documents = []
+    try:
+        documents.append(json.loads(text))
+    except ValueError:
+        for line in text.splitlines():
+            try:
+                documents.append(json.loads(line))
+            except ValueError:
+                continue
+    found = []
+    for document in documents:
+        value = _at(document, path)
+        if isinstance(value, int | float | str) and not isinstance(value, bool):
+            found.append(str(value))
+    return found
+
+
+def _at(value: Any, path: str) -> Any:
+    for step in re.findall(r"[^.\[\]]+", path):
+        if isinstance(value, list) and step.lstrip("-").isdigit():
+            place = int(step)
+            value = value[place] if -len(value) <= place < len(value) else None
+        elif isinstance(value, dict):
+            value = value.get(step)
+        else:
+            return None
+    return value
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Knows the output of one tool. find: all its values in a text, as texts of numbers."""
+
+    about: str
+    unit: str
+    better: str
+    find: Callable[[str], list[str]]
+
+
+def _matches(pattern: str) -> Callable[[str], list[str]]:
+    return lambda text: by_pattern(pattern, [text])
+
+
+def _seconds(pattern: str) -> Callable[[str], list[str]]:
+    """Of a time whose unit stands behind it, in seconds."""
+
+    def find(text: str) -> list[str]:
+        return [
+            repr(float(value) * _UNITS[unit])
+            for value, unit in re.findall(pattern, text, re.MULTILINE)
+        ]
+
+    return find
+
+
+_TIME = r"([\d.]+)\s*(ns|us|µs|ms|s|m)\b"
+
+READERS: Mapping[str, Reader] = {
+    "ab": Reader(
+        "ab: requests per second", "req/s", "higher", _matches(r"^Requests per second:\s+([\d.]+)")
+    ),
+    "db_bench": Reader(
+        "db_bench: the last benchmark's operations per second",
+        "ops/s",
+        "higher",
+        _matches(r"^\w+\s*:.*?([\d.]+) ops/sec"),
+    ),
+    "db_bench-p99": Reader(
+        "db_bench --histogram: the 99th percentile",
+        "us",
+        "lower",
+        _matches(r"^Percentiles:.*?P99: ([\d.]+)"),
+    ),
+    "memaslap": Reader(
+        "memaslap, memcaslap: transactions per second", "ops/s", "higher", _matches(r"TPS: (\d+)")
+    ),
+    "redis-benchmark": Reader(
+        "redis-benchmark -q: requests per second of the last test",
+        "req/s",
+        "higher",
+        _matches(r"([\d.]+) requests per second"),
+    ),
+    "sysbench": Reader(
+        "sysbench: transactions or events per second",
+        "events/s",
+        "higher",
+        lambda text: (
+            by_pattern(r"transactions:.*\(([\d.]+) per sec", [text])
+            or by_pattern(r"events per second:\s+([\d.]+)", [text])
+            or _events_per_second(text)
+        ),
+    ),
+    "sysbench-p95": Reader(
+        "sysbench: the 95th percentile of latency",
+        "ms",
+        "lower",
+        _matches(r"95th percentile:\s+([\d.]+)"),
+    ),
+    "wrk": Reader(
+        "wrk: requests per second", "req/s", "higher", _matches(r"^Requests/sec:\s+([\d.]+)")
+    ),
+    "wrk-p99": Reader(
+        "wrk --latency: the 99th percentile", "s", "lower", _seconds(rf"^\s+99%\s+{_TIME}")
+    ),
+    "x264": Reader(
+        "x264: frames per second", "fps", "higher", _matches(r"^encoded \d+ frames, ([\d.]+) fps")
+    ),
+    "ycsb": Reader(
+        "YCSB: overall throughput",
+        "ops/s",
+        "higher",
+        _matches(r"^\[OVERALL\], Throughput\(ops/sec\), ([\d.E]+)"),
+    ),
+}
+"""The built-in readers, by name."""
+
+
+def _events_per_second(text: str) -> list[str]:
+    events = by_pattern(r"total number of events:\s+(\d+)", [text])
+    times = by_pattern(r"total time:\s+([\d.]+)s", [text])
+    return [
+        repr(int(each) / float(seconds))
+        for each, seconds in zip(events, times, strict=False)
+        if float(seconds) > 0
+    ]
+
+
+def one_of(values: Sequence[str], skip: int, take: str) -> float | None:
+    """The number that counts among all that were read; None if there is none, or one is no number.
+
+    skip: how many are left out at the start; take: one of the entry's TAKES.
+    """
+    numbers = [number(each) for each in values[skip:]]
+    good = [each for each in numbers if each is not None]
+    if not good or len(good) != len(numbers):
+        return None
+    match take:
+        case "first":
+            return good[0]
+        case "mean":
+            return statistics.fmean(good)
+        case "median":
+            return statistics.median(good)
+        case "max":
+            return max(good)
+        case "min":
+            return min(good)
+        case "sum":
+            return math.fsum(good)
+    return good[-1]

@@ -1,0 +1,153 @@
+"""Tables of a TOML file, read with complaints that name the file and the key."""
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lockwright.errors import LockwrightError
+
+_T = TypeVar("_T")
+
+
+def load(path: Path) -> "Table":
+    """The top table of a file. Raises LockwrightError if it is not there or is no TOML."""
+    try:
+        return Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise LockwrightError(f"cannot read {path}: {error.strerror}", "check the path") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LockwrightError(f"{path} is no TOML: {error}", "correct the file") from error
+
+
+class Table:
+    """One table. What is taken out of it is checked; `end` complains of what nobody took."""
+
+    def __init__(self, file: str, key: str, values: Mapping[str, Any]) -> None:
+        """file: for the messages; key: of the table itself, '' for the top one."""
+        self.file = file
+        self.key = key
+        self.values = values
+        self._known: list[str] = []
+
+    def complaint(self, name: str, what: str, todo: str) -> LockwrightError:
+        """The error for a key of this table; '' is the table itself."""
+        key = ".".join(part for part in (self.key, name) if part)
+        return LockwrightError(
+            f"{self.file}: {key}: {what}" if key else f"{self.file}: {what}", todo
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether the key is there; it is known from now on."""
+        self._known.append(name)
+        return name in self.values
+
+    def take(
+        self, name: str, kind: type[_T] | tuple[type[_T], ...], words: str, default: Any
+    ) -> Any:
+        """The value of a key, of that type, or the default. words: what it should be, to a person.
+
+        A default of ... means that it has to be there.
+        """
+        if not self.has(name):
+            if default is ...:
+                raise self.complaint(name, "is missing", f"give {words}")
+            return default
+        value = self.values[name]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self.complaint(name, f"is {_shown(value)}, not {words}", "correct it")
+        return value
+
+    def text(self, name: str, default: Any = ..., among: Sequence[str] = ()) -> str:
+        """A string, one of `among` if there are any."""
+        value = str(self.take(name, str, "a text", default))
+        if among and name in self.values and value not in among:
+            raise self.complaint(name, f"is '{value}'", _instead(value, among))
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """true or false."""
+        return bool(self.take(name, bool, "true or false", default))
+
+    def number(
+        self, name: str, default: Any = ..., least: float = 0, most: float = math.inf
+    ) -> float:
+        """A finite number from least to most."""
+        value: float = self.take(name, (int, float), "a number", default)
+        if not (math.isfinite(value) and least <= value <= most):
+            bound = f" to {most:g}" if math.isfinite(most) else ""
+            raise self.complaint(name, f"is {value:g}", f"give a number from {least:g}{bound}")
+        return value
+
+    def whole(self, name: str, default: Any = ..., least: int = 0, most: int = 1_000_000) -> int:
+        """A whole number from least to most."""
+        value: int = self.take(name, int, "a whole number", default)
+        if not least <= value <= most:
+            raise self.complaint(name, f"is {value}", f"give a whole number from {least} to {most}")
+        return value
+
+    def texts(self, name: str, default: Any = ...) -> tuple[str, ...]:
+        """A list of strings."""
+        values = self.take(name, list, "a list of texts", default)
+        if not all(isinstance(each, str) for each in values):
+            raise self.complaint(name, "is not a list of texts", "write it as ['a', 'b']")
+        return tuple(values)
+
+    def wholes(self, name: str, default: Any = ..., least: int = 1) -> tuple[int, ...]:
+        """A list of different whole numbers."""
+        values = self.take(name, list, "a list of whole numbers", default)
+        for each in values:
+            if not isinstance(each, int) or isinstance(each, bool) or not least <= each <= 100_000:
+                raise self.complaint(
+                    name, f"has {_shown(each)} in it", f"give whole numbers from {least}"
+                )
+        return tuple(dict.fromkeys(values))
+
+    def pairs(self, name: str) -> dict[str, str]:
+        """A table of strings; empty if it is not there."""
+        values = self.take(name, dict, "a table of texts", {})
+        for key, each in values.items():
+            if not isinstance(each, str):
+                raise self.complaint(
+                    f"{name}.{key}", f"is {_shown(each)}, not a text", "correct it"
+                )
+        return dict(values)
+
+    def table(self, name: str) -> "Table | None":
+        """The table of that key; None if it is not there."""
+        values = self.take(name, dict, "a table", None)
+        return None if values is None else self._below(name, values)
+
+    def tables(self, name: str) -> list["Table"]:
+        """The tables of a list, as in [[name]]; none if it is not there."""
+        values = self.take(name, list, f"tables, each as [[{name}]]", [])
+        if not all(isinstance(each, dict) for each in values):
+            raise self.complaint(name, "is not a list of tables", f"write each as [[{name}]]")
+        return [self._below(f"{name}[{n}]", each) for n, each in enumerate(values, 1)]
+
+    def _below(self, name: str, values: Mapping[str, Any]) -> "Table":
+        return Table(self.file, ".".join(part for part in (self.key, name) if part), values)
+
+    def checked(self, name: str, check: Callable[[], _T]) -> _T:
+        """What `check` returns; its complaint is told with the file and the key."""
+        try:
+            return check()
+        except LockwrightError as error:
+            raise self.complaint(name, error.what, error.todo) from error
+
+    def end(self) -> None:
+        """Raises LockwrightError for a key that nobody asked for."""
+        for name in self.values:
+            if name not in self._known:
+                raise self.complaint(name, "is no key of this table", _instead(name, self._known))
+
+
+def _instead(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
+
+
+def _shown(value: object) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
