@@ -126,9 +126,11 @@ def run(
     *,
     timeout: float,
     counting: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Runs one workload under `subject` for at most `timeout` seconds.
 
+    environment: variables beside those of this process, such as the numbers of an algorithm.
     Raises LockwrightError if another library than the one meant served the calls: the figures
     would be those of another lock.
     """
@@ -137,17 +139,17 @@ def run(
         command += [f"--{name}", str(value)]
     library = subject.counting if counting else subject.plain
     unwanted = (counters.VARIABLE, "LD_PRELOAD")
-    environment = {k: v for k, v in os.environ.items() if k not in unwanted}
+    variables = {k: v for k, v in os.environ.items() if k not in unwanted} | dict(environment or {})
     if library is not None:
-        environment["LD_PRELOAD"] = str(library)
+        variables["LD_PRELOAD"] = str(library)
     if counting:
         with counters.counters_file() as path:
-            environment[counters.VARIABLE] = str(path)
-            outcome = replace(_supervise(command, environment, timeout), counts=counters.read(path))
+            variables[counters.VARIABLE] = str(path)
+            outcome = replace(_supervise(command, variables, timeout), counts=counters.read(path))
     elif _meters is not None:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with _meters.around() as reading:
-            outcome = _supervise(command, environment, timeout)
+            outcome = _supervise(command, variables, timeout)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         line = outcome.line("measured")
         if line is not None and "began_ns" in line:
@@ -163,7 +165,7 @@ def run(
             }
         outcome = replace(outcome, meters=reading.values)
     else:
-        outcome = _supervise(command, environment, timeout)
+        outcome = _supervise(command, variables, timeout)
     _check_origin(subject, library, outcome.lines)
     return outcome
 

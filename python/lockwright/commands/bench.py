@@ -15,18 +15,17 @@ import lockwright.bench.uncontended as pairs
 from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
 from lockwright.bench.run import loops_per_us, subjects
+from lockwright.commands.claims import claims
 from lockwright.commands.options import (
     check_writable,
     keep,
-    kept,
     number_list,
     of_meters,
     of_peers,
     peers,
 )
-from lockwright.doctor import examine
+from lockwright.commands.reporting import new_report
 from lockwright.errors import LockwrightError
-from lockwright.meters import Meters
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -43,7 +42,7 @@ class _Measurements(click.Group):
             return own
         from lockwright.commands import workload
 
-        return workload.build(cmd_name, _options, _report)
+        return workload.build(cmd_name, _options, new_report)
 
 
 def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -155,25 +154,6 @@ def _thread_counts(per_core: str) -> list[int]:
     return sorted({max(1, round(factor * processors())) for factor in factors})
 
 
-def _report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
-    """An empty report whose command repeats what is being done, every option spelt out."""
-    command = ["lockwright", "bench", workload]
-    for name, value in settings.items():
-        if value is True:
-            command.append(f"--{name}")
-        elif value is not None and value is not False:
-            command += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
-    for name in ("energy", "counters"):
-        if kept(name):
-            command.append(f"--{name}")
-    for word in kept("preload") or ():
-        command += ["--preload", word]
-    report = Report(workload, command, settings, columns)
-    report.findings = examine.here()
-    report.meters = Meters(energy=bool(kept("energy")), counters=bool(kept("counters")))
-    return report
-
-
 def _finish(report: Report) -> None:
     if report.failures:
         click.get_current_context().exit(1)
@@ -208,7 +188,7 @@ def uncontended(
         "threads-alive": threads_alive,
     }
     settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
-    report = _report("uncontended", pairs.COLUMNS, settings)
+    report = new_report("uncontended", pairs.COLUMNS, settings)
     tables = pairs.measure(report, chosen, rounds, given, timeout)
     show(report, tables, [], json_file)
     _finish(report)
@@ -253,7 +233,7 @@ def footprint(
         "sharers": sharers,
     }
     settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
-    report = _report("footprint", footprints.COLUMNS, settings)
+    report = new_report("footprint", footprints.COLUMNS, settings)
     tables = footprints.measure(report, chosen, rounds, given, timeout)
     show(report, tables, footprints.remarks(report), json_file)
     _finish(report)
@@ -292,7 +272,7 @@ def handover(
         "threads-per-core": threads_per_core,
         **given,
     }
-    report = _report("handover", handovers.COLUMNS, settings)
+    report = new_report("handover", handovers.COLUMNS, settings)
     given["loops-per-us"] = loops_per_us()
     tables = handovers.measure(report, chosen, rounds, given, counts, timeout)
     show(report, tables, handovers.remarks(report, processors()), json_file)
@@ -345,7 +325,7 @@ def herd(
         "unlocked": unlocked,
         "rejoin": rejoin,
     }
-    report = _report("herd", herds.COLUMNS, settings)
+    report = new_report("herd", herds.COLUMNS, settings)
     given: dict[str, object] = {
         "waiters": waiters,
         "rounds": rounds_inside,
@@ -408,7 +388,7 @@ def oversubscribe(
         "threads-per-core": threads_per_core,
         **given,
     }
-    report = _report("oversubscribe", crowds.COLUMNS, settings)
+    report = new_report("oversubscribe", crowds.COLUMNS, settings)
     tables = crowds.measure(report, chosen, rounds, given, counts, timeout)
     show(report, tables, crowds.remarks(report, processors()), json_file)
     _finish(report)
@@ -421,11 +401,13 @@ def oversubscribe(
 def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> None:
     """Two threads put each other to sleep and wake each other; no lock is involved."""
     settings: dict[str, object] = {"rounds": rounds, "timeout": timeout, "trips": trips}
-    report = _report("park", parks.COLUMNS, settings)
+    report = new_report("park", parks.COLUMNS, settings)
     tables = parks.measure(report, rounds, {"trips": trips}, timeout)
     show(report, tables, [], json_file)
     _finish(report)
 
+
+bench.add_command(claims)
 
 if __name__ == "__main__":
     try:

@@ -1,0 +1,161 @@
+"""Claims of Mutable Locks."""
+
+from lockwright.bench.claims.claim import Claim, Of, Options, Side, lock
+
+_PAPER = "Marotta et al., Mutable Locks, CCPE 2020"
+_SHORT, _LONG = 3700, 366000
+COMBINATIONS: dict[str, Options] = {
+    "short-short": {"section-max-ns": _SHORT, "gap-max-ns": _SHORT},
+    "long-short": {"section-max-ns": _LONG, "gap-max-ns": _SHORT},
+    "short-long": {"section-max-ns": _SHORT, "gap-max-ns": _LONG},
+    "long-long": {"section-max-ns": _LONG, "gap-max-ns": _LONG},
+}
+"""Longest sections and gaps of LOCKBENCH; lengths are drawn evenly, from 0 on."""
+
+_ALONE, _SHARED = "1/cpu", "2/cpu"
+"""As many threads as processors, and twice as many, which is what the paper goes up to."""
+
+_TIME_SHARING: Options = {"threads": _SHARED}
+
+
+def _lengths(combination: str) -> str:
+    section, gap = combination.split("-")
+    return f"{section} sections and {gap} gaps"
+
+
+def _short(
+    own: str,
+    says: str,
+    published: str,
+    ratio: float,
+    least: float | None = None,
+    most: float | None = None,
+) -> Claim:
+    return Claim(
+        name=f"short-short-{own}",
+        says=says,
+        source=f"{_PAPER}, section 4.1",
+        published=f"{published}, 1 to 20 threads on 20 cores",
+        ratio=ratio,
+        workload="lockbench",
+        points=({"threads": _ALONE, **COMBINATIONS["short-short"]},),
+        own=lock(own),
+        other=lock("ttas"),
+        least=least,
+        most=most,
+    )
+
+
+def _processor_time(combination: str, published: str, ratio: float) -> Claim:
+    return Claim(
+        name=f"processor-time-{combination}",
+        says=f"With {_lengths(combination)} and more threads than processors, the mutable lock "
+        "takes less processor time for synchronisation than a spin lock.",
+        source=f"{_PAPER}, figure 3",
+        published=f"{published}, more than 10 threads on 20 cores",
+        ratio=ratio,
+        workload="lockbench",
+        points=({**_TIME_SHARING, **COMBINATIONS[combination]},),
+        own=lock("mutable"),
+        other=lock("ttas"),
+        statistic="sync cpus",
+        most=1,
+    )
+
+
+def _ratio_to_mutable(own: str, workload: str, ratio: float) -> Claim:
+    points: tuple[Options, ...] = (_TIME_SHARING,)
+    if workload == "lockbench":
+        points = tuple({**_TIME_SHARING, **each} for each in COMBINATIONS.values())
+    return Claim(
+        name=f"{workload}-{own}",
+        says=f"With more threads than processors, {own} has {'less' if ratio < 1 else 'more'} "
+        f"throughput than the mutable lock in {workload}.",
+        source=f"{_PAPER}, table 1",
+        published=f"{ratio:.2f} times, average over 48 to 96 threads on 48 cores",
+        ratio=ratio,
+        workload=workload,
+        points=points,
+        own=lock(own),
+        other=lock("mutable"),
+        least=None if ratio < 1 else 1,
+        most=1 if ratio < 1 else None,
+    )
+
+
+CLAIMS = [
+    _short(
+        "mutable",
+        "Short sections and gaps, no more threads than processors: the mutable lock "
+        "is at most 8 % below TTAS.",
+        "at most 8 % below",
+        0.92,
+        least=0.92,
+    ),
+    _short("pthread", "There the C library's mutex is below TTAS.", "25 % below", 0.75, most=1),
+    _short("pthreadadapt", "The C library's adaptive mutex, too.", "12 % below", 0.88, most=1),
+    _processor_time("long-short", "an order of magnitude less", 0.1),
+    _processor_time("long-long", "two orders of magnitude less than TTAS", 0.01),
+    *(
+        Claim(
+            name=f"best-lock-{combination}",
+            says=f"With {_lengths(combination)}, the mutable lock reaches 93 % of the lock that is "
+            "best for each number of threads.",
+            source=f"{_PAPER}, figure 3 and section 4.1",
+            published="at least 99 % in 6 of 12 cases, 93 to 97 % in the others; 1 to 40 threads "
+            "on 20 cores",
+            workload="lockbench",
+            points=tuple({"threads": n, **lengths} for n in (_ALONE, _SHARED)),
+            own=lock("mutable"),
+            other=Side(("ttas", "mcs-spin", "pthread", "pthreadadapt")),
+            least=0.93,
+        )
+        for combination, lengths in COMBINATIONS.items()
+    ),
+    *(
+        Claim(
+            name=f"better-than-chance-{combination}",
+            says=f"With {_lengths(combination)}, the mutable lock has more throughput than one "
+            "expects who draws TTAS or the C library's mutex by lot.",
+            source=f"{_PAPER}, figure 3 and section 4.1",
+            published="in 11 of 12 cases, by 23 % at most; 1 to 40 threads on 20 cores",
+            workload="lockbench",
+            points=tuple({"threads": n, **lengths} for n in (_ALONE, _SHARED)),
+            own=lock("mutable"),
+            other=Side(("ttas", "pthread"), of=Of.MEAN),
+            least=1,
+        )
+        for combination, lengths in COMBINATIONS.items()
+    ),
+    *(
+        _ratio_to_mutable(own, "lockbench", ratio)
+        for own, ratio in (
+            ("ttas", 0.75),
+            ("mcs-spin", 0.14),
+            ("mcs-stp", 0.62),
+            ("malth-stp", 0.74),
+            ("pthread", 0.93),
+            ("pthreadadapt", 0.98),
+            ("mutexee", 0.92),
+        )
+    ),
+    *(
+        _ratio_to_mutable(own, workload, ratio)
+        for workload, own, ratio in (
+            ("hash-set", "ttas", 0.48),
+            ("hash-set", "mcs-spin", 0.17),
+            ("hash-set", "pthread", 1.04),
+            ("lazy-list", "ttas", 0.77),
+            ("lazy-list", "mcs-spin", 0.54),
+            ("lazy-list", "pthread", 1.07),
+        )
+    ),
+    Claim(
+        name="upscaledb",
+        says="In upscaledb with more threads than processors, every other lock but the adaptive "
+        "mutex is below the mutable lock.",
+        source=f"{_PAPER}, table 1",
+        published="0.19 (mcs) to 1.01 (pt-adaptive) times",
+        elsewhere="it is about a program; 'lockwright compare' runs programs",
+    ),
+]

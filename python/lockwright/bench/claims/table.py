@@ -1,0 +1,39 @@
+"""All claims."""
+
+from lockwright.bench.claims import (
+    application_study,
+    herd,
+    malthusian,
+    mutable_locks,
+    unlocking_energy,
+)
+from lockwright.bench.claims.claim import Claim
+from lockwright.errors import LockwrightError
+
+CLAIMS: list[Claim] = [
+    *application_study.CLAIMS,
+    *herd.CLAIMS,
+    *malthusian.CLAIMS,
+    *unlocking_energy.CLAIMS,
+    *mutable_locks.CLAIMS,
+]
+"""By paper, in the order in which they are shown."""
+
+
+def choose(names: str | None) -> list[Claim]:
+    """The claims of a list of names separated by commas; all for None.
+
+    Raises LockwrightError for a name that is none.
+    """
+    if names is None:
+        return CLAIMS
+    known = {claim.name: claim for claim in CLAIMS}
+    wanted = [word.strip() for word in names.split(",") if word.strip()]
+    for name in wanted:
+        if name not in known:
+            raise LockwrightError(
+                f"there is no claim '{name}'", "'lockwright bench claims --list' names them"
+            )
+    if not wanted:
+        raise LockwrightError("--claims names none", "give names, separated by commas")
+    return [known[name] for name in dict.fromkeys(wanted)]
