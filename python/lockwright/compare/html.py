@@ -1,10 +1,9 @@
 """The report: one HTML file that needs nothing else, not even a network.
 
-page/page.html holds its structure, page.css its looks, page.js draws the plots with plotly.js,
-which is put into the file.
+page/page.html holds its structure, page.css its looks, page.js draws the plots with plotly.js; what
+it shares with other reports is in lockwright.page.
 """
 
-import json
 import math
 import shlex
 from collections.abc import Iterable
@@ -20,6 +19,8 @@ from lockwright.compare.stats import Summary
 from lockwright.doctor.finding import ABSENT, WARN, Finding
 from lockwright.locks import BASELINE
 from lockwright.meters import FACTS
+from lockwright.page import assemble
+from lockwright.page.table import grid, row
 from lockwright.provenance import FINDINGS
 
 _PAGE = Path(__file__).with_name("page")
@@ -27,8 +28,6 @@ _PAGE = Path(__file__).with_name("page")
 
 def render(report: Report) -> str:
     """The whole file as text."""
-    from plotly.offline import get_plotlyjs
-
     plan = report.comparison.plan
     parts = {
         "title": escape(report.title),
@@ -45,19 +44,8 @@ def render(report: Report) -> str:
         ),
         "warnings": _warnings([*report.remarks, *report.warnings]),
         "provenance": _facts(_provenance(report)),
-        "css": _read("page.css"),
-        # A closing tag inside a string would end the script element.
-        "data": json.dumps(_data(report), allow_nan=False).replace("</", "<\\/"),
-        "js": _read("page.js"),
-        "plotly": get_plotlyjs().replace("</script", "<\\/script"),
     }
-    # Split, not replaced in turn: what is put in may hold the mark of another part.
-    pieces = _read("page.html").split("@@")
-    return "".join(parts[piece] if place % 2 else piece for place, piece in enumerate(pieces))
-
-
-def _read(name: str) -> str:
-    return (_PAGE / name).read_text(encoding="utf-8")
+    return assemble.fill(_PAGE, parts, _data(report))
 
 
 def _measured(report: Report) -> str:
@@ -117,43 +105,25 @@ def _table(report: Report, summaries: Iterable[Summary]) -> str:
     for summary in summaries:
         kind = {"*": "winner", "=": "close"}.get(summary.mark, "")
         kind = kind if summary.complete else "incomplete"
-        cells = (
-            f'<td data-key="{escape(key)}">{escape(cell)}</td>'
-            for cell, key in zip(table.cells(plan, summary), _keys(summary), strict=True)
-        )
-        rows.append(f'<tr class="{kind}">{"".join(cells)}</tr>')
+        cells = zip(table.cells(plan, summary), _keys(summary), strict=True)
+        rows.append(row(cells, kind))
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(plan, summaries))
     return (
         caption
-        + _grid(table.columns(plan), rows)
+        + grid(table.columns(plan), rows)
         + (f'<ul class="notes">{notes}</ul>' if notes else "")
-    )
-
-
-def _grid(columns: Iterable[str], rows: Iterable[str]) -> str:
-    head = "".join(
-        f'<th scope="col"><button type="button">{escape(column)}</button></th>'
-        for column in columns
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
 def _metered(report: Report, one: metered.Table) -> str:
     """Energy and counters at a number of threads."""
     rows = []
-    for row in one.rows:
-        lock = row[0]
+    for cells in one.rows:
+        lock = cells[0]
         keys = (lock, *(repr(one.medians[lock].get(h, "")) for h in one.headings[1:]))
-        cells = (
-            f'<td data-key="{escape(key)}">{escape(cell)}</td>'
-            for cell, key in zip(row, keys, strict=True)
-        )
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+        rows.append(row(zip(cells, keys, strict=True)))
     title = table.metered_heading(report.comparison.plan, one)
-    return f"<h3>{escape(title)}</h3>{_grid(one.headings, rows)}"
+    return f"<h3>{escape(title)}</h3>{grid(one.headings, rows)}"
 
 
 def _keys(summary: Summary) -> tuple[str, ...]:

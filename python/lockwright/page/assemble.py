@@ -1,0 +1,39 @@
+"""Puts a page together: a template, styles, scripts, data and plotly.js, all in one file."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+_BASE = Path(__file__).parent
+
+
+def fill(folder: Path, parts: Mapping[str, str], data: Mapping[str, object]) -> str:
+    """The page.html of `folder` with its parts, which stand there as @@name@@.
+
+    Besides `parts` there are css and js (what all pages share, then page.css and page.js of the
+    folder), plotly, and data: JSON for a script, which names `locks` and `baseline`. Raises
+    ValueError for numbers that are not finite.
+    """
+    given = {
+        **parts,
+        "css": _read(_BASE / "base.css") + _read(folder / "page.css"),
+        "js": _read(_BASE / "base.js") + "\n" + _read(folder / "page.js"),
+        # A closing tag inside a string would end the script element.
+        "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"),
+        "plotly": _plotly(),
+    }
+    # Split, not replaced in turn: what is put in may hold the mark of another part.
+    pieces = _read(folder / "page.html").split("@@")
+    return "".join(given[piece] if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+@cache
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs().replace("</script", "<\\/script"))
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
