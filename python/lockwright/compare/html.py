@@ -45,7 +45,7 @@ def render(report: Report) -> str:
         "warnings": _warnings([*report.remarks, *report.warnings]),
         "provenance": _facts(_provenance(report)),
     }
-    return assemble.fill(_PAGE, parts, _data(report))
+    return assemble.fill(_PAGE, parts, _data(report), [assemble.CHIPS])
 
 
 def _measured(report: Report) -> str:

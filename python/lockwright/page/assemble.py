@@ -1,24 +1,31 @@
 """Puts a page together: a template, styles, scripts, data and plotly.js, all in one file."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 _BASE = Path(__file__).parent
 
+CHIPS = "chips"
+"""Buttons that choose the locks which are shown."""
 
-def fill(folder: Path, parts: Mapping[str, str], data: Mapping[str, object]) -> str:
+
+def fill(
+    folder: Path, parts: Mapping[str, str], data: Mapping[str, object], also: Sequence[str] = ()
+) -> str:
     """The page.html of `folder` with its parts, which stand there as @@name@@.
 
-    Besides `parts` there are css and js (what all pages share, then page.css and page.js of the
-    folder), plotly, and data: JSON for a script, which names `locks` and `baseline`. Raises
-    ValueError for numbers that are not finite.
+    also: what only some pages share, such as CHIPS. Besides `parts` there are css and js (what all
+    pages share, what is in `also`, then page.css and page.js of the folder), plotly, and data: JSON
+    for a script, which names `locks` and `baseline`. Raises ValueError for numbers that are not
+    finite.
     """
+    places = [*(_BASE / name for name in ("base", *also)), folder / "page"]
     given = {
         **parts,
-        "css": _read(_BASE / "base.css") + _read(folder / "page.css"),
-        "js": _read(_BASE / "base.js") + "\n" + _read(folder / "page.js"),
+        "css": "".join(_read(place.with_suffix(".css")) for place in places),
+        "js": "\n".join(_read(place.with_suffix(".js")) for place in places),
         # A closing tag inside a string would end the script element.
         "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"),
         "plotly": _plotly(),

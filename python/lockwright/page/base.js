@@ -90,6 +90,15 @@ function draw(element, traces, wanted) {
   Plotly.react(element, traces, layout({ ...wanted, ...size }), { displayModeBar: false, responsive: true });
 }
 
+// All panels of a row are made at once: the width of each depends on how many there are.
+function panel(parent, index, count, height) {
+  const row = document.getElementById(parent);
+  while (row.childElementCount < count) row.append(document.createElement("div"));
+  const element = row.children[index];
+  element.style.height = `${height}px`;
+  return element;
+}
+
 // Places for labels, the topmost first, each as near to its wish as a distance of `gap` allows.
 function spreadOut(wishes, gap) {
   const order = wishes.map((wish, index) => ({ wish, index })).sort((a, b) => b.wish - a.wish);
@@ -116,6 +125,28 @@ function spreadOut(wishes, gap) {
     });
   }
   return places;
+}
+
+// Each line is named at its end, so that nobody has to look up twelve colours. heights: where the
+// lines end, as shares of a plot that is `inner` pixels high. from, to: where the strokes from the
+// lines to their names begin and end on the horizontal axis.
+function nameEnds(names, heights, inner, from, to) {
+  const places = spreadOut(heights, 15 / inner);
+  return {
+    annotations: names.map((name, index) => nameAt(name, places[index])),
+    shapes: names.map((name, index) => ({
+      type: "line", x0: from, x1: to, yref: "paper", y0: heights[index], y1: places[index],
+      line: { color: style(name).colour, width: 1 }, opacity: 0.6,
+    })),
+  };
+}
+
+function nameAt(name, y) {
+  return {
+    x: 1, xref: "paper", xanchor: "left", xshift: 3, y, yref: "paper", yanchor: "middle",
+    text: name === DATA.baseline ? `<b>${name}</b>` : name, showarrow: false,
+    font: { size: 12, color: style(name).colour },
+  };
 }
 
 // A click on a heading sorts by that column, a second one turns the order round. Rows without a

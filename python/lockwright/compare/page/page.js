@@ -1,4 +1,3 @@
-const shown = new Set(DATA.locks);
 let logarithmic = null;
 
 // What stands in the place of a value, for rows or runs that have none.
@@ -75,16 +74,10 @@ function drawByThreads() {
     });
   }
 
-  // Each line is named at its end, so that nobody has to look up twelve colours.
   const ends = visible.filter((lock) => rowsOf.get(lock)[last].median > 0);
   const wishes = ends.map((lock) => place(rowsOf.get(lock)[last].median));
-  const places = spreadOut(wishes, 15 / inner);
-  const named = (lock, y) => ({
-    x: 1, xref: "paper", xanchor: "left", y, yref: "paper", yanchor: "middle", showarrow: false,
-    text: lock === DATA.baseline ? `<b>${lock}</b>` : lock,
-    font: { size: 12, color: style(lock).colour },
-  });
   const right = last + 0.12 * last;
+  const names = nameEnds(ends, wishes, inner, last + 0.03 * last, right);
   draw(element, traces, {
     margin: { l: 12, r: 84, t: top, b: bottom },
     xaxis: {
@@ -119,25 +112,13 @@ function drawByThreads() {
         type: "rect", xref: "paper", x0: 0, x1: 1, yref: "paper", y0: stripDomain[0], y1: stripDomain[1],
         fillcolor: css("--caution"), opacity: 0.1, line: { width: 0 }, layer: "below",
       }] : []),
-      ...ends.map((lock, index) => ({
-        type: "line", x0: last + 0.03 * last, x1: right, yref: "paper", y0: wishes[index], y1: places[index],
-        line: { color: style(lock).colour, width: 1 }, opacity: 0.6,
-      })),
+      ...names.shapes,
     ],
     annotations: [
-      ...ends.map((lock, index) => named(lock, places[index])),
-      ...without.filter((lock) => !ends.includes(lock)).map((lock) => named(lock, stripPlace(lock))),
-    ].map((each) => ({ ...each, xshift: 3 })),
+      ...names.annotations,
+      ...without.filter((lock) => !ends.includes(lock)).map((lock) => nameAt(lock, stripPlace(lock))),
+    ],
   });
-}
-
-// All panels of a row are made at once: the width of each depends on how many there are.
-function panel(parent, index, height) {
-  const row = document.getElementById(parent);
-  while (row.childElementCount < DATA.panels.length) row.append(document.createElement("div"));
-  const element = row.children[index];
-  element.style.height = `${height}px`;
-  return element;
 }
 
 function drawRatios() {
@@ -169,7 +150,7 @@ function drawRatios() {
         hovertemplate: `<b>${row.lock}</b>: ${figure(value)}${from === null ? "" : ` (${figure(from)} to ${figure(to)})`}<extra></extra>`,
       };
     });
-    const element = panel("ratios", index, 84 + 24 * Math.max(rows.length, 3));
+    const element = panel("ratios", index, DATA.panels.length, 84 + 24 * Math.max(rows.length, 3));
     draw(element, traces, {
       title: { text: each.label, x: 0, xanchor: "left", font: { size: 14 } },
       bargap: 0.3,
@@ -255,7 +236,7 @@ function drawRuns() {
       axis.tickvals.push(nowhere);
       axis.ticktext.push(missing(none));
     }
-    draw(panel("runs", index, 340), traces, {
+    draw(panel("runs", index, DATA.panels.length, 340), traces, {
       title: { text: each.label, x: 0, xanchor: "left", font: { size: 14 } },
       xaxis: {
         tickvals: rows.map((_, column) => column),
@@ -278,67 +259,6 @@ function redraw() {
   drawByThreads();
   drawRatios();
   drawRuns();
-}
-
-// The marker of a lock as a small picture, drawn by plotly's own symbol paths.
-function symbol(lock) {
-  const { colour, marker } = style(lock);
-  const paths = {
-    "circle": "M5,0A5,5 0 1,1 0,-5A5,5 0 0,1 5,0Z",
-    "square": "M4.5,4.5H-4.5V-4.5H4.5Z",
-    "diamond": "M6,0L0,6L-6,0L0,-6Z",
-    "triangle-up": "M-6,4H6L0,-6Z",
-    "triangle-down": "M-6,-4H6L0,6Z",
-    "star": "M1.6,-2.1H6.3L2.6,.8L4,5.4L0,2.6L-4,5.4L-2.6,.8L-6.3,-2.1H-1.6L0,-6.6Z",
-    "cross": "M6,2H2V6H-2V2H-6V-2H-2V-6H2V-2H6Z",
-    "x": "M0,2.8L2.8,5.6L5.6,2.8L2.8,0L5.6,-2.8L2.8,-5.6L0,-2.8L-2.8,-5.6L-5.6,-2.8L-2.8,0L-5.6,2.8L-2.8,5.6Z",
-    "pentagon": "M5.7,-1.9L3.5,4.9H-3.5L-5.7,-1.9L0,-6Z",
-    "hexagram": "M-6,-3.5H-2L0,-7L2,-3.5H6L4,0L6,3.5H2L0,7L-2,3.5H-6L-4,0Z",
-    "bowtie": "M6,5V-5L-6,5V-5Z",
-    "hourglass": "M5,6H-5L5,-6H-5Z",
-  };
-  return `<svg viewBox="-7 -7 14 14" aria-hidden="true"><path fill="${colour}" d="${paths[marker]}"/></svg>`;
-}
-
-function drawChips() {
-  const chips = document.getElementById("chips");
-  chips.replaceChildren();
-  for (const lock of DATA.locks) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.title = "Click to hide or show, double-click to show alone";
-    button.setAttribute("aria-pressed", String(shown.has(lock)));
-    button.innerHTML = symbol(lock);
-    button.append(lock);
-    button.onclick = (event) => {
-      if (event.detail > 1) {
-        const alone = shown.size === 1 && shown.has(lock);
-        shown.clear();
-        for (const each of alone ? DATA.locks : [lock]) shown.add(each);
-      } else if (!shown.delete(lock)) {
-        shown.add(lock);
-      }
-      for (const [place, each] of [...chips.children].entries()) {
-        each.setAttribute("aria-pressed", String(shown.has(DATA.locks[place])));
-      }
-      redraw();
-    };
-    chips.append(button);
-  }
-  for (const [text, locks] of [["all", DATA.locks], ["none", []]]) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "plain";
-    button.textContent = text;
-    button.title = `Show ${text} of the locks in the plots`;
-    button.onclick = () => {
-      shown.clear();
-      for (const lock of locks) shown.add(lock);
-      drawChips();
-      redraw();
-    };
-    chips.append(button);
-  }
 }
 
 startPage(() => {
