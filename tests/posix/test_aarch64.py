@@ -1,4 +1,4 @@
-"""A library and a few programs, compiled for aarch64, work there: in an emulator.
+"""A library, a few programs and the torture, compiled for aarch64, work there: in an emulator.
 
 `./dev test-aarch64` runs all of them. Neither shows anything about memory order, for the emulator
 has this machine's.
@@ -41,7 +41,7 @@ def build() -> Path:
     """Builds what is run, in a directory of its own; one process at a time."""
     directory = locate.ROOT / "build/aarch64-slice"
     directory.mkdir(parents=True, exist_ok=True)
-    targets = [f"preload-{LOCK}", *(f"posix_{name}" for name in PROGRAMS)]
+    targets = [f"preload-{LOCK}", "lockwright-torture", *(f"posix_{name}" for name in PROGRAMS)]
     # There are too few sources to make precompiling headers worth while.
     options = [f"-DLOCKWRIGHT_ONLY={LOCK}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
     with (directory / ".lock").open("w") as lock:
@@ -69,3 +69,14 @@ def test_program_for_aarch64(name: str) -> None:
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == "", outcome.describe()
     assert outcome.stdout.count("ok: ") == len(outcome.stdout.splitlines()) > 0, outcome.describe()
+
+
+def test_torture_for_aarch64() -> None:
+    directory = build()
+    # The emulator's own memory grows.
+    words = ["--seed", "1", "--seconds", "3", "--patience", "20", "--without", "memory"]
+    preload = {"QEMU_SET_ENV": f"LD_PRELOAD={directory}/lib/liblockwright-{LOCK}.so"}
+    program = directory / "bin/lockwright-torture"
+    outcome = harness.run([*EMULATOR, program, *words], {**os.environ, **preload}, 200)
+    assert outcome.status == 0, outcome.describe()
+    assert '"kind":"final"' in outcome.stdout, outcome.describe()

@@ -59,13 +59,20 @@ def torture(
     fifo: bool,
     turns: int = 1000,
     on_phase: Callable[[str], None] = lambda what: None,
+    emulator: Sequence[str] = (),
 ) -> Finding:
     """Tortures what is in `library` for so long; nothing of it is left running, whatever happens.
 
-    turns: how many the lock may keep a thread aside. on_phase: is told what begins.
+    turns: how many the lock may keep a thread aside. on_phase: is told what begins. emulator: how
+    qemu is called, for a library of another processor.
     Raises LockwrightError if another library served the calls.
     """
+    # An emulator hands it on: preloaded into itself it would be of the wrong processor.
+    preload = (
+        {"QEMU_SET_ENV": f"LD_PRELOAD={library}"} if emulator else {"LD_PRELOAD": str(library)}
+    )
     command = [
+        *emulator,
         str(tools.find("lockwright-torture", "torturing")),
         *("--seed", str(orders.seed), "--seconds", f"{seconds:.3f}"),
         *("--patience", f"{orders.patience:g}", "--parent", str(os.getpid())),
@@ -83,7 +90,7 @@ def torture(
         # A session of its own, so that whoever runs us does not see it stop, and Ctrl-C is ours.
         with subprocess.Popen(
             command,
-            env={**environment, "LD_PRELOAD": str(library)},
+            env={**environment, **preload},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=complaints,
