@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.commands.study_run import run
+
 if TYPE_CHECKING:
     from lockwright.study.analysis import Analysis
     from lockwright.study.rules import Rule
@@ -16,6 +18,9 @@ _PATH = click.Path(path_type=Path)
 @click.group("study")
 def command() -> None:
     """Many applications under many locks: which lock suits which, and by how much."""
+
+
+command.add_command(run)
 
 
 @command.command("analyse")

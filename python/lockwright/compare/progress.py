@@ -1,39 +1,31 @@
-"""How far a comparison is: a live line on a terminal, a plain line now and then elsewhere."""
+"""How far the runs are: a live line on a terminal, a plain line now and then elsewhere."""
 
 import signal
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from lockwright.compare.plan import AS_IT_IS, Slot
-from lockwright.compare.record import Record
-from lockwright.compare.warnings import at
 from lockwright.terminal import errors
 
+Likes = Sequence[Hashable]
+"""What a run is like, the closest first: runs that share the first take about as long; failing
+these, those that share the second; and so on."""
 
-def remaining_seconds(done: Sequence[Record], to_do: Sequence[Slot]) -> float | None:
-    """Estimate from the runs made: each run takes as long as its like did. None if none was.
 
-    Its like are runs of the same lock at the same number of threads; failing these, any at that
-    number of threads; failing these, any.
-    """
-    if not done:
+def remaining_seconds(done: Iterable[tuple[Likes, float]], to_do: Iterable[Likes]) -> float | None:
+    """Estimate from the runs made and their seconds: each run takes as long as its like did, or
+    else as any did. None if none was made."""
+    seconds: dict[Hashable, list[float]] = {}
+    for likes, taken in done:
+        for like in (*likes, None):
+            seconds.setdefault(like, []).append(taken)
+    if not seconds:
         return None
-    walls: dict[tuple[int, str], list[float]] = {}
-    by_threads: dict[int, list[float]] = {}
-    for run in done:
-        walls.setdefault((run.threads, run.lock), []).append(run.wall)
-        by_threads.setdefault(run.threads, []).append(run.wall)
-    means = {key: statistics.fmean(values) for key, values in walls.items()}
-    means_by_threads = {key: statistics.fmean(values) for key, values in by_threads.items()}
-    overall = statistics.fmean(run.wall for run in done)
-    return sum(
-        means.get((slot.threads, slot.lock), means_by_threads.get(slot.threads, overall))
-        for slot in to_do
-    )
+    means = {like: statistics.fmean(values) for like, values in seconds.items()}
+    return sum(next(means[like] for like in (*likes, None) if like in means) for likes in to_do)
 
 
 def duration(seconds: float) -> str:
@@ -66,9 +58,9 @@ class Display:
     """Shows the progress between `with` and its end."""
 
     def __init__(self, total: int, done: int) -> None:
-        """total: runs of the whole comparison; done: those made already."""
+        """total: all runs; done: those made already."""
         self._live: Progress | None = None
-        self._round: tuple[int, int] | None = None
+        self._line: str | None = None
         if sys.stderr.isatty():
             self._live = Progress(
                 TextColumn("{task.description}"),
@@ -99,19 +91,23 @@ class Display:
             with _undisturbed():
                 self._live.stop()
 
-    def next(self, slot: Slot, done: Sequence[Record], to_do: Sequence[Slot]) -> None:
-        """A run is about to start; to_do has it first."""
-        left = remaining_seconds(done, to_do)
-        about = f"about {duration(left)} left" if left is not None else ""
-        number = f"round {slot.round}" if slot.counted else "warm-up"
-        where = at(slot.threads).removeprefix(" at ")
+    def next(self, about: str, line: str, left: float | None) -> None:
+        """A run is about to start.
+
+        about: what it is; line: what is said where no one looks at a terminal, if that is another
+        line than the last one; left: seconds until the end, if that is known.
+        """
+        remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:
-            text = ", ".join(part for part in (where, number, slot.lock) if part)
-            self._live.update(self._task, description=text, left=about)
-        elif self._round != (slot.threads, slot.round):
-            self._round = (slot.threads, slot.round)
-            where = "" if slot.threads == AS_IT_IS else where
-            say(", ".join(part for part in (where, number, about) if part))
+            self._live.update(self._task, description=about, left=remains)
+        elif self._line != line:
+            self._line = line
+            say(", ".join(part for part in (line, remains) if part))
+
+    def grow(self, total: int) -> None:
+        """There are more runs to make than was known."""
+        if self._live:
+            self._live.update(self._task, total=total)
 
     def done(self) -> None:
         """A run has ended or was left out."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lockwright.compare import record, store
+from lockwright import results
+from lockwright.compare import record
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.record import Record
 from lockwright.counters import VARIABLE
@@ -163,7 +164,7 @@ class Runner:
 
     def measure(self, slot: Slot, library: Path) -> Record:
         """The run that `slot` asks for."""
-        started = store.now()
+        started = results.now()
         answer = self.ask(slot.threads, library, self._settings.get(slot.lock), self._meters)
         facts = answer.facts
         note = answer.problem(self._plan.timeout) or ""

@@ -1,11 +1,14 @@
 """Carries a comparison out: every run that is still to be made, in order, each kept at once."""
 
+from collections.abc import Sequence
+
 from lockwright.compare import stats
 from lockwright.compare.plan import Slot
-from lockwright.compare.progress import Display
+from lockwright.compare.progress import Display, remaining_seconds
 from lockwright.compare.record import Record
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
+from lockwright.compare.warnings import at
 from lockwright.locks import Registry
 
 
@@ -23,10 +26,21 @@ def carry_out(
         while to_do:
             slot = to_do[0]
             if not stats.has_given_up(records, slot.threads, slot.lock):
-                display.next(slot, records, to_do)
+                _show(display, slot, records, to_do)
                 record = runner.measure(slot, libraries[slot.lock])
                 store.add(comparison, record)
                 records.append(record)
             to_do.pop(0)
             display.done()
     return records
+
+
+def _show(display: Display, slot: Slot, done: Sequence[Record], to_do: Sequence[Slot]) -> None:
+    left = remaining_seconds(
+        (([(run.threads, run.lock), run.threads], run.wall) for run in done),
+        ([(each.threads, each.lock), each.threads] for each in to_do),
+    )
+    number = f"round {slot.round}" if slot.counted else "warm-up"
+    where = at(slot.threads).removeprefix(" at ")
+    about = ", ".join(part for part in (where, number, slot.lock) if part)
+    display.next(about, ", ".join(part for part in (where, number) if part), left)

@@ -1,22 +1,19 @@
 """Results in an SQLite file, each run committed as soon as it has ended."""
 
-import errno
 import json
 import os
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lockwright import results
 from lockwright.compare.plan import Plan
 from lockwright.compare.record import Record
 from lockwright.errors import LockwrightError
+from lockwright.results import is_alive, now, this_process
 
 _FORMAT = 1
-"""Kept in the file's user_version; a file of another format is refused, not misread."""
 
 _RUN_COLUMNS = [field.name for field in fields(Record)]
 
@@ -81,11 +78,6 @@ def default_path() -> Path:
     return base / "lockwright" / "comparisons.sqlite"
 
 
-def now() -> str:
-    """The time as ISO 8601, UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 class Store:
     """An open results file. Every method raises LockwrightError if the file fails it."""
 
@@ -93,29 +85,10 @@ class Store:
         """Opens the file, creating it and its directories as needed."""
         self.path = path
         with self._guard():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=10, isolation_level=None)
-            self._connection.row_factory = sqlite3.Row
-            # One statement, so that both are of the same moment.
-            version, tables = self._connection.execute(
-                "SELECT (SELECT user_version FROM pragma_user_version),"
-                " (SELECT count(*) FROM sqlite_master)"
-            ).fetchone()
-            if version == 0 and tables:
-                raise LockwrightError(
-                    f"{path} is a database of another program", "name another file with --db"
-                )
-            if version not in (0, _FORMAT):
-                raise LockwrightError(
-                    f"{path} is of format {version}, this Lockwright knows format {_FORMAT}",
-                    "name another file with --db",
-                )
+            self._connection = results.connect(path, _SCHEMA, _FORMAT)
             self._connection.execute("PRAGMA journal_mode = WAL")
             # The kernel's crash is not guarded against, a kill at any moment is.
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.executescript(
-                f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_FORMAT}; COMMIT;"
-            )
             self._complete()
 
     def _complete(self) -> None:
@@ -124,19 +97,8 @@ class Store:
         if "meters" not in {row["name"] for row in rows}:
             self._connection.execute("ALTER TABLE run ADD COLUMN meters TEXT NOT NULL DEFAULT '{}'")
 
-    @contextmanager
-    def _guard(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            code = getattr(error, "sqlite_errorcode", None)
-            todo = (
-                "make room and repeat with --resume: what was measured is kept"
-                if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) == errno.ENOSPC
-                else "name another file with --db"
-            )
-            raise LockwrightError(f"cannot write results to {self.path}: {reason}", todo) from error
+    def _guard(self) -> AbstractContextManager[None]:
+        return results.guard(self.path, "with --resume")
 
     def close(self) -> None:
         """Closes the file; what was added is in it already."""
@@ -145,7 +107,7 @@ class Store:
 
     def begin(self, plan: Plan, provenance: dict[str, Any], probe: dict[str, int]) -> Comparison:
         """Adds a comparison that this process carries out."""
-        started, owner = now(), _this_process()
+        started, owner = now(), this_process()
         with self._guard():
             cursor = self._connection.execute(
                 "INSERT INTO comparison (started, owner, plan, provenance, probe)"
@@ -172,7 +134,7 @@ class Store:
 
     def adopt(self, comparison: Comparison) -> None:
         """Makes this process the owner. Raises LockwrightError if the owner is still alive."""
-        if comparison.owner != _this_process() and _is_alive(comparison.owner):
+        if comparison.owner != this_process() and is_alive(comparison.owner):
             pid = comparison.owner.partition(" ")[0]
             raise LockwrightError(
                 f"that comparison is still being carried out by process {pid}",
@@ -180,7 +142,7 @@ class Store:
             )
         with self._guard():
             self._connection.execute(
-                "UPDATE comparison SET owner = ? WHERE id = ?", (_this_process(), comparison.id)
+                "UPDATE comparison SET owner = ? WHERE id = ?", (this_process(), comparison.id)
             )
 
     def add(self, comparison: Comparison, record: Record) -> None:
@@ -209,27 +171,3 @@ class Store:
             self._connection.execute(
                 "UPDATE comparison SET finished = ? WHERE id = ?", (now(), comparison.id)
             )
-
-
-def _start_time(pid: int) -> str:
-    """Start of a process in ticks after boot: with its id and the boot, it names the process."""
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _this_process() -> str:
-    return f"{os.getpid()} {_start_time(os.getpid())} {_boot()}"
-
-
-def _is_alive(owner: str) -> bool:
-    pid, start, boot = owner.split(" ")
-    return bool(start) and boot == _boot() and _start_time(int(pid)) == start

@@ -36,14 +36,17 @@ _CLEARING = 10.0
 """Seconds that killed processes get to disappear (one may hang in the kernel)."""
 
 
-class _Usage:
+class Usage:
     """Sums of resource usage over processes that were waited for."""
 
     def __init__(self) -> None:
         self.user = self.system = 0.0
         self.voluntary = self.involuntary = self.faults = 0
+        self.ended: dict[int, int] = {}
+        """Wait status of each process that was waited for."""
 
     def add(self, usage: resource.struct_rusage) -> None:
+        """One more process."""
         self.user += usage.ru_utime
         self.system += usage.ru_stime
         self.voluntary += usage.ru_nvcsw
@@ -51,7 +54,7 @@ class _Usage:
         self.faults += usage.ru_minflt + usage.ru_majflt
 
 
-class _Capture:
+class Capture:
     """A file in memory that takes a program's output."""
 
     def __init__(self, name: str) -> None:
@@ -60,17 +63,20 @@ class _Capture:
         fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
 
     def size(self) -> int:
+        """Bytes so far."""
         return os.fstat(self.handle).st_size
 
     def text(self) -> str:
+        """All of it; what is no UTF-8 is replaced."""
         data = os.pread(self.handle, self.size(), 0)
         return data.decode(errors="replace")
 
     def close(self) -> None:
+        """Lets it go."""
         os.close(self.handle)
 
 
-def _cpu_times() -> tuple[int, int]:
+def cpu_times() -> tuple[int, int]:
     """(busy, all) CPU time of the machine since boot in clock ticks; a hypervisor's is busy."""
     fields = Path("/proc/stat").read_bytes().split(b"\n", 1)[0].split()[1:9]
     user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
@@ -78,7 +84,7 @@ def _cpu_times() -> tuple[int, int]:
     return busy, busy + idle + iowait
 
 
-def _descendants() -> list[int]:
+def descendants() -> list[int]:
     """Process ids of all descendants that have not been waited for, zombies left out."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
@@ -100,7 +106,7 @@ def _descendants() -> list[int]:
     return found
 
 
-def _reap(usage: _Usage, watched: int = -1) -> tuple[bool, int | None]:
+def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
     """Waits for all that have ended.
 
     Returns whether there are others, and the wait status of `watched` if it has ended.
@@ -112,25 +118,26 @@ def _reap(usage: _Usage, watched: int = -1) -> tuple[bool, int | None]:
             if pid == 0:
                 return True, status
             usage.add(spent)
+            usage.ended[pid] = ended
             if pid == watched:
                 status = ended
     except ChildProcessError:
         return False, status
 
 
-def _clear(usage: _Usage, watched: int = -1) -> tuple[int, int | None]:
+def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
     """Kills every descendant. Returns how many there were, and the wait status of `watched`."""
     deadline = time.monotonic() + _CLEARING
     killed: set[int] = set()
     status = None
     while time.monotonic() < deadline:
-        living = _descendants()
+        living = descendants()
         for pid in living:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         killed.update(living)
         # A process whose first thread has died looks dead while the others still hold its files.
-        remain, ended = _reap(usage, watched)
+        remain, ended = reap(usage, watched)
         status = ended if status is None else status
         if not living and not remain:
             break
@@ -138,7 +145,8 @@ def _clear(usage: _Usage, watched: int = -1) -> tuple[int, int | None]:
     return len(killed), status
 
 
-def _spawn(program: str, argv: list[str], environment: dict[str, str], out: int, err: int) -> int:
+def spawn(program: str, argv: list[str], environment: dict[str, str], out: int, err: int) -> int:
+    """Starts a process in a session of its own; `out` below 0 is nowhere. Returns its id."""
     null = os.open(os.devnull, os.O_RDWR)
     try:
         return os.posix_spawn(
@@ -165,29 +173,31 @@ def _spawn(program: str, argv: list[str], environment: dict[str, str], out: int,
         os.close(null)
 
 
-def _run(
+def run(
     program: str,
     argv: list[str],
     environment: dict[str, str],
     timeout: float,
-    out: _Capture | None,
-    err: _Capture,
+    out: Capture | None,
+    err: Capture,
     announce: Callable[[str], bool] | None = None,
+    usage: Usage | None = None,
 ) -> dict[str, Any]:
     """One process from start to end, descendants that outlive it left alone.
 
-    announce: told `ready` before the start and `ended` after it; False means not to go on.
+    announce: told `ready` before the start and `ended` after it; False means not to go on. usage:
+    what is added to.
 
     Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
     tell), `status` a wait status.
     """
-    usage = _Usage()
+    usage = Usage() if usage is None else usage
     if announce is not None and not announce("ready"):
         return {"outcome": "aborted"}
-    busy, total = _cpu_times()
+    busy, total = cpu_times()
     start = time.monotonic()
     try:
-        child = _spawn(program, argv, environment, out.handle if out else -1, err.handle)
+        child = spawn(program, argv, environment, out.handle if out else -1, err.handle)
     except OSError as error:
         return {"outcome": "unstartable", "reason": error.strerror or str(error)}
     handle = os.pidfd_open(child)
@@ -211,20 +221,20 @@ def _run(
             if err.size() + (out.size() if out else 0) > _MOST_OUTPUT:
                 outcome = "flood"
                 break
-            _, status = _reap(usage, child)
+            _, status = reap(usage, child)
             if status is not None:
                 break
     finally:
         os.close(handle)
-    busy_end, total_end = _cpu_times()
+    busy_end, total_end = cpu_times()
     if announce is not None and outcome != "aborted":
         announce("ended")
     if outcome == "exited":
-        _, ended = _reap(usage, child)
+        _, ended = reap(usage, child)
         status = ended if status is None else status
         left = 0
     else:
-        left, status = _clear(usage, child)
+        left, status = clear(usage, child)
     ticks = os.sysconf("SC_CLK_TCK")
     elapsed = total_end - total
     own = (usage.user + usage.system) * ticks
@@ -263,17 +273,17 @@ def _find(pattern: str, *texts: str) -> str | None:
 def _serve(request: dict[str, Any], announce: Callable[[str], bool]) -> dict[str, Any]:
     """Prepares, runs and clears up as asked."""
     environment: dict[str, str] = request["environment"]
-    out = _Capture("stdout") if request["metric"] else None
-    err = _Capture("stderr")
+    out = Capture("stdout") if request["metric"] else None
+    err = Capture("stderr")
     try:
         if request["prepare"]:
             shell = ["sh", "-c", request["prepare"]]
             bare = request["bare_environment"]
-            answer = _run("/bin/sh", shell, bare, request["timeout"], None, err)
+            answer = run("/bin/sh", shell, bare, request["timeout"], None, err)
             if answer["outcome"] != "exited" or answer["status"] != 0:
                 return answer | {"stage": "prepare", "last_line": _last_line(err.text())}
             os.ftruncate(err.handle, 0)
-        answer = _run(
+        answer = run(
             request["program"],
             request["argv"],
             environment,
@@ -286,22 +296,27 @@ def _serve(request: dict[str, Any], announce: Callable[[str], bool]) -> dict[str
             answer["metric"] = _find(request["metric"], out.text(), err.text())
         return answer | {"stage": "run", "last_line": _last_line(err.text())}
     finally:
-        extra = _Usage()
-        left, _ = _clear(extra)
+        extra = Usage()
+        left, _ = clear(extra)
         request["left"] = left
         err.close()
         if out:
             out.close()
 
 
-def main() -> None:
-    """Serves requests until standard input ends."""
+def become_subreaper() -> None:
+    """From now on, orphaned descendants are children of ours, and the parent decides when to stop:
+    its end is seen on standard input."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         sys.exit("no child subreaper")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # The parent decides when to stop; its end is seen on standard input.
         signal.signal(number, signal.SIG_IGN)
+
+
+def main() -> None:
+    """Serves requests until standard input ends."""
+    become_subreaper()
     # Unbuffered: poll must see on the descriptor whatever has not been read as a request.
     with open(0, "rb", buffering=0, closefd=False) as requests:
 

@@ -1,4 +1,4 @@
-"""Reads the CSV files of a study. Whatever is wrong is named with its file and line."""
+"""Reads the files of a study. Whatever is wrong is named with its file and line."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lockwright.errors import LockwrightError
-from lockwright.study import comparison, names, schema
+from lockwright.study import comparison, names, recorded, schema
 from lockwright.study.dataset import COUNT, DataSet, Source
 
 _REQUIRED = (schema.APPLICATION, schema.LOCK)
@@ -23,6 +23,8 @@ _TODO = (
 def read(places: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
     """Reads files, and all *.csv of directories. Raises LockwrightError for the first bad line.
 
+    A file may also be that of a study's runs.
+
     better: metrics that are not known by name, with 'higher' or 'lower'. A file without a column
     of machines holds one machine, named as the file; NAME-MORE.csv beside NAME.csv adds metrics to
     the machine NAME.
@@ -30,7 +32,14 @@ def read(places: Sequence[Path], better: Mapping[str, str] | None = None) -> Dat
     files = list(_files(places))
     stems = [file.stem for file in files]
     notes: list[str] = []
-    sources = [_read(file, _owner(file.stem, stems), dict(better or {}), notes) for file in files]
+    sources = []
+    for file in files:
+        if recorded.is_one(file):
+            source, more = recorded.read(file)
+            notes += more
+        else:
+            source = _read(file, _owner(file.stem, stems), dict(better or {}), notes)
+        sources.append(source)
     for metric in better or {}:
         if not any(metric in source.metrics for source in sources):
             raise LockwrightError(f"no file has a column '{metric}'", "check --metric")

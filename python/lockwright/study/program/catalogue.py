@@ -16,13 +16,18 @@ def names(folder: Path = FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def find(name: str, folder: Path = FOLDER) -> Program:
-    """The entry of that name. Raises LockwrightError, with the nearest name, if there is none."""
+def path(name: str, folder: Path = FOLDER) -> Path:
+    """The file of an entry. Raises LockwrightError, with the nearest name, if there is none."""
     if name not in (known := names(folder)):
         near = get_close_matches(name, known, n=1)
         todo = f"did you mean '{near[0]}'?" if near else "see 'lockwright study catalogue'"
         raise LockwrightError(f"no program of the catalogue is named '{name}'", todo)
-    table = tables.load(folder / f"{name}.toml")
+    return folder / f"{name}.toml"
+
+
+def find(name: str, folder: Path = FOLDER) -> Program:
+    """The entry of that name. Raises LockwrightError if there is none, or if it is wrong."""
+    table = tables.load(path(name, folder))
     program = entry.read(table, name)
     if program.name != name:
         raise table.complaint("name", f"is '{program.name}'", f"name it '{name}', as the file")

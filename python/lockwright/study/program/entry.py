@@ -10,6 +10,7 @@ from typing import Any
 
 from lockwright.study.program.inputs import KINDS
 from lockwright.study.program.readers import READERS
+from lockwright.study.schema import METRICS
 from lockwright.study.tables import Table
 
 Command = str | tuple[str, ...]
@@ -96,9 +97,10 @@ class Program:
     patterns of files without which it cannot run; version: a command whose first line is kept.
     environment, preload: variables and further libraries of the process under the lock; under:
     which process that is. least, most: threads it can run with. timeout: seconds of the measured
-    command. memory: whether its files are best in memory. without: locks to leave out, and why.
-    files: texts that are written into {work} before each run. before, after: commands around each
-    run. warmup: the command that is run warmups times before the measured one.
+    command; seconds: that a run typically takes, 0 if unknown. memory: whether its files are
+    best in memory. without: locks to leave out, and why. files: texts that are written into
+    {work} before each run. before, after: commands around each run. warmup: the command that is
+    run warmups times before the measured one.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Program:
     least: int = 1
     most: int = 100_000
     timeout: float = 60.0
+    seconds: float = 0.0
     memory: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
@@ -164,6 +167,7 @@ def read(table: Table, name: str | None = None) -> Program:
         least=table.whole("least_threads", 1, 1),
         most=table.whole("most_threads", 100_000, 1),
         timeout=table.number("timeout", 60.0, 0.001),
+        seconds=table.number("seconds", 0.0),
         memory=table.flag("memory"),
         without=table.pairs("without"),
         inputs=tuple(_input(each) for each in table.tables("input")),
@@ -283,6 +287,9 @@ def _metric(table: Table, name: str) -> Metric | None:
             raise own.complaint(
                 "pattern", f"has {groups} groups", "keep one, write the others as (?:...)"
             )
+    if name == "latency" and metric.unit.lower() not in METRICS["latency"].units:
+        known_units = ", ".join(METRICS["latency"].units)
+        raise own.complaint("unit", f"is '{metric.unit}'", f"latency is in {known_units}")
     own.end()
     return metric
 

@@ -1,0 +1,165 @@
+"""`lockwright study run` and `lockwright study worker`: the runs of a study, here or on a fleet."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from lockwright.study.campaign.plan import Plan
+    from lockwright.study.campaign.site import Folders
+    from lockwright.study.campaign.store import Store
+
+_PATH = click.Path(path_type=Path)
+_FOLDERS = (
+    click.option("--cache", type=_PATH, metavar="DIR", help="Keep the programs' inputs there."),
+    click.option("--work", type=_PATH, metavar="DIR", help="Put the files of runs there."),
+)
+
+
+@click.command("run")
+@click.argument("study", type=_PATH, metavar="STUDY.toml")
+@click.option("--db", type=_PATH, metavar="F", help="Keep the results in this SQLite file.")
+@click.option("--dry-run", is_flag=True, help="Say what would be run, and how long it takes.")
+@click.option("--skip-missing", is_flag=True, help="Leave programs out that are not installed.")
+@click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
+@_FOLDERS[0]
+@_FOLDERS[1]
+def run(
+    study: Path,
+    db: Path | None,
+    dry_run: bool,
+    skip_missing: bool,
+    machine: str | None,
+    cache: Path | None,
+    work: Path | None,
+) -> int:
+    """Run the programs of a study under its locks, and keep the results.
+
+    STUDY.toml says which locks, programs and thread counts, how often, and where: see
+    docs/study.md. The results are in STUDY.sqlite beside it, or in --db. Each run is kept as soon
+    as it has ended, so whatever stops the study, the same command goes on with it.
+
+    Example: lockwright study run small.toml
+    """
+    from lockwright import interrupts, invocation, locks
+    from lockwright.compare.progress import say
+    from lockwright.study.campaign import plan as plans
+    from lockwright.study.campaign.session import summary
+    from lockwright.study.campaign.store import Store
+
+    wanted = plans.read(study, locks.registry())
+    place = db or study.with_suffix(".sqlite")
+    if dry_run:
+        _dry_run(wanted, place, machine)
+        return 0
+    if not skip_missing:
+        _refuse_missing(wanted)
+    with interrupts.heeded():
+        store = Store(place)
+        try:
+            if store.begin(wanted):
+                say(f"goes on with the study in {place}")
+            _here(wanted, store, machine, _folders(cache, work))
+            runs = [kept for _, kept in store.runs()]
+            print(f"{place}: {summary(runs)}")
+            store.finish()
+        except interrupts.Stopped as stopped:
+            again = shlex.join([*invocation.words(), *sys.argv[1:]])
+            say(f"interrupted, what was measured is kept; go on with: {again}")
+            return stopped.status
+        finally:
+            store.close()
+    return 0
+
+
+def _folders(cache: Path | None, work: Path | None) -> "Folders":
+    from lockwright.study.campaign.site import Folders
+    from lockwright.study.program.inputs import default_cache
+
+    cache = (cache or default_cache()).absolute()
+    return Folders(cache, (work or cache / "work").absolute())
+
+
+def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> None:
+    """The study on this machine alone."""
+    from lockwright.compare.progress import say
+    from lockwright.doctor import examine
+    from lockwright.doctor.finding import Finding
+    from lockwright.provenance import FINDINGS
+    from lockwright.study.campaign.session import Local, check_same_machine
+    from lockwright.study.campaign.site import Site, default_name
+
+    with Site(machine or default_name(), wanted, folders) as site:
+        facts = site.facts()
+        check_same_machine(store, site.name, facts)
+        if doubts := examine.doubts([Finding(**each) for each in facts[FINDINGS]]):
+            say(f"'lockwright doctor' warns of {doubts}")
+        store.sit(site.name, facts)
+        Local(wanted, store, site).carry_out()
+
+
+def _refuse_missing(wanted: "Plan") -> None:
+    """Raises LockwrightError if a program is not installed, with how to get all of them."""
+    from lockwright.errors import LockwrightError
+    from lockwright.study.campaign.site import missing
+
+    absent = [each.program for each in wanted.members if missing(each.program)]
+    if not absent:
+        return
+    names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
+    packages = list(dict.fromkeys(word for each in absent for word in each.packages))
+    others = [each.install for each in absent if each.install and not each.packages]
+    ways = [f"apt-get install {' '.join(packages)}"] if packages else []
+    raise LockwrightError(
+        f"not installed for {names}", "; ".join([*ways, *others, "or add --skip-missing"])
+    )
+
+
+def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
+    from lockwright.compare.progress import duration
+    from lockwright.study.campaign.plan import EACH
+    from lockwright.study.campaign.schedule import Line
+    from lockwright.study.campaign.session import place_of, seconds_left
+    from lockwright.study.campaign.site import default_name, missing
+    from lockwright.study.campaign.store import Store
+
+    done, probes = [], []
+    if place.exists():
+        store = Store(place)
+        try:
+            own = place_of(wanted, machine or default_name())
+            done = [kept for each, kept in store.runs() if each == own]
+            probes = store.probes()
+        finally:
+            store.close()
+    line = Line(wanted, done)
+    to_do = [slot for slot in line.remaining() if not wanted.left_out(slot.configuration)]
+    for member in wanted.members:
+        name = member.program.name
+        mine = [slot for slot in to_do if slot.configuration.program == name]
+        counts = sorted({slot.configuration.threads for slot in mine} - {0})
+        where = f", threads {', '.join(map(str, counts))}" if counts else ""
+        absent = missing(member.program)
+        note = f" (not installed: {', '.join(absent)})" if absent else ""
+        print(f"{name}: {len(mine)} runs{where}{note}")
+    settings = {slot.configuration.setting for slot in to_do}
+    more = "" if wanted.machines != EACH else " on each machine"
+    print(
+        f"{len(to_do)} runs{more} of {len(wanted.configurations())} configurations, "
+        f"{len(settings)} first runs to see whether they work, and up to {wanted.most_runs} runs "
+        f"of those that lie more than {wanted.spread:.0%} apart"
+    )
+    known = {kept.slot.configuration.program for kept in done}
+    typical = {m.program.name: m.program.seconds * m.scale for m in wanted.members}
+    unknown = [name for name in typical if name not in known and not typical[name]]
+    left = seconds_left(done, probes, (s for s in to_do if s.configuration.program in known))
+    seconds = (left or 0.0) + sum(
+        typical[slot.configuration.program]
+        for slot in to_do
+        if slot.configuration.program not in known
+    )
+    line_end = f"; nothing is known yet of {', '.join(unknown)}" if unknown else ""
+    print(f"about {duration(seconds)}{line_end}")

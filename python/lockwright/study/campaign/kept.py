@@ -1,0 +1,65 @@
+"""What is kept of a run, and of the run before all others of a setting."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lockwright.compare import record
+from lockwright.study.campaign.plan import Configuration
+from lockwright.study.program.trial import LEFT_OUT, Result
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One run to make. round: counted ones from 1, warm-up ones below 1."""
+
+    configuration: Configuration
+    round: int
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run that was made, or a reason why it is not. machine: '' if that has nothing to do with
+    it; started: ISO 8601, UTC."""
+
+    slot: Slot
+    machine: str
+    started: str
+    result: Result
+
+    @property
+    def finished(self) -> bool:
+        """Whether its value counts, if it is no warm-up."""
+        return self.result.outcome == record.FINISHED
+
+    @property
+    def final(self) -> bool:
+        """Whether its configuration is not to be run at all."""
+        return self.result.outcome == LEFT_OUT
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The first run of a setting on a machine, under the counting baseline.
+
+    setting: a configuration without a lock; problem: why the setting cannot be run there, empty if
+    it can; counts: of what the program did with its locks; sums: of the outputs that have to be
+    the same under every lock; version: of the program.
+    """
+
+    machine: str
+    setting: Configuration
+    problem: str
+    elapsed: float = 0.0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    sums: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is sent and stored; `probe_of` reads it."""
+        return asdict(self)
+
+
+def probe_of(values: Mapping[str, Any]) -> Probe:
+    """What `Probe.as_dict` has made."""
+    return Probe(**{**values, "setting": Configuration(**values["setting"])})

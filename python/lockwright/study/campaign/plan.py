@@ -1,0 +1,257 @@
+"""The plan of a study: which locks, programs, counts and placements, how often, and where."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lockwright.bench import pinning
+from lockwright.locks import BASELINE, WAYS, Registry
+from lockwright.study import tables
+from lockwright.study.program import catalogue, entry
+from lockwright.study.program.entry import Program
+from lockwright.study.program.places import Places, made
+from lockwright.study.tables import Table
+
+EACH, ANY = "each", "any"
+NO_PINNING = "none"
+_MODES = tuple(mode for mode in pinning.MODES if mode != "node")
+_PROCESSORS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
+_OWN_KEYS = ("from", "scale", "threads")
+"""Keys of a program's table that are the plan's and not the entry's."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A program of the study. threads: its own counts, else those of the plan."""
+
+    program: Program
+    scale: float
+    threads: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What is run again and again, and differs from others in at least one of these.
+
+    threads: 0 for as many as there are processors; nodes: of NUMA, the first so many, 0 for all.
+    """
+
+    program: str
+    lock: str
+    threads: int
+    nodes: int
+    pinning: str
+
+    @property
+    def setting(self) -> "Configuration":
+        """The same under whatever lock."""
+        return Configuration(self.program, "", self.threads, self.nodes, self.pinning)
+
+    def __str__(self) -> str:
+        """In words."""
+        parts = [self.program, self.lock]
+        if self.threads:
+            parts.append(f"{self.threads} thread{'' if self.threads == 1 else 's'}")
+        if self.nodes:
+            parts.append(f"{self.nodes} node{'' if self.nodes == 1 else 's'}")
+        if self.pinning != NO_PINNING:
+            parts.append(f"pinned {self.pinning}")
+        return ", ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study. runs: counted ones of each configuration; most_runs: where their relative standard
+    deviation is above spread; warmup: runs before, not counted.
+
+    machines: EACH if every machine makes every run, ANY if they share them. settings: variables of
+    all runs.
+    """
+
+    name: str
+    locks: tuple[str, ...]
+    members: tuple[Member, ...]
+    threads: tuple[int, ...]
+    nodes: tuple[int, ...]
+    pinning: tuple[str, ...]
+    runs: int
+    warmup: int
+    most_runs: int
+    spread: float
+    seed: int
+    machines: str
+    energy: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def member(self, name: str) -> Member:
+        """The member whose program has that name."""
+        return next(each for each in self.members if each.program.name == name)
+
+    def configurations(self) -> list[Configuration]:
+        """All of them, each once, in the order of the plan."""
+        return [
+            Configuration(member.program.name, lock, threads, nodes, placed)
+            for member in self.members
+            for threads in member.threads or self.threads or (0,)
+            for nodes in self.nodes or (0,)
+            for placed in self.pinning
+            for lock in self.locks
+        ]
+
+    def left_out(self, one: Configuration) -> str:
+        """Why a configuration is not run anywhere; empty if it is."""
+        program = self.member(one.program).program
+        if one.lock in program.without:
+            return program.without[one.lock]
+        if one.threads and one.threads < program.least:
+            return f"it has at least {program.least} threads"
+        if one.threads > program.most:
+            return f"it has at most {program.most} threads"
+        return ""
+
+    def to_json(self) -> str:
+        """One line that is equal for plans that ask for the same runs."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def difference(one: str, other: str) -> str:
+    """Name of the first key in which two plans as JSON differ; of a program, its name, too."""
+    mine, others = json.loads(one), json.loads(other)
+    for key in (each.name for each in fields(Plan)):
+        if key == "members" and mine[key] != others.get(key):
+            was = {each["program"]["name"]: each for each in others.get(key, [])}
+            for each in mine[key]:
+                name = each["program"]["name"]
+                if each != was.get(name):
+                    return f"the program {name}"
+            return "programs"
+        if mine[key] != others.get(key):
+            return key
+    return ""
+
+
+def read(path: Path, registry: Registry) -> Plan:
+    """The plan in a file. Raises LockwrightError for whatever is wrong in it."""
+    table = tables.load(path)
+    runs = table.whole("runs", 3, 1, 10_000)
+    plan = Plan(
+        name=table.text("name", path.stem),
+        locks=_locks(table, registry),
+        members=_members(table),
+        threads=table.wholes("threads", []),
+        nodes=table.wholes("nodes", []),
+        pinning=_pinning(table),
+        runs=runs,
+        warmup=table.whole("warmup", 0, 0, 1000),
+        most_runs=table.whole("most_runs", max(runs, 2 * runs), runs, 10_000),
+        spread=table.number("spread", 5.0, 0.0, 100.0) / 100,
+        seed=table.whole("seed", 1),
+        machines=table.text("machines", EACH, (EACH, ANY)),
+        energy=table.flag("energy"),
+        settings=_settings(table),
+    )
+    table.end()
+    if not (plan.threads or plan.nodes or all(each.threads for each in plan.members)):
+        raise table.complaint("threads", "is missing", "give thread counts, as in [1, 2, 8]")
+    for member in plan.members:
+        for threads in member.threads or plan.threads or (1,):
+            table.checked(f"program {member.program.name}", partial(_try, member, threads))
+    return plan
+
+
+def _try(member: Member, threads: int) -> None:
+    """Raises LockwrightError if a place of a command cannot be filled for so many threads."""
+    program = member.program
+    filled = Places(program, threads, member.scale, Path(), Path(), Path())
+    server = (program.server.command, program.server.load) if program.server else ()
+    for command in (program.command, program.before, program.after, program.warmup, *server):
+        filled.words(command)
+    for text in program.files.values():
+        filled.fill(text)
+
+
+def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
+    wanted = table.take("locks", (list, str), "a list of locks, or 'all'", "all")
+    names = list(registry.names) if wanted == "all" else [wanted] if isinstance(wanted, str) else []
+    if not names:
+        names = list(table.texts("locks"))
+    for key in ("locks", "without"):
+        for name in names if key == "locks" else table.texts("without", []):
+            table.checked(key, partial(registry.find, name))
+    left_out = table.texts("without", [])
+    names = [name for name in dict.fromkeys(names) if name not in left_out]
+    if not names:
+        raise table.complaint("locks", "names no lock", "name some, or 'all'")
+    return tuple(names) if BASELINE in names else (BASELINE, *names)
+
+
+def _members(table: Table) -> tuple[Member, ...]:
+    scale = table.number("scale", 1.0, 0.001, 1000.0)
+    members = []
+    for name in table.texts("programs", []):
+        program = table.checked("programs", partial(catalogue.find, name))
+        members.append(Member(program, scale))
+    for own in table.tables("program"):
+        threads, factor = own.wholes("threads", []), own.number("scale", scale, 0.001, 1000.0)
+        members.append(Member(_program(own), factor, threads))
+    names = [each.program.name for each in members]
+    if not names:
+        raise table.complaint(
+            "programs", "is missing", "name programs of the catalogue, or give a [[program]]"
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise table.complaint(
+                "programs", f"there are two named '{name}'", "give one of them another name"
+            )
+    for member in members:
+        table.checked("scale", partial(made, member.program, member.scale))
+    return tuple(members)
+
+
+def _program(table: Table) -> Program:
+    """An entry of the plan's own, or one of the catalogue with some keys changed."""
+    values = {key: value for key, value in table.values.items() if key not in _OWN_KEYS}
+    name = table.text("from", "")
+    if not name:
+        return entry.read(Table(table.file, table.key, values))
+    table.checked("from", partial(catalogue.find, name))
+    merged: dict[str, Any] = dict(tables.load(catalogue.path(name)).values)
+    for key, value in values.items():
+        below = merged.get(key)
+        if isinstance(value, dict) and isinstance(below, dict):
+            merged[key] = {**below, **value}
+        else:
+            merged[key] = value
+    return entry.read(Table(table.file, table.key, merged), name)
+
+
+def _pinning(table: Table) -> tuple[str, ...]:
+    chosen = table.texts("pinning", [NO_PINNING])
+    for each in chosen:
+        if each not in _MODES and not _PROCESSORS.fullmatch(each):
+            raise table.complaint(
+                "pinning",
+                f"'{each}' is neither a way nor a list of processors",
+                f"choose from {', '.join(_MODES)}, or write processors as 0-3,8",
+            )
+    return tuple(dict.fromkeys(chosen)) or (NO_PINNING,)
+
+
+def _settings(table: Table) -> dict[str, str]:
+    found = {}
+    for key, (variable, words) in WAYS.items():
+        if table.has(key):
+            found[variable] = table.text(key, among=tuple(words))
+    return found
+
+
+def check_environment(plan: Plan, registry: Registry, environment: Mapping[str, str]) -> None:
+    """Raises LockwrightError if a variable sets a number of one of the locks to nonsense."""
+    for lock in plan.locks:
+        registry.path_of(lock)
+        registry.check_environment(lock, {**environment, **plan.settings})

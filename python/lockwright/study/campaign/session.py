@@ -1,0 +1,125 @@
+"""Carries a study out on this machine."""
+
+from collections.abc import Callable, Iterable
+
+from lockwright import provenance
+from lockwright.compare.progress import Display, Likes, remaining_seconds, say
+from lockwright.compare.record import FINISHED
+from lockwright.errors import LockwrightError
+from lockwright.results import now
+from lockwright.study.campaign.kept import Kept, Probe, Slot
+from lockwright.study.campaign.plan import ANY, Configuration, Plan
+from lockwright.study.campaign.schedule import Line
+from lockwright.study.campaign.site import Site
+from lockwright.study.campaign.store import Store
+from lockwright.study.program.trial import LEFT_OUT, Result
+
+
+def place_of(plan: Plan, machine: str) -> str:
+    """The line of a machine: its own, or that which all share."""
+    return "" if plan.machines == ANY else machine
+
+
+def left_out(slot: Slot, machine: str, why: str) -> Kept:
+    """The result that a configuration is not run, and why."""
+    return Kept(slot, machine, now(), Result(LEFT_OUT, why))
+
+
+def likes(one: Configuration) -> Likes:
+    """What takes about as long as a configuration, the closest first."""
+    return [one, one.setting, one.program]
+
+
+def seconds_left(
+    done: Iterable[Kept], probes: Iterable[Probe], to_do: Iterable[Slot]
+) -> float | None:
+    """Estimate from what was run."""
+    known = [(likes(k.slot.configuration), k.result.elapsed) for k in done if not k.final]
+    seen = {like for each, _ in known for like in each}
+    # The counting run is a first guess for what has not been run under any lock.
+    known += [
+        ([each.setting], each.elapsed)
+        for each in probes
+        if each.elapsed and each.setting not in seen
+    ]
+    return remaining_seconds(known, (likes(slot.configuration) for slot in to_do))
+
+
+def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -> None:
+    """Raises LockwrightError if a machine of that name took part and was another one."""
+    before = store.facts(site_name)
+    for name in provenance.MUST_MATCH if before is not None else ():
+        if before is not None and before.get(name) != facts.get(name):
+            raise LockwrightError(
+                f"the study was begun on {site_name} with another {name} "
+                f"({before.get(name)}, now {facts.get(name)})",
+                "go on with that, or name the machine with --machine, or another file with --db",
+            )
+
+
+class Local:
+    """A study on this machine alone."""
+
+    def __init__(self, plan: Plan, store: Store, site: Site) -> None:
+        """The store has been begun, and the machine sits in it."""
+        self._plan = plan
+        self._store = store
+        self._site = site
+        self._place = place_of(plan, site.name)
+        self._done = [kept for place, kept in store.runs() if place == self._place]
+        self._line = Line(plan, self._done)
+        self._probes = {p.setting: p for p in store.probes() if p.machine == site.name}
+
+    def carry_out(self, tell: Callable[[Kept], None] = lambda _: None) -> None:
+        """Makes all missing runs, each kept at once."""
+        line = self._line
+        made = len(self._done)
+        with Display(made + sum(1 for _ in line.remaining()), made) as display:
+            while (slot := line.next()) is not None:
+                kept = self._run(slot, display)
+                self._store.add(self._place, kept)
+                line.done(kept)
+                self._done.append(kept)
+                display.done()
+                if kept.final:
+                    display.grow(len(self._done) + sum(1 for _ in line.remaining()))
+                tell(kept)
+
+    def _run(self, slot: Slot, display: Display) -> Kept:
+        one = slot.configuration
+        if why := self._plan.left_out(one):
+            return left_out(slot, "", why)
+        probe = self._probes.get(one.setting)
+        if probe is None:
+            self._show(display, slot, f"{one.setting}, first run")
+            probe = self._site.probe(one.setting)
+            self._store.add_probe(probe)
+            self._probes[one.setting] = probe
+            if probe.problem:
+                say(f"{one.setting} is left out: {probe.problem}")
+        if probe.problem:
+            return left_out(slot, self._site.name, probe.problem)
+        self._show(display, slot, str(one))
+        return self._site.run(slot, probe)
+
+    def _show(self, display: Display, slot: Slot, about: str) -> None:
+        left = seconds_left(self._done, self._probes.values(), [slot, *self._line.remaining()])
+        number = f"round {slot.round}" if slot.round >= 1 else "warm-up"
+        total = len(self._done) + 1 + sum(1 for _ in self._line.remaining())
+        share = 10 * (10 * len(self._done) // total)
+        display.next(f"{number}, {about}", f"{number}, {share} % done", left)
+
+    @property
+    def line(self) -> Line:
+        """The runs, and which of them are still to be made."""
+        return self._line
+
+
+def summary(runs: Iterable[Kept]) -> str:
+    """How many runs there are, and of those that did not finish, how many of each kind."""
+    outcomes: dict[str, int] = {}
+    for kept in runs:
+        outcomes[kept.result.outcome] = outcomes.get(kept.result.outcome, 0) + 1
+    total = sum(outcomes.values())
+    others = [f"{count} {what}" for what, count in sorted(outcomes.items()) if what != FINISHED]
+    return f"{total} runs" + (f", of which {', '.join(others)}" if others else "")

@@ -1,0 +1,224 @@
+"""What one machine does for a study: says what it is, prepares programs, and makes runs."""
+
+import os
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lockwright import binary, calibration, counters, locks, provenance
+from lockwright.bench import pinning
+from lockwright.compare import record
+from lockwright.doctor import examine
+from lockwright.doctor.tree import numbers_of
+from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE
+from lockwright.meters import FACTS, Meters
+from lockwright.results import now
+from lockwright.study.campaign.kept import Kept, Probe, Slot
+from lockwright.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
+from lockwright.study.program import inputs, places
+from lockwright.study.program.entry import Program
+from lockwright.study.program.keeping import Keeping, Process
+from lockwright.study.program.places import Places
+from lockwright.study.program.trial import Trial
+
+_MEMORY = Path("/dev/shm")
+_PREPARING = 600.0
+"""Seconds that a command may take that makes an input."""
+
+
+class NotHere(Exception):
+    """A configuration cannot be run on this machine; the argument says why."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where things are kept. cache: what is made once; work: files of runs."""
+
+    cache: Path
+    work: Path
+
+    def of(self, program: Program) -> tuple[Path, Path]:
+        """Both for a program: in memory if that is best for it, and there is such a place."""
+        if program.memory and os.access(_MEMORY, os.W_OK):
+            own = _MEMORY / f"lockwright-{os.getuid()}"
+            return own, own / "work"
+        return self.cache, self.work
+
+
+def default_name() -> str:
+    """The machine's own name."""
+    return platform.node() or "machine"
+
+
+class Site:
+    """This machine. Used as a context, all that it has started is ended at the end."""
+
+    def __init__(self, name: str, plan: Plan, folders: Folders) -> None:
+        """name: of the machine among those of the study."""
+        self.name = name
+        self._plan = plan
+        self._folders = folders
+        self._registry = locks.registry()
+        for lock in plan.locks:
+            self._registry.path_of(lock)
+            self._registry.check_environment(lock, {**os.environ, **plan.settings})
+        self._calibrated = calibration.all_in_force(self._registry, plan.locks, os.environ)
+        self._meters = Meters(energy=plan.energy) if plan.energy else None
+        self._keeping = Keeping()
+
+    def __enter__(self) -> "Site":
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes it."""
+        self.close()
+
+    def close(self) -> None:
+        """Ends all that runs."""
+        self._keeping.close()
+
+    def facts(self) -> dict[str, Any]:
+        """The machine, what it would disturb measurements by, and its variables."""
+        facts: dict[str, Any] = provenance.machine()
+        facts |= {k: v for k, v in sorted(os.environ.items()) if k.startswith("LOCKWRIGHT_")}
+        facts[provenance.FINDINGS] = provenance.as_facts(examine.here())
+        if any(self._calibrated.values()):
+            facts["calibrated"] = self._calibrated
+        if self._meters is not None:
+            self._meters.measure_idle()
+            facts[FACTS] = self._meters.as_facts()
+        return facts
+
+    def probe(self, setting: Configuration) -> Probe:
+        """Runs the setting once under the counting baseline: does it work, is it worth it?"""
+        member = self._plan.member(setting.program)
+        version = ""
+        try:
+            if absent := missing(member.program):
+                raise NotHere(f"{', '.join(absent)} is not installed")
+            version = self._version(member.program)
+            self._check_commands(member)
+            with counters.counters_file() as path:
+                library = self._registry.path_of(BASELINE, counting=True)
+                told = {counters.VARIABLE: str(path)}
+                found = self._trial(setting).run(self._places(setting, library, told))
+                counts = counters.read(path)
+        except NotHere as error:
+            return Probe(self.name, setting, str(error), version=version)
+        problem = ""
+        if found.outcome != record.FINISHED:
+            problem = f"it does not work under {BASELINE}: {found.outcome}, {found.note}"
+        elif not counts.took_a_lock and setting.threads != 1:
+            # One thread may need none, and is what more threads are compared with.
+            problem = "it takes no lock that could be put in place"
+        return Probe(
+            self.name, setting, problem, found.elapsed, asdict(counts), found.sums, version
+        )
+
+    def run(self, slot: Slot, probe: Probe) -> Kept:
+        """Makes a run. probe: of its setting here."""
+        started = now()
+        one = slot.configuration
+        library = self._registry.path_of(one.lock)
+        trial = self._trial(one)
+        trial.reference = probe.sums
+        trial.meters = self._meters
+        result = trial.run(self._places(one, library, self._calibrated.get(one.lock, {})))
+        return Kept(slot, self.name, started, result)
+
+    def _trial(self, one: Configuration) -> Trial:
+        member = self._plan.member(one.program)
+        _, work = self._folders.of(member.program)
+        return Trial(self._keeping, work, tuple(sorted(processors_of(one) or ())))
+
+    def _places(self, one: Configuration, library: Path, settings: dict[str, str]) -> Places:
+        member = self._plan.member(one.program)
+        return Places(
+            member.program,
+            one.threads or len(processors_of(one) or os.sched_getaffinity(0)),
+            member.scale,
+            self._inputs(member),
+            Path(),
+            library,
+            {**self._plan.settings, **settings},
+        )
+
+    def _inputs(self, member: Member) -> Path:
+        cache, work = self._folders.of(member.program)
+
+        def run(words: Sequence[str], folder: Path) -> None:
+            filled = [word.replace("{data}", str(folder)) for word in words]
+            work.mkdir(parents=True, exist_ok=True)
+            out, err = work / ".input.out", work / ".input.err"
+            process = Process(filled, places.bare(), folder, out, err)
+            facts = self._keeping.run(process, _PREPARING)
+            self._keeping.clear()
+            if facts["outcome"] != "exited" or facts["status"] != 0:
+                raise NotHere(f"the command that makes an input fails: {' '.join(filled)}"[:300])
+
+        return inputs.make(places.made(member.program, member.scale), cache, run)
+
+    def _version(self, program: Program) -> str:
+        """The first line that the command of the version prints."""
+        if not program.version:
+            return ""
+        _, work = self._folders.of(program)
+        work.mkdir(parents=True, exist_ok=True)
+        out, err = work / ".version.out", work / ".version.err"
+        words = program.version
+        argv = ("sh", "-ec", words) if isinstance(words, str) else words
+        self._keeping.run(Process(argv, places.bare(), work, out, err), 20.0)
+        self._keeping.clear()
+        text = out.read_text(errors="replace") + err.read_text(errors="replace")
+        return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")
+
+    def _check_commands(self, member: Member) -> None:
+        """Raises NotHere if a library cannot be preloaded into what is under the lock."""
+        for command in member.program.locked:
+            if isinstance(command, tuple):
+                words = command[command.index("{lock}") + 1 :] if "{lock}" in command else command
+                found = shutil.which(words[0], path=places.bare()["PATH"])
+                if found is None:
+                    continue
+                try:
+                    binary.check(Path(found), self._registry.path_of(BASELINE), list(words[1:]))
+                except LockwrightError as error:
+                    raise NotHere(error.what) from error
+
+
+def processors_of(one: Configuration) -> set[int] | None:
+    """The processors that a configuration may use here; None for all. Raises NotHere."""
+    available = pinning.machine()
+    if one.nodes:
+        nodes = sorted({each.node for each in available})
+        if one.nodes > len(nodes):
+            raise NotHere(f"the machine has {len(nodes)} NUMA node(s)")
+        available = [each for each in available if each.node in nodes[: one.nodes]]
+    here = {each.number for each in available}
+    if one.pinning == NO_PINNING:
+        return here if one.nodes else None
+    if one.pinning[0].isdigit():
+        chosen = numbers_of(one.pinning)
+        if not chosen <= here:
+            raise NotHere(f"the processors {one.pinning} are not all here")
+        return chosen
+    order = pinning.places(one.pinning, available).split(";")
+    return {int(each) for each in order[: one.threads or len(order)]}
+
+
+def missing(program: Program) -> list[str]:
+    """What a program needs and is not here: commands and files."""
+    path = places.bare()["PATH"]
+    absent = []
+    for need in program.needs:
+        if need.startswith("/"):
+            if not any(Path("/").glob(need.lstrip("/"))):
+                absent.append(need)
+        elif shutil.which(need, path=path) is None:
+            absent.append(need)
+    return absent

@@ -1,0 +1,206 @@
+"""The results of a study in an SQLite file, each run committed as soon as it has ended.
+
+The file has a rollback journal and no write-ahead log: a run takes far longer than a commit, and
+what is to be copied or analysed is then the one file, also after a kill or a power failure.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from lockwright import results
+from lockwright.errors import LockwrightError
+from lockwright.study.campaign.kept import Kept, Probe, Slot, probe_of
+from lockwright.study.campaign.plan import Configuration, Plan, difference
+from lockwright.study.program.trial import Result
+
+_FORMAT = 1
+APPLICATION = 0x4C575354
+"""`LWST`, in the file's header: a study, and no comparison."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS study (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    name TEXT NOT NULL,
+    begun TEXT NOT NULL,
+    finished TEXT,
+    owner TEXT NOT NULL,
+    plan TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sitting (
+    id INTEGER PRIMARY KEY,
+    machine TEXT NOT NULL,
+    begun TEXT NOT NULL,
+    facts TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS probe (
+    machine TEXT NOT NULL,
+    setting TEXT NOT NULL,
+    probe TEXT NOT NULL,
+    UNIQUE (machine, setting)
+);
+CREATE TABLE IF NOT EXISTS run (
+    place TEXT NOT NULL,
+    program TEXT NOT NULL,
+    lock TEXT NOT NULL,
+    threads INTEGER NOT NULL,
+    nodes INTEGER NOT NULL,
+    pinning TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    sitting INTEGER REFERENCES sitting (id),
+    started TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    note TEXT NOT NULL,
+    value REAL,
+    latency REAL,
+    wall REAL NOT NULL,
+    elapsed REAL NOT NULL,
+    user REAL NOT NULL,
+    system REAL NOT NULL,
+    voluntary INTEGER NOT NULL,
+    involuntary INTEGER NOT NULL,
+    others REAL,
+    status INTEGER,
+    sums TEXT NOT NULL,
+    meters TEXT NOT NULL,
+    UNIQUE (place, program, lock, threads, nodes, pinning, round)
+);
+"""
+_KEYS = [field.name for field in fields(Configuration)]
+_RESULT = [field.name for field in fields(Result)]
+_COLUMNS = ["place", *_KEYS, "round", "machine", "sitting", "started", *_RESULT]
+
+
+class Store:
+    """An open file of a study. Every method raises LockwrightError if the file fails it."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file, creating it and its directories as needed."""
+        self.path = path
+        self._sittings: dict[str, int] = {}
+        with self._guard():
+            self._connection = results.connect(path, _SCHEMA, _FORMAT, APPLICATION)
+            self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _guard(self) -> AbstractContextManager[None]:
+        return results.guard(self.path, "the same command")
+
+    def close(self) -> None:
+        """Closes the file; what was added is in it already."""
+        with self._guard():
+            self._connection.close()
+
+    def begin(self, plan: Plan) -> bool:
+        """Makes this process the one that carries the plan out; returns whether it is resumed.
+
+        Raises LockwrightError if the file is of another plan, or of a study under way.
+        """
+        me = results.this_process()
+        with self._guard():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                row = self._connection.execute("SELECT * FROM study").fetchone()
+                if row is None:
+                    self._connection.execute(
+                        "INSERT INTO study (id, name, begun, owner, plan) VALUES (1, ?, ?, ?, ?)",
+                        (plan.name, results.now(), me, plan.to_json()),
+                    )
+                else:
+                    self._check(row, plan, me)
+                    self._connection.execute("UPDATE study SET owner = ?", (me,))
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+        return row is not None
+
+    def _check(self, row: sqlite3.Row, plan: Plan, me: str) -> None:
+        if other := difference(plan.to_json(), row["plan"]):
+            raise LockwrightError(
+                f"{self.path} has the runs of a plan that differs in {other}",
+                "undo the change to go on with it, or name another file with --db",
+            )
+        if row["owner"] != me and results.is_alive(row["owner"]):
+            pid = row["owner"].partition(" ")[0]
+            raise LockwrightError(
+                f"that study is still being carried out by process {pid}",
+                "wait for it, or stop it first",
+            )
+
+    def sit(self, machine: str, facts: Mapping[str, Any]) -> None:
+        """A machine takes part from now on; its runs refer to these facts."""
+        with self._guard():
+            cursor = self._connection.execute(
+                "INSERT INTO sitting (machine, begun, facts) VALUES (?, ?, ?)",
+                (machine, results.now(), json.dumps(facts)),
+            )
+        assert cursor.lastrowid is not None
+        self._sittings[machine] = cursor.lastrowid
+
+    def facts(self, machine: str) -> dict[str, Any] | None:
+        """What was known of a machine when it first took part; None if it never did."""
+        with self._guard():
+            row = self._connection.execute(
+                "SELECT facts FROM sitting WHERE machine = ? ORDER BY id", (machine,)
+            ).fetchone()
+        found: dict[str, Any] | None = json.loads(row["facts"]) if row else None
+        return found
+
+    def add_probe(self, probe: Probe) -> None:
+        """Keeps a probe, in the place of an earlier one."""
+        setting = json.dumps(asdict(probe.setting), sort_keys=True)
+        with self._guard():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO probe (machine, setting, probe) VALUES (?, ?, ?)",
+                (probe.machine, setting, json.dumps(probe.as_dict())),
+            )
+
+    def probes(self) -> list[Probe]:
+        """All probes."""
+        with self._guard():
+            rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
+        return [probe_of(json.loads(row["probe"])) for row in rows]
+
+    def add(self, place: str, kept: Kept) -> None:
+        """Keeps a run. place: its line, the machine or '' if machines share the runs."""
+        values = [
+            place,
+            *asdict(kept.slot.configuration).values(),
+            kept.slot.round,
+            kept.machine,
+            self._sittings.get(kept.machine),
+            kept.started,
+            *(
+                json.dumps(dict(value)) if isinstance(value, Mapping) else value
+                for value in vars(kept.result).values()
+            ),
+        ]
+        marks = ", ".join("?" * len(_COLUMNS))
+        with self._guard():
+            self._connection.execute(
+                f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({marks})", values
+            )
+
+    def runs(self) -> list[tuple[str, Kept]]:
+        """All runs with the line of each, in the order in which they were kept."""
+        with self._guard():
+            rows = self._connection.execute("SELECT * FROM run ORDER BY rowid").fetchall()
+        return [(row["place"], _kept(row)) for row in rows]
+
+    def finish(self) -> None:
+        """Notes that all is done."""
+        with self._guard():
+            self._connection.execute("UPDATE study SET finished = ?", (results.now(),))
+
+
+def _kept(row: sqlite3.Row) -> Kept:
+    values = {name: row[name] for name in _RESULT}
+    for name in ("sums", "meters"):
+        values[name] = json.loads(values[name])
+    configuration = Configuration(**{name: row[name] for name in _KEYS})
+    return Kept(Slot(configuration, row["round"]), row["machine"], row["started"], Result(**values))

@@ -1,0 +1,119 @@
+"""The places of a program's commands, filled for one run."""
+
+import os
+import shlex
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from lockwright.compare import template
+from lockwright.counters import VARIABLE
+from lockwright.locks import preload
+from lockwright.study.program.entry import Command, Input, Program
+from lockwright.study.program.inputs import Made
+
+
+def bare() -> dict[str, str]:
+    """Our environment for what is not under a lock; servers are found where distributions put
+    them, and sorting and numbers are the same everywhere."""
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    environment["PATH"] = os.pathsep.join(
+        [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]
+    )
+    return environment | {"LC_ALL": "C"}
+
+
+def made(program: Program, scale: float) -> list[Made]:
+    """The inputs of a program at a scale. Raises LockwrightError for bad arithmetic."""
+    from lockwright.study.program.inputs import KINDS
+
+    found = []
+    for each in program.inputs:
+        if each.kind:
+            given = {
+                name: int(template.fill(text, {}, {"s": scale}))
+                for name, text in each.arguments.items()
+            }
+            found.append(Made(each.name, each.kind, {**KINDS[each.kind].defaults, **given}, ()))
+        else:
+            found.append(Made(each.name, "", {}, _input_words(each, scale)))
+    return found
+
+
+def _input_words(each: Input, scale: float) -> tuple[str, ...]:
+    places = {"scale": f"{scale:g}"}
+    if isinstance(each.command, str):
+        return ("sh", "-ec", template.fill(each.command, places, {"s": scale}))
+    return tuple(template.fill(word, places, {"s": scale}) for word in each.command)
+
+
+@dataclass
+class Places:
+    """What the places stand for in one run.
+
+    library: of the lock; settings: variables that go with it, those of counting among them.
+    """
+
+    program: Program
+    threads: int
+    scale: float
+    data: Path
+    work: Path
+    library: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def port(self) -> int:
+        """A port that is free at this moment."""
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            number: int = listening.getsockname()[1]
+            return number
+
+    @cached_property
+    def _added(self) -> dict[str, str]:
+        """What the environment of a process under the lock has more."""
+        program = self.program
+        existing = os.environ.get("LD_PRELOAD")
+        more = [*program.preload, *([existing] if existing else [])]
+        below = {"LD_PRELOAD": ":".join(more)} if more else {}
+        return preload(self.library, below) | dict(self.settings) | dict(program.environment)
+
+    def environment(self, command: Command) -> dict[str, str]:
+        """The environment in which a command is started."""
+        if command not in self.program.locked or _names_lock(command):
+            return bare()
+        return bare() | self._added
+
+    def words(self, command: Command) -> list[str]:
+        """The words of a command."""
+        if isinstance(command, str):
+            return ["sh", "-ec", self.fill(command, quoted=True)]
+        found = []
+        for word in command:
+            found += self._lock() if word == "{lock}" else [self.fill(word)]
+        return found
+
+    def fill(self, text: str, quoted: bool = False) -> str:
+        """A text with its places filled. quoted: for the shell."""
+        quote = shlex.quote if quoted else str
+        places = {
+            "threads": str(self.threads),
+            "scale": f"{self.scale:g}",
+            "data": quote(str(self.data)),
+            "work": quote(str(self.work)),
+        }
+        if "{port}" in text:
+            places["port"] = str(self.port)
+        if "{lock}" in text:
+            places["lock"] = shlex.join(self._lock())
+        return template.fill(text, places, {"t": self.threads, "s": self.scale})
+
+    def _lock(self) -> list[str]:
+        return ["env", *(f"{name}={value}" for name, value in self._added.items())]
+
+
+def _names_lock(command: Command) -> bool:
+    return "{lock}" in command

@@ -1,0 +1,353 @@
+"""One run of a program under a lock: everything around it, and what came of it."""
+
+import contextlib
+import hashlib
+import re
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lockwright.compare import record
+from lockwright.errors import LockwrightError
+from lockwright.meters import Meters
+from lockwright.study.program import readers
+from lockwright.study.program.entry import OUTPUT, Command, Metric, Program, words_of
+from lockwright.study.program.keeping import Keeping, Process
+from lockwright.study.program.places import Places
+
+CRASHED, WRONG, LEFT_OUT = "crashed", "wrong", "left out"
+OUTCOMES = (*record.OUTCOMES, CRASHED, WRONG, LEFT_OUT)
+_MOST_TEXT = 64 << 20
+"""Bytes at the end of an output in which a figure is looked for."""
+_POLL = 0.01
+"""Seconds between looks at a server that is about to be ready."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a run.
+
+    outcome: one of OUTCOMES; value: in the metric's unit, None unless finished; latency: likewise.
+    wall: seconds of the measured command; elapsed: of everything around it, too. user, system:
+    CPU seconds of all processes of the run during the measured command; others: the share of all
+    processors that other programs took then; status: a wait status; note: why it is not finished;
+    sums: of the outputs that have to be the same under every lock.
+    """
+
+    outcome: str
+    note: str = ""
+    value: float | None = None
+    latency: float | None = None
+    wall: float = 0.0
+    elapsed: float = 0.0
+    user: float = 0.0
+    system: float = 0.0
+    voluntary: int = 0
+    involuntary: int = 0
+    others: float | None = None
+    status: int | None = None
+    sums: Mapping[str, str] = field(default_factory=dict)
+    meters: Mapping[str, float] = field(default_factory=dict)
+
+
+class _Ended(Exception):
+    """The run is over before its time. The arguments are those of a result."""
+
+    def __init__(self, outcome: str, note: str, **facts: Any) -> None:
+        super().__init__(outcome, note)
+        self.result = Result(outcome, note, **facts)
+
+
+@dataclass
+class Trial:
+    """Makes runs, one at a time. processors: the run may use these only; all if empty.
+
+    reference: the sums that outputs have to have; empty to learn them. where: a directory for the
+    files of runs.
+    """
+
+    keeping: Keeping
+    where: Path
+    processors: tuple[int, ...] = ()
+    reference: Mapping[str, str] = field(default_factory=dict)
+    meters: Meters | None = None
+
+    def run(self, places: Places) -> Result:
+        """One run; `places.work` is set to its directory. Raises LockwrightError if the machine
+        fails it, as a full disk does."""
+        begin = time.monotonic()
+        try:
+            self.where.mkdir(parents=True, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix="run-", dir=self.where))
+            # Servers that give up their rights have to reach it.
+            work.chmod(0o755)
+        except OSError as error:
+            raise LockwrightError(
+                f"cannot make a directory in {self.where}: {error.strerror}", "name another --work"
+            ) from error
+        try:
+            places.work = work
+            result = self._run(places)
+        except _Ended as ended:
+            result = ended.result
+        except OSError as error:
+            raise LockwrightError(
+                f"{error.filename or work}: {error.strerror}", "make room, or name another --work"
+            ) from error
+        finally:
+            self.keeping.clear()
+            shutil.rmtree(work, ignore_errors=True)
+        return replace(result, elapsed=time.monotonic() - begin)
+
+    def _run(self, places: Places) -> Result:
+        program = places.program
+        limit = program.timeout * max(1.0, places.scale)
+        for name, text in program.files.items():
+            file = places.work / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(places.fill(text))
+        self._must(places, program.before, "before", limit)
+        try:
+            with self._server(places):
+                if program.server:
+                    self._must(places, program.server.load, "server.load", limit)
+                for _ in range(program.warmups):
+                    self._must(places, program.warmup or program.command, "warmup", limit)
+                result = self._measured(places, limit)
+                self._must(places, program.check.command, "check.command", limit, WRONG)
+            if sums := _sums(places, program):
+                result = replace(result, sums=sums)
+                self._compare(program, result)
+        finally:
+            # What it removes may lie outside the directory of the run.
+            with contextlib.suppress(_Ended):
+                self._must(places, program.after, "after", limit)
+        return result
+
+    def _process(self, places: Places, command: Command, name: str) -> Process:
+        environment, words = places.environment(command), places.words(command)
+        out, err = places.work / f".{name}.out", places.work / f".{name}.err"
+        return Process(words, environment, places.work, out, err, self.processors)
+
+    def _must(
+        self,
+        places: Places,
+        command: Command,
+        name: str,
+        limit: float,
+        outcome: str = record.FAILED,
+    ) -> None:
+        """A command beside the measured one, which has to succeed."""
+        if not command:
+            return
+        process = self._process(places, command, name)
+        facts = self.keeping.run(process, limit)
+        if problem := _problem(facts, limit, _last_line(process.err), 0):
+            kind, note = problem
+            raise _Ended(
+                kind if kind == record.TIMEOUT else outcome, f"its command '{name}' {note}"
+            )
+
+    @contextlib.contextmanager
+    def _server(self, places: Places) -> Iterator[None]:
+        """The server is ready inside, and has to end well after that."""
+        server = places.program.server
+        if server is None:
+            yield
+            return
+        process = self._process(places, server.command, "server")
+        pid, reason = self.keeping.start(process)
+        if not pid:
+            raise _Ended(record.FAILED, f"the server cannot be started: {reason}")
+        self._await(places, pid, process)
+        yield
+        status = self.keeping.status(pid)
+        if status is None:
+            if server.stop:
+                self._must(places, server.stop, "server.stop", server.seconds)
+            status = self.keeping.end(pid, server.seconds, 0 if server.stop else 15)
+            if status is None:
+                raise _Ended(record.TIMEOUT, f"the server does not end within {server.seconds:g} s")
+            # Ended by the signal that asks for it, or as a shell tells that.
+            if status in (0, 15, (128 + 15) << 8):
+                return
+        what = record.describe_status(status)
+        raise _Ended(
+            CRASHED if status & 0x7F else record.FAILED,
+            f"the server ended with {what}: {_last_line(process.err)}".rstrip(": "),
+            status=status,
+        )
+
+    def _await(self, places: Places, pid: int, process: Process) -> None:
+        server = places.program.server
+        assert server is not None
+        end = time.monotonic() + server.seconds
+        while time.monotonic() < end:
+            if self._ready(places, process):
+                return
+            status = self.keeping.status(pid)
+            if status is not None:
+                what = record.describe_status(status)
+                raise _Ended(
+                    CRASHED if status & 0x7F else record.FAILED,
+                    f"the server ended at once, {what}: {_last_line(process.err)}".rstrip(": "),
+                    status=status,
+                )
+            time.sleep(_POLL)
+        raise _Ended(record.TIMEOUT, f"the server is not ready within {server.seconds:g} s")
+
+    def _ready(self, places: Places, process: Process) -> bool:
+        server = places.program.server
+        assert server is not None
+        if server.ready_command:
+            asked = self._process(places, server.ready_command, "ready")
+            facts = self.keeping.run(asked, server.seconds)
+            return bool(facts["outcome"] == "exited" and facts["status"] == 0)
+        if server.ready_pattern:
+            texts = [_text(process.out), _text(process.err)]
+            return any(re.search(server.ready_pattern, text, re.MULTILINE) for text in texts)
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", places.port), 1):
+            return True
+        return False
+
+    def _measured(self, places: Places, limit: float) -> Result:
+        program = places.program
+        process = self._process(places, program.command, "command")
+        read: Mapping[str, float] = {}
+        if self.meters is None:
+            facts = self.keeping.run(process, limit)
+        else:
+            with self.meters.around() as reading:
+                facts = self.keeping.run(process, limit)
+            read = reading.values
+        names = ("wall", "user", "system", "voluntary", "involuntary", "others", "status")
+        result = Result(record.FINISHED, meters=read, **{n: facts[n] for n in names if n in facts})
+        note = ""
+        problem = _problem(facts, limit, _last_line(process.err), program.check.status)
+        if problem:
+            return _ended(result, *problem)
+        texts = [_text(process.out), _text(process.err)]
+        if note := _mismatch(program, texts):
+            return _ended(result, WRONG, note)
+        value = _value(program.metric, places, texts, result.wall)
+        if value is None:
+            return _ended(result, record.NO_METRIC, "its figure is not in what it printed")
+        latency = None
+        if program.latency is not None:
+            latency = _value(program.latency, places, texts, result.wall)
+        return replace(result, value=value, latency=latency)
+
+    def _compare(self, program: Program, result: Result) -> None:
+        if result.outcome != record.FINISHED:
+            return
+        wanted = {**self.reference, **program.check.sha256}
+        for name, found in result.sums.items():
+            if found != wanted.get(name, found):
+                facts = {
+                    k: v for k, v in vars(result).items() if k not in ("outcome", "note", "value")
+                }
+                raise _Ended(WRONG, f"{name} is not what it should be", **facts)
+
+
+def _ended(result: Result, outcome: str, note: str) -> Result:
+    return replace(result, outcome=outcome, note=note)
+
+
+def _problem(
+    facts: Mapping[str, Any], limit: float, last_line: str, wanted: int
+) -> tuple[str, str] | None:
+    """Outcome and reason of a process that did not end as it has to; None if it did."""
+    match facts["outcome"]:
+        case "timeout":
+            return record.TIMEOUT, f"took more than {limit:g} s"
+        case "unstartable":
+            return record.FAILED, f"cannot be started: {facts['reason']}"
+        case "flood":
+            return record.FAILED, "printed more than 1 GiB"
+    status = facts["status"]
+    if status == wanted << 8:
+        return None
+    what = record.describe_status(status)
+    # A shell tells the death of what it ran as a status above 128.
+    signalled = status & 0x7F or status >> 8 > 128
+    return (
+        CRASHED if signalled else record.FAILED,
+        f"{what}: {last_line}" if last_line else what,
+    )
+
+
+def _mismatch(program: Program, texts: list[str]) -> str:
+    for pattern in program.check.matches:
+        if not any(re.search(pattern, text, re.MULTILINE) for text in texts):
+            return f"its output has no match of '{pattern}'"
+    for pattern in program.check.absent:
+        for text in texts:
+            if found := re.search(pattern, text, re.MULTILINE):
+                return f"its output has '{found.group()[:80]}' in it"
+    return ""
+
+
+def _value(metric: Metric, places: Places, texts: list[str], wall: float) -> float | None:
+    if metric.way == "wall":
+        return wall
+    if metric.source != OUTPUT:
+        texts = [_text(Path(places.fill(metric.source)))]
+    values: list[str] = []
+    for text in texts:
+        if metric.way == "regex":
+            values = readers.by_pattern(metric.pattern, [text])
+        elif metric.way == "json":
+            values = readers.by_path(metric.pattern, text)
+        else:
+            values = readers.READERS[metric.way].find(text)
+        if values:
+            break
+    return readers.one_of(values, metric.skip, metric.take)
+
+
+def _sums(places: Places, program: Program) -> dict[str, str]:
+    """SHA-256 of each output that is asked for; of one that is not there, 'missing'."""
+    found = {}
+    for name in (*program.check.same, *program.check.sha256):
+        path = places.work / ".command.out" if name == OUTPUT else Path(places.fill(name))
+        path = places.work / path
+        if path.is_file():
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        else:
+            found[name] = "missing"
+    return found
+
+
+def _text(path: Path) -> str:
+    """The end of a file as text; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _MOST_TEXT))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _last_line(path: Path) -> str:
+    lines = [line.strip() for line in _text(path).splitlines() if line.strip()]
+    line = lines[-1][:300] if lines else ""
+    # It will be shown on a terminal, which must not obey it.
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+def uses_threads(program: Program) -> bool:
+    """Whether the number of threads changes anything that is run."""
+    from lockwright.compare.template import uses_threads as used
+
+    commands = [program.command, program.before]
+    if program.server:
+        commands += [program.server.command, program.server.load]
+    words = [word for command in commands for word in words_of(command)]
+    return used([*words, *program.files.values(), *program.environment.values()])

@@ -1,0 +1,97 @@
+"""Reads the SQLite file of `lockwright study run` for the analysis."""
+
+import json
+import math
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lockwright.compare.record import FINISHED
+from lockwright.errors import LockwrightError
+from lockwright.meters import total_watts
+from lockwright.study import schema
+from lockwright.study.campaign.store import APPLICATION
+from lockwright.study.dataset import COUNT, Source
+
+_MAGIC = b"SQLite format 3\0"
+
+
+def is_one(path: Path) -> bool:
+    """Whether a file is a database."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def read(path: Path) -> tuple[Source, list[str]]:
+    """The runs that count, and notes about those that do not.
+
+    A machine whose programs ran in several placements counts as several machines. Raises
+    LockwrightError if the file is not of `lockwright study run`.
+    """
+    try:
+        # A journal that a kill has left is rolled back, which may need to write.
+        connection = sqlite3.connect(path, timeout=10)
+        connection.row_factory = sqlite3.Row
+        try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise LockwrightError(
+                    f"{path} is no file of 'lockwright study run'", "name another file"
+                )
+            plan = json.loads(connection.execute("SELECT plan FROM study").fetchone()["plan"])
+            rows = [dict(row) for row in connection.execute("SELECT * FROM run WHERE round >= 1")]
+        finally:
+            connection.close()
+    except (sqlite3.Error, TypeError) as error:
+        raise LockwrightError(f"cannot read {path}: {error}", "name another file") from error
+    good = [row for row in rows if row["outcome"] == FINISHED and (row["value"] or 0) > 0]
+    if not good:
+        raise LockwrightError(f"{path} has no run that finished", "go on with the study")
+    programs = {each["program"]["name"]: each["program"] for each in plan["members"]}
+    by_nodes = all(row["threads"] == 0 for row in rows)
+    frame = pd.DataFrame([_line(row, programs[row["program"]], plan, by_nodes) for row in good])
+    metrics = tuple(
+        name for name in ("throughput", "latency", "power", "tpp") if frame[name].notna().any()
+    )
+    frame = frame[["machine", "application", COUNT, "lock", "variant", *metrics]]
+    return Source(path.stem, frame, metrics, "nodes" if by_nodes else "threads"), _notes(path, rows)
+
+
+def _line(
+    row: dict[str, Any], program: dict[str, Any], plan: dict[str, Any], by_nodes: bool
+) -> dict[str, Any]:
+    value = row["value"]
+    throughput = value if program["metric"]["better"] == schema.HIGHER else 1 / value
+    watts = total_watts(json.loads(row["meters"])) or math.nan
+    latency = math.nan
+    if row["latency"] and program["latency"]:
+        latency = row["latency"] * schema.METRICS["latency"].units[program["latency"]["unit"]]
+    place = [row["machine"]]
+    if len(plan["pinning"]) > 1:
+        place.append(row["pinning"])
+    if len(plan["nodes"]) > 1 and not by_nodes:
+        place.append(f"{row['nodes']} nodes")
+    return {
+        "machine": ", ".join(place),
+        "application": row["program"],
+        COUNT: row["nodes"] if by_nodes else row["threads"],
+        "lock": row["lock"],
+        "variant": "",
+        "throughput": throughput,
+        "latency": latency,
+        "power": watts,
+        "tpp": throughput / watts,
+    }
+
+
+def _notes(path: Path, rows: list[dict[str, Any]]) -> list[str]:
+    outcomes = Counter(row["outcome"] for row in rows if row["outcome"] != FINISHED)
+    if not outcomes:
+        return []
+    words = ", ".join(f"{count} {what}" for what, count in sorted(outcomes.items()))
+    return [f"{path.name}: runs that count for no lock: {words}"]

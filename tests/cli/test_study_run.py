@@ -1,0 +1,346 @@
+"""`lockwright study run`: every run of a plan is made once and kept, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Cli, Program, Result
+
+Study = Callable[..., Result]
+
+LOCKS = 'locks = ["pthread", "ttas", "mcs-stp"]\n'
+
+
+def rows(db: Path, columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        return list(connection.execute(f"SELECT {columns} FROM run WHERE {where} ORDER BY rowid"))
+
+
+def table(name: str, command: list[object], more: str = "") -> str:
+    words = ", ".join(f"'{word}'" for word in command)
+    return f'[[program]]\nname = "{name}"\ncommand = [{words}]\n{more}\n'
+
+
+def script(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def study(cli: Cli, tmp_path: Path) -> Iterator[Study]:
+    """Writes a plan and runs it, in a directory of the test."""
+
+    def run(plan: str, *words: str, env: Mapping[str, str] | None = None) -> Result:
+        (tmp_path / "s.toml").write_text(plan)
+        return cli(
+            "study", "run", tmp_path / "s.toml", "--cache", tmp_path / "cache", *words, env=env
+        )
+
+    yield run
+    assert not (tmp_path / "cache/work").exists() or not list(
+        (tmp_path / "cache/work").glob("run-*")
+    ), "files of runs are left"
+
+
+def test_failures_are_results(study: Study, program: Program, tmp_path: Path) -> None:
+    """Each under the lock that it belongs to, with what is to be known; the others finish."""
+    ends = program("ends")
+    swap = "case $LD_PRELOAD in *ttas.so) {};; esac"
+    plan = LOCKS + "threads = [2]\nruns = 1\nmost_runs = 1\n"
+    for name, bad, more in (
+        ("crash", "kill -11 $$", ""),
+        ("status", "echo went wrong >&2; exit 9", ""),
+        ("hang", "sleep 999", "timeout = 5"),
+        ("output", "echo other", "[program.check]\nsame = ['output']"),
+        ("pattern", "echo bad", "[program.check]\nmatches = ['^rate']\nabsent = ['bad']"),
+        ("mute", "exit 0", "[program.metric]\nread='regex'\npattern='rate: ([0-9]+)'\n"
+                           "unit='ops/s'\nbetter='higher'"),
+    ):  # fmt: skip
+        file = script(tmp_path, name, f"{ends}\n{swap.format(bad)}\necho rate: 7")
+        plan += table(name, [file], more)
+    plan += table("avoids", [ends], "without = { mcs-stp = 'it knows why' }")
+    plan += table("dies", [ends, "3"])
+    plan += table("many", [ends], "most_threads = 1")
+    result = study(plan)
+    assert result.status == 0, result.err
+    found = {
+        (name, lock): (outcome, note)
+        for name, lock, outcome, note in rows(tmp_path / "s.sqlite", "program, lock, outcome, note")
+    }
+    assert found["crash", "ttas"][0] == "crashed"
+    assert "SIGSEGV" in found["crash", "ttas"][1]
+    assert found["status", "ttas"] == ("failed", "exit status 9: went wrong")
+    assert found["hang", "ttas"] == ("timeout", "took more than 5 s")
+    assert found["output", "ttas"] == ("wrong", "output is not what it should be")
+    assert found["pattern", "ttas"] == ("wrong", "its output has 'bad' in it")
+    assert found["mute", "ttas"][0] == "no metric"
+    assert found["avoids", "mcs-stp"] == ("left out", "it knows why")
+    for name in ("crash", "status", "hang", "output", "pattern", "mute"):
+        for lock in ("pthread", "mcs-stp"):
+            assert found[name, lock][0] == "finished", (name, lock)
+    for lock in ("pthread", "ttas", "mcs-stp"):
+        assert found["dies", lock][0] == "left out"
+        assert "exit status 3" in found["dies", lock][1]
+        assert found["many", lock] == ("left out", "it has at most 1 threads")
+    assert "7 left out" in result.out
+
+
+def test_a_server_is_under_the_lock_and_its_client_is_not(
+    study: Study, tmp_path: Path, cli: Cli
+) -> None:
+    """It is started for each run, warmed up, asked, checked and ended."""
+    served = f"""
+{LOCKS.replace(', "mcs-stp"', "")}
+threads = [1]
+runs = 2
+most_runs = 2
+[[program]]
+name = "pages"
+command = "{{ echo $LD_PRELOAD; {sys.executable} ask {{port}}; }} | tee -a {tmp_path}/asked"
+metric = {{ read = "json", path = "rate", unit = "req/s", better = "higher" }}
+latency = {{ read = "json", path = "late", unit = "us", better = "lower" }}
+warmup = {{ command = ["touch", "{tmp_path}/warmed"] }}
+check = {{ command = ["test", "-e", "ask"], matches = ["late"] }}
+[program.server]
+command = ["{sys.executable}", "-m", "http.server", "--bind", "127.0.0.1", "{{port}}"]
+[program.files]
+ask = '''
+import sys, urllib.request
+urllib.request.urlopen(f"http://127.0.0.1:{{sys.argv[1]}}/ask").read()
+print('{{"rate": 12.5, "late": 3}}')
+'''
+"""
+    assert study(served).status == 0
+    found = rows(tmp_path / "s.sqlite", "lock, outcome, value, latency, note")
+    assert [row[1:] for row in found] == [("finished", 12.5, 3.0, "")] * 4, found
+    assert (tmp_path / "warmed").exists()
+    assert "lockwright" not in (tmp_path / "asked").read_text()
+    analysed = cli("study", "analyse", tmp_path / "s.sqlite", "--show", "all", "--tolerance", "5%")
+    assert analysed.status == 0, analysed.err
+    assert "pages" in analysed.out
+    assert "latency" in analysed.out
+
+
+PLAN = f"""{LOCKS}
+threads = [1, 2]
+runs = 4
+most_runs = 4
+warmup = 1
+"""
+
+
+def slow(program: Program, folder: Path, seconds: float) -> str:
+    """Two programs that take their time, without using any."""
+    file = script(folder, "slow", f"{program('ends')}; sleep {seconds}; echo rate: $1")
+    more = "metric = { read='regex', pattern='rate: (.+)', unit='ops/s', better='higher' }"
+    return PLAN + table("one", [file, "{threads}"], more) + table("two", [file, 3], more)
+
+
+def is_running(word: str) -> bool:
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
+                return True
+    return False
+
+
+def test_a_study_that_is_killed_ten_times_has_the_same_runs(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """By SIGKILL, at random moments, with nothing left running; each run is there once."""
+    dice = random.Random(os.urandom(8))
+    places = [tmp_path / "alone", tmp_path / "killed"]
+    for place in places:
+        place.mkdir()
+        (place / "s.toml").write_text(slow(program, tmp_path, 0.06))
+    words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
+
+    def start(place: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            words, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    alone = start(places[0])
+    assert alone.wait(120) == 0
+    kept = 0
+    for turn in range(10):
+        process = start(places[1])
+        db = places[1] / "s.sqlite"
+        # After some runs more, so that it gets on, and then at any moment.
+        end = time.monotonic() + 60
+        while turn % 2 and time.monotonic() < end and process.poll() is None:
+            if db.exists() and count(db) >= kept + 2:
+                break
+            time.sleep(0.005)
+        time.sleep(dice.uniform(0.0, 0.1 if turn % 2 else 1.0))
+        process.kill()
+        process.wait()
+        assert process.returncode == -signal.SIGKILL, "it was done before it could be killed"
+        kept = max(kept, count(db))
+    last = start(places[1])
+    _, said = last.communicate(timeout=120)
+    assert last.returncode == 0, said
+    assert b"goes on with the study" in said
+    runs = [
+        sorted(rows(place / "s.sqlite", "program, lock, threads, round, outcome, value"))
+        for place in places
+    ]
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 2 * 3 * 2 * 5
+    end = time.monotonic() + 10
+    while is_running(str(tmp_path / "slow")) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_running(str(tmp_path / "slow"))
+
+
+def count(db: Path) -> int:
+    with contextlib.suppress(sqlite3.Error):
+        return len(rows(db, "1")) if db.exists() else 0
+    return 0
+
+
+def test_ctrl_c_says_how_to_go_on(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """The run under way is dropped, what was measured is kept."""
+    (tmp_path / "s.toml").write_text(slow(program, tmp_path, 0.2))
+    words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and count(tmp_path / "s.sqlite") < 2:
+        time.sleep(0.01)
+    second = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert second.returncode == 2
+    assert f"still being carried out by process {process.pid}" in second.stderr
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "interrupted, what was measured is kept; go on with: " in said
+    assert said.splitlines()[-1].endswith("study run s.toml --cache " + str(tmp_path / "cache"))
+    assert count(tmp_path / "s.sqlite") >= 2
+
+
+def test_a_changed_plan_is_refused(study: Study, program: Program, tmp_path: Path) -> None:
+    """With the first key in which it differs; the same plan has nothing more to do."""
+    plan = LOCKS + "threads = [1]\nruns = 1\nmost_runs = 1\n"
+    whole = plan + table("a", [program("ends")])
+    assert study(whole).status == 0
+    before = rows(tmp_path / "s.sqlite", "*")
+    assert study(whole).status == 0
+    assert rows(tmp_path / "s.sqlite", "*") == before
+    for changed, key in (
+        (whole.replace("runs = 1\n", "runs = 2\n"), "runs"),
+        (whole.replace("threads = [1]", "threads = [2]"), "threads"),
+        (whole + "timeout = 5", "the program a"),
+    ):
+        study(changed).refuses("s.sqlite", f"differs in {key}", "--db")
+    assert rows(tmp_path / "s.sqlite", "*") == before
+
+
+def test_configurations_that_lie_apart_are_run_again(
+    study: Study, program: Program, tmp_path: Path
+) -> None:
+    """Until the limit, or until they no longer do; those that agree are not."""
+    noisy = script(
+        tmp_path, "noisy", f"{program('ends')}; echo x >> {tmp_path}/n; wc -l < {tmp_path}/n"
+    )
+    calm = script(tmp_path, "calm", f"{program('ends')}; echo 5")
+    more = "metric = { read='regex', pattern='[0-9]+', unit='ops/s', better='higher' }"
+    plan = 'locks = ["pthread", "ttas"]\nthreads = [1]\nruns = 2\nmost_runs = 5\nspread = 5\n'
+    plan += table("noisy", [noisy], more) + table("calm", [calm], more)
+    assert study(plan).status == 0
+    db = tmp_path / "s.sqlite"
+    assert len(rows(db, "1", "program = 'noisy'")) == 2 * 5
+    assert len(rows(db, "1", "program = 'calm'")) == 2 * 2
+    rounds = [row[0] for row in rows(db, "round")]
+    assert rounds == sorted(rounds), "rounds are not one after the other"
+
+
+def test_a_dry_run_makes_nothing(study: Study, program: Program, tmp_path: Path) -> None:
+    """And tells how many runs there would be."""
+    plan = LOCKS + "threads = [1, 2]\nruns = 3\n"
+    result = study(plan + table("a", [program("ends")], "seconds = 60"), "--dry-run")
+    assert result.status == 0
+    assert "a: 18 runs, threads 1, 2" in result.out
+    assert "about 18 min" in result.out
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("plan", "parts"),
+    [
+        ("locks = ['ttas']", ["programs", "is missing"]),
+        ("lokcs = ['ttas']\nprograms = ['pigz']\nthreads = [1]", ["lokcs", "'locks'"]),
+        ("locks = ['tas']\nprograms = ['pigz']\nthreads = [1]", ["locks", "'tas'"]),
+        ("programs = ['pigzz']\nthreads = [1]", ["programs", "'pigz'"]),
+        ("programs = ['pigz']", ["threads", "is missing"]),
+        ("programs = ['pigz']\nthreads = [0]", ["threads", "from 1"]),
+        ("programs = ['pigz']\nthreads = [1]\nruns = 0", ["runs", "from 1"]),
+        ("programs = ['pigz']\nthreads = [1]\nmost_runs = 1", ["most_runs", "from 3"]),
+        ("programs = ['pigz']\nthreads = [1]\npinning = ['near']", ["pinning", "compact"]),
+        ("programs = ['pigz']\nthreads = [1]\nmachines = 'all'", ["machines", "each"]),
+        ("programs = ['pigz', 'pigz']\nthreads = [1]", ["programs", "two named"]),
+        ("threads = [1]\n[[program]]\nname='a'\ncommand=['a', '{=t/2}']", ["program a", "{=t/2}"]),
+        ("threads = [1]\n[[program]]\nfrom='pigz'\nruns=3", ["program[1]", "runs"]),
+        ("threads = [1", ["no TOML"]),
+    ],
+)
+def test_a_bad_plan_is_refused_in_one_line(
+    study: Study, plan: str, parts: list[str], tmp_path: Path
+) -> None:
+    """Which names the file, the key and what to do, and nothing is made."""
+    study(plan).refuses("s.toml", *parts)
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_what_is_not_installed_is_named_with_how_to_get_it(
+    study: Study, program: Program, tmp_path: Path
+) -> None:
+    """Before anything runs; or it is left out, if the user says so."""
+    plan = LOCKS + "threads = [1]\nruns = 1\nmost_runs = 1\n" + table("a", [program("ends")])
+    absent = "needs = ['no-such-program']\npackages = ['some-package']"
+    plan += table("b", ["no-such-program"], absent)
+    study(plan).refuses("b (no-such-program)", "apt-get install some-package")
+    assert study(plan, "--skip-missing").status == 0
+    outcomes = set(rows(tmp_path / "s.sqlite", "program, outcome"))
+    assert outcomes == {("a", "finished"), ("b", "left out")}
+
+
+def test_a_full_disk_loses_nothing(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """The study ends with one line, and goes on when there is room."""
+    (tmp_path / "s.toml").write_text(slow(program, tmp_path, 0.0))
+    words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
+    limited = ["prlimit", f"--fsize={40_000}", *words]
+    first = subprocess.run(
+        limited, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert first.returncode == 2, first.stderr
+    assert "cannot write results" in first.stderr.splitlines()[-1]
+    before = rows(tmp_path / "s.sqlite", "*")
+    assert 0 < len(before) < 60
+    again = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    after = rows(tmp_path / "s.sqlite", "*")
+    assert after[: len(before)] == before
+    assert len(after) == 60
