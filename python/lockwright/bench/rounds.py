@@ -1,7 +1,6 @@
 """Runs cases side by side: every round runs each once, in an order shuffled for the round."""
 
 import random
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,9 +98,3 @@ def run_rounds(
             report.record(subjects[one.lock], turn, outcome, **labels, **dict(one.environment))
             seen.add(one, turn, outcome)
             after(one, turn, outcome)
-
-
-def until(seconds: float, clock: Callable[[], float] = time.monotonic) -> Callable[[], float]:
-    """A function that says how many of the seconds are left."""
-    end = clock() + seconds
-    return lambda: end - clock()

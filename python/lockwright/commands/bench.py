@@ -25,6 +25,7 @@ from lockwright.commands.options import (
     peers,
 )
 from lockwright.commands.reporting import new_report
+from lockwright.commands.tour import tour
 from lockwright.errors import LockwrightError
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -408,6 +409,7 @@ def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> Non
 
 
 bench.add_command(claims)
+bench.add_command(tour)
 
 if __name__ == "__main__":
     try:

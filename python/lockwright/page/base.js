@@ -129,23 +129,28 @@ function spreadOut(wishes, gap) {
 
 // Each line is named at its end, so that nobody has to look up twelve colours. heights: where the
 // lines end, as shares of a plot that is `inner` pixels high. from, to: where the strokes from the
-// lines to their names begin and end on the horizontal axis.
-function nameEnds(names, heights, inner, from, to) {
-  const places = spreadOut(heights, 15 / inner);
+// lines to their names begin and end on the horizontal axis. styled: how what has that name looks.
+function nameEnds(names, heights, inner, from, to, styled = style) {
+  const gap = 15 / inner;
+  const places = spreadOut(heights, gap);
+  // Many lines that end at the top or the bottom: their names stay within the plot.
+  const byHeight = places.map((_, index) => index).sort((a, b) => places[b] - places[a]);
+  byHeight.forEach((index, rank) => { places[index] = Math.min(places[index], 1 - rank * gap); });
+  byHeight.reverse().forEach((index, rank) => { places[index] = Math.max(places[index], rank * gap); });
   return {
-    annotations: names.map((name, index) => nameAt(name, places[index])),
+    annotations: names.map((name, index) => nameAt(name, places[index], styled)),
     shapes: names.map((name, index) => ({
       type: "line", x0: from, x1: to, yref: "paper", y0: heights[index], y1: places[index],
-      line: { color: style(name).colour, width: 1 }, opacity: 0.6,
+      line: { color: styled(name).colour, width: 1 }, opacity: 0.6,
     })),
   };
 }
 
-function nameAt(name, y) {
+function nameAt(name, y, styled = style) {
   return {
     x: 1, xref: "paper", xanchor: "left", xshift: 3, y, yref: "paper", yanchor: "middle",
     text: name === DATA.baseline ? `<b>${name}</b>` : name, showarrow: false,
-    font: { size: 12, color: style(name).colour },
+    font: { size: 12, color: styled(name).colour },
   };
 }
 

@@ -1,0 +1,246 @@
+"""The report of a tour: one HTML file that needs nothing else.
+
+page/page.html holds its structure, page.css its looks, page.js draws the plots; what it shares with
+other reports is in lockwright.page.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lockwright.bench.claims import show
+from lockwright.bench.claims.evaluate import Finding, Verdict
+from lockwright.bench.figures import plain
+from lockwright.bench.rounds import Seen
+from lockwright.bench.run import LIBC
+from lockwright.bench.tour import figures
+from lockwright.bench.tour.figures import Point
+from lockwright.bench.tour.plan import SECTION_CYCLES, Plan
+from lockwright.bench.tour.store import Header
+from lockwright.compare.progress import duration
+from lockwright.doctor.finding import ABSENT, WARN
+from lockwright.page import assemble
+from lockwright.page.table import grid, row
+from lockwright.provenance import FINDINGS
+
+_PAGE = Path(__file__).with_name("page")
+
+_KINDS = {
+    Verdict.HOLDS: "holds",
+    Verdict.FAILS: "fails",
+    Verdict.OPEN: "open",
+    Verdict.ELSEWHERE: "elsewhere",
+}
+
+
+@dataclass(frozen=True)
+class Tour:
+    """All that a report is made of. spent: seconds. no_energy: why there is none, "" where there
+    is. stopped: whether it was ended before its time.
+    """
+
+    header: Header
+    plan: Plan
+    seen: Seen
+    findings: Sequence[Finding]
+    remarks: Sequence[str]
+    command: str
+    no_energy: str
+    stopped: bool = False
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of which there is something."""
+        made = {turn for outcomes in self.seen.outcomes.values() for turn in outcomes}
+        return len(made)
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the runs took."""
+        return sum(
+            outcome.seconds
+            for outcomes in self.seen.outcomes.values()
+            for outcome in outcomes.values()
+        )
+
+
+def render(tour: Tour) -> str:
+    """The whole file as text."""
+    fastest = figures.throughput(tour.plan, tour.seen)
+    parts = {
+        "machine": escape(_machine(tour)),
+        "command": escape(tour.command),
+        "measured": escape(_measured(tour)),
+        "summary": _points(_summary(tour, fastest)),
+        "cycles": f"{SECTION_CYCLES:,}",
+        "processors": str(tour.header.processors),
+        "throughput": _throughput(tour.plan, fastest),
+        "energy": _energy(tour),
+        "claims": _claims(tour.findings),
+        "remarks": _points(tour.remarks),
+        "provenance": _facts(_provenance(tour)),
+    }
+    return assemble.fill(_PAGE, parts, data(tour), [assemble.CHIPS])
+
+
+def data(tour: Tour) -> dict[str, Any]:
+    """What page.js draws."""
+    plan, seen = tour.plan, tour.seen
+    return {
+        "baseline": LIBC,
+        "locks": list(plan.locks),
+        "processors": tour.header.processors,
+        "threads": list(plan.threads),
+        "metered": list(plan.metered),
+        "percentiles": list(figures.PERCENTILES),
+        "throughput": _plain(figures.throughput(plan, seen)),
+        "gini": _plain(figures.by_threads(plan, seen, "gini", plan.contended, plan.threads)),
+        "lwss": _plain(figures.by_threads(plan, seen, "lwss", plan.timed, plan.metered)),
+        "latency": [figures.percentiles(plan, seen, threads) for threads in plan.metered],
+        "naps": figures.naps(plan, seen),
+        "uncontested": {
+            lock: _as_data(found) for lock, found in figures.uncontested(plan, seen).items()
+        },
+        "energy": figures.energy(plan, seen),
+    }
+
+
+def _plain(series: Mapping[str, Sequence[Point | None]]) -> dict[str, list[Any]]:
+    return {lock: [_as_data(each) for each in points] for lock, points in series.items()}
+
+
+def _as_data(found: Point | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ratio = found.ratio
+    finite = ratio is not None and all(math.isfinite(x) for x in ratio if x is not None)
+    return {**vars(found), "ratio": ratio if finite else None}
+
+
+def _machine(tour: Tour) -> str:
+    facts = tour.header.facts
+    count = tour.header.processors
+    return f"{facts.get('cpu', 'unknown processor')}, {count} processor{'s' if count > 1 else ''}"
+
+
+def _measured(tour: Tour) -> str:
+    rounds = f"{tour.rounds} round{'s' if tour.rounds != 1 else ''}"
+    said = f"Measured: {rounds} of {len(tour.plan.cases())} runs, {duration(tour.spent)} in all."
+    if tour.stopped:
+        said += " It was stopped before its time, so the last round is not complete."
+    return said
+
+
+def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[str]:
+    """A sentence for each number of threads, and one on the claims."""
+    lines = []
+    for place, threads in enumerate(tour.plan.threads):
+        known = {
+            lock: found
+            for lock, points in fastest.items()
+            if (found := points[place]) is not None and found.median > 0
+        }
+        if len(known) < 2:
+            continue
+        best = max(known, key=lambda lock: known[lock].median)
+        worst = min(known, key=lambda lock: known[lock].median)
+        times = known[best].median / known[worst].median
+        lines.append(
+            f"{threads} thread{'s' if threads > 1 else ''}: {best} has the most throughput, "
+            f"{plain(known[best].median)} op/s{_to_libc(best, known[best])}; {worst} the least, "
+            f"{plain(times)} times less"
+        )
+    if tour.findings:
+        lines.append(show.counted(tour.findings).removesuffix("."))
+    return lines
+
+
+def _to_libc(lock: str, found: Point) -> str:
+    if lock == LIBC or found.ratio is None:
+        return ""
+    value, low, high = found.ratio
+    if low is None or high is None:
+        return ""
+    chance = ", which may be chance" if low <= 1 <= high else ""
+    return (
+        f", {plain(value)} times that of the C library's mutex "
+        f"({plain(low)} to {plain(high)}{chance})"
+    )
+
+
+def _throughput(plan: Plan, fastest: Mapping[str, Sequence[Point | None]]) -> str:
+    columns = ["lock", *(f"{n} thread{'s' if n > 1 else ''}" for n in plan.threads)]
+    lines = []
+    for lock, points in fastest.items():
+        cells = [(lock, lock)]
+        for found in points:
+            cells.append(("-", "") if found is None else (plain(found.median), repr(found.median)))
+        lines.append(row(cells))
+    return grid(columns, lines)
+
+
+def _energy(tour: Tour) -> str:
+    if tour.no_energy:
+        return f'<p class="absent">Not measurable here: {escape(tour.no_energy)}.</p>'
+    return '<div id="energy" class="plot" role="img" aria-label="Energy against throughput"></div>'
+
+
+def _claims(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return '<p class="absent">They were not asked for.</p>'
+    columns = ["claim", "published", "here", "95 % CI", "verdict"]
+    # Those of which there is something to see come first.
+    ordered = sorted(findings, key=lambda finding: finding.verdict == Verdict.ELSEWHERE)
+    return grid(columns, (_claim(finding) for finding in ordered))
+
+
+def _claim(finding: Finding) -> str:
+    """A row of the claims: what it says and why it is judged so, then the figures."""
+    claim = finding.claim
+    said = (
+        f"<strong>{escape(claim.name)}</strong><p>{escape(claim.says)}</p>"
+        f'<p class="quiet">{escape(claim.source)}. Published: {escape(claim.published)}.</p>'
+        f'<p class="quiet">Here: {escape(finding.why)}</p>'
+    )
+    cells = [
+        (claim.name, said),
+        (_key(claim.ratio), "-" if claim.ratio is None else plain(claim.ratio)),
+        (_key(finding.median), escape(show.here(finding))),
+        (_key(finding.low), escape(show.interval(finding))),
+        (finding.verdict, escape(finding.verdict)),
+    ]
+    inside = "".join(f'<td data-key="{escape(key)}">{cell}</td>' for key, cell in cells)
+    return f'<tr class="{_KINDS[finding.verdict]}">{inside}</tr>'
+
+
+def _key(number: float | None) -> str:
+    return "" if number is None else repr(number)
+
+
+def _provenance(tour: Tour) -> dict[str, str]:
+    known = dict(tour.header.facts)
+    findings = known.pop(FINDINGS, [])
+    facts = {
+        "started": tour.header.started,
+        "command": tour.command,
+        "runs": f"each measures for {tour.header.seconds:g} s",
+    }
+    facts |= {name: str(value) for name, value in known.items()}
+    for level in (WARN, ABSENT):
+        named = [f"{one['name']} ({one['found']})" for one in findings if one["level"] == level]
+        if named:
+            facts[f"lockwright doctor: {level}"] = "; ".join(named)
+    return facts
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    rows = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _points(lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else "<p>None.</p>"

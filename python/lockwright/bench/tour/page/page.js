@@ -1,0 +1,225 @@
+// Nanoseconds as a person says them.
+function time(ns) {
+  for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+    if (ns >= size) return `${Number((ns / size).toPrecision(3))} ${unit}`;
+  }
+  return `${Number(ns.toPrecision(3))} ns`;
+}
+
+// Lines over places on the horizontal axis that have names, such as numbers of threads. series:
+// {name, values, texts}, a value null where there is none. options: title; xTitle; yTitle; places,
+// their names; logarithmic; ticks, which says a value; range; styled, how a series looks; shapes.
+function drawLines(element, series, options) {
+  const height = element.clientHeight;
+  const top = options.title ? 34 : 12, bottom = 46;
+  const inner = height - top - bottom;
+  const values = series.flatMap((each) => each.values).filter((value) => value !== null && (value > 0 || !options.logarithmic));
+  const least = values.length ? Math.min(...values) : 1;
+  const most = values.length ? Math.max(...values) : 1;
+  const range = options.range || (options.logarithmic
+    ? [Math.log10(least / 1.4), Math.log10(most * 1.4)] : [0, most * 1.08]);
+  const along = (value) => ((options.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
+  const last = options.places.length - 1;
+  const styled = options.styled || style;
+  const traces = series.map((each) => {
+    const { colour, marker, dash } = styled(each.name);
+    return {
+      type: "scatter",
+      mode: "lines+markers",
+      x: each.values.map((_, index) => index),
+      y: each.values,
+      connectgaps: false,
+      text: each.texts,
+      line: { color: colour, width: each.name === DATA.baseline ? 3 : 2, dash },
+      marker: { color: colour, symbol: marker, size: 9 },
+      hovertemplate: `<b>${each.name}</b>, %{text}<extra></extra>`,
+    };
+  });
+  const ends = series.filter((each) => each.values[last] !== null && (each.values[last] > 0 || !options.logarithmic));
+  const right = last * 1.12;
+  const names = nameEnds(
+    ends.map((each) => each.name), ends.map((each) => along(each.values[last])), inner, last * 1.03, right, styled,
+  );
+  const low = 10 ** range[0], high = 10 ** range[1];
+  const axis = options.logarithmic ? { type: "log", ...logTicks(low, high, inner) } : { type: "linear", ...linearTicks(range[1]) };
+  if (options.ticks) axis.ticktext = axis.tickvals.map(options.ticks);
+  draw(element, traces, {
+    title: options.title ? { text: options.title, x: 0, xanchor: "left", font: { size: 14 } } : undefined,
+    margin: { l: 12, r: 84, t: top, b: bottom },
+    xaxis: {
+      title: { text: options.xTitle, font: { size: 13 } },
+      range: [-0.06 * last, right],
+      tickvals: options.places.map((_, index) => index),
+      ticktext: options.places.map(String),
+    },
+    yaxis: { title: { text: options.yTitle, font: { size: 13 } }, range, ...axis },
+    shapes: [...names.shapes, ...(options.shapes || [])],
+    annotations: names.annotations,
+  });
+}
+
+const visible = () => DATA.locks.filter((lock) => shown.has(lock));
+const median = (point) => (point === null ? null : point.median);
+const threadsSaid = (count) => `${count} thread${count > 1 ? "s" : ""}`;
+
+// The line between as many threads as processors and more of them.
+function crowded(threads) {
+  const place = threads.indexOf(DATA.processors);
+  return place < 0 || place === threads.length - 1 ? [] : [{
+    type: "line", x0: place + 0.5, x1: place + 0.5, yref: "paper", y0: 0, y1: 1,
+    line: { color: css("--soft"), width: 1, dash: "dot" },
+  }];
+}
+
+function drawThroughput() {
+  const element = document.getElementById("throughput");
+  element.style.height = "460px";
+  const series = visible().map((lock) => ({
+    name: lock,
+    values: DATA.throughput[lock].map(median),
+    texts: DATA.throughput[lock].map((point, index) => point && `${threadsSaid(DATA.threads[index])}<br>`
+      + `${figure(point.median)} op/s (${figure(point.least)} to ${figure(point.most)})`
+      + (point.ratio ? `<br>${figure(point.ratio[0])} times libc` : "")),
+  }));
+  drawLines(element, series, {
+    xTitle: "threads", yTitle: "acquisitions per second, higher is better", places: DATA.threads,
+    logarithmic: true, shapes: crowded(DATA.threads),
+  });
+}
+
+function drawLatency() {
+  // One scale for all panels.
+  const all = DATA.latency.flatMap((each) => visible().flatMap((lock) => each[lock]))
+    .filter((value) => value !== null && value > 0);
+  if (!all.length) return;
+  const range = [Math.log10(Math.min(...all) / 1.4), Math.log10(Math.max(...all) * 1.4)];
+  const places = DATA.percentiles.map((name) => (name === "max" ? "longest" : name));
+  DATA.latency.forEach((each, index) => {
+    const series = visible().map((lock) => ({
+      name: lock,
+      values: each[lock],
+      texts: each[lock].map((value, place) => value && `${places[place]}: ${time(value)}`),
+    }));
+    drawLines(panel("latency", index, DATA.latency.length, 420), series, {
+      title: threadsSaid(DATA.metered[index]), xTitle: "", yTitle: index ? "" : "acquisition, lower is better",
+      places, logarithmic: true, range, ticks: time,
+    });
+  });
+}
+
+function drawFairness() {
+  const texts = (points, threads) => points.map((point, index) => point
+    && `${threadsSaid(threads[index])}: ${figure(point.median)}`);
+  const series = (points, threads) => visible().map((lock) => ({
+    name: lock, values: points[lock].map(median), texts: texts(points[lock], threads),
+  }));
+  drawLines(panel("fairness", 0, 2, 380), series(DATA.gini, DATA.threads), {
+    title: "Gini coefficient", xTitle: "threads", yTitle: "0: all as many, 1: one all", places: DATA.threads,
+    range: [-0.02, 1.02],
+  });
+  drawLines(panel("fairness", 1, 2, 380), series(DATA.lwss, DATA.metered), {
+    title: "Working set", xTitle: "threads", yTitle: "different threads in 1000 admissions", places: DATA.metered,
+    logarithmic: true,
+  });
+}
+
+function drawUncontested() {
+  const rows = visible().filter((lock) => lock !== DATA.baseline && DATA.uncontested[lock]?.ratio)
+    .map((lock) => ({ lock, ratio: DATA.uncontested[lock].ratio }))
+    .sort((a, b) => b.ratio[0] - a.ratio[0]);
+  const element = document.getElementById("uncontested");
+  element.style.height = `${70 + 26 * Math.max(rows.length, 3)}px`;
+  const all = rows.flatMap((row) => row.ratio).filter((value) => value !== null);
+  const ratios = rows.map((row) => row.ratio[0]);
+  const low = Math.max(Math.min(0.9, ...all), Math.min(0.9, ...ratios) / 2) * 0.96;
+  const high = Math.min(Math.max(1.1, ...all), Math.max(1.1, ...ratios) * 2) * 1.04;
+  draw(element, rows.map(({ lock, ratio: [value, from, to] }) => ({
+    type: "bar",
+    orientation: "h",
+    y: [lock],
+    base: [1],
+    x: [value - 1],
+    marker: { color: style(lock).colour, opacity: 0.85 },
+    error_x: from === null ? undefined : {
+      type: "data", symmetric: false, array: [to - value], arrayminus: [value - from],
+      color: css("--ink"), thickness: 1.4, width: 4,
+    },
+    hovertemplate: `<b>${lock}</b>: ${figure(value)}${from === null ? "" : ` (${figure(from)} to ${figure(to)})`}, `
+      + `${figure(DATA.uncontested[lock].median)} op/s<extra></extra>`,
+  })), {
+    margin: { l: 12, r: 24, t: 8, b: 40 },
+    bargap: 0.3,
+    barmode: "overlay",
+    xaxis: { title: { text: "times libc", font: { size: 13 } }, range: [low, high] },
+    yaxis: { type: "category", autorange: "reversed", showgrid: false },
+    shapes: [{
+      type: "line", x0: 1, x1: 1, yref: "paper", y0: 0, y1: 1, line: { color: css("--ink"), width: 1.5 },
+    }],
+  });
+}
+
+function drawNaps() {
+  const element = document.getElementById("naps");
+  element.style.height = "400px";
+  const kinds = [["turnaround_ns", "turnaround"], ["wake_ns", "wake call"], ["sleep_ns", "sleep call"]];
+  const looks = new Map(kinds.map(([, name], index) => [
+    name, { colour: COLOURS[index], marker: MARKERS[index], dash: "solid" },
+  ]));
+  const series = kinds.map(([field, name]) => ({
+    name,
+    values: DATA.naps.map((row) => row[field]),
+    texts: DATA.naps.map((row) => row[field] && `asleep for ${shortFigure(row.delay)} cycles: ${time(row[field])}`),
+  }));
+  drawLines(element, series, {
+    xTitle: "cycles from going to sleep to the wake call", yTitle: "", logarithmic: true, ticks: time,
+    places: DATA.naps.map((row) => shortFigure(row.delay)), styled: (name) => looks.get(name),
+  });
+}
+
+function drawEnergy() {
+  const element = document.getElementById("energy");
+  if (!element) return;
+  element.style.height = "460px";
+  const traces = visible().map((lock) => {
+    const { colour, marker } = style(lock);
+    const rows = DATA.energy.filter((row) => row.lock === lock);
+    return {
+      type: "scatter",
+      mode: "markers",
+      name: lock,
+      x: rows.map((row) => row.rate),
+      y: rows.map((row) => row.per_joule),
+      text: rows.map((row) => `${threadsSaid(row.threads)}<br>${figure(row.rate)} op/s, ${figure(row.per_joule)} op/J`),
+      marker: { color: colour, symbol: marker, size: 10 },
+      hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
+    };
+  });
+  const axis = (name, text) => {
+    const values = DATA.energy.map((row) => row[name]);
+    const low = Math.min(...values) / 1.4, high = Math.max(...values) * 1.4;
+    return {
+      title: { text, font: { size: 13 } }, type: "log", range: [Math.log10(low), Math.log10(high)],
+      ...logTicks(low, high, 400),
+    };
+  };
+  draw(element, traces, {
+    margin: { l: 12, r: 24, t: 12, b: 46 },
+    showlegend: true,
+    xaxis: axis("rate", "operations per second"),
+    yaxis: axis("per_joule", "operations per joule"),
+  });
+}
+
+function redraw() {
+  drawThroughput();
+  drawLatency();
+  drawFairness();
+  drawUncontested();
+  drawNaps();
+  drawEnergy();
+}
+
+startPage(() => {
+  drawChips();
+  redraw();
+});

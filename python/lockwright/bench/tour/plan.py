@@ -1,0 +1,90 @@
+"""What the tour runs: the cases behind each of its figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lockwright.bench.cases import Case, case
+from lockwright.bench.claims.claim import Claim, all_cases
+from lockwright.bench.run import LIBC
+
+LOCKS = (
+    "pthread",
+    "futex",
+    "ttas",
+    "ticket",
+    "mcs-spin",
+    "mcs-stp",
+    "malth-stp",
+    "mutexee",
+    "mutable",
+)
+"""The locks of the papers' figures, one for each way of passing a lock on and of waiting."""
+
+DELAYS = (0, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+"""Cycles that a thread sleeps in the figure on futexes (Falsafi et al., ATC 2016, figure 6)."""
+
+SECTION_CYCLES = 1000
+"""Of the one lock that all threads want (ibidem, figure 11)."""
+
+WANTED_ROUNDS = 5
+"""Runs measure as long as that many rounds leave time for."""
+
+_LONGEST, _SHORTEST = 0.3, 0.05
+"""Seconds that a run measures, at most and at least."""
+
+_BESIDE = 0.09
+"""Seconds that a run takes beside its measurement: warm-up, start and end."""
+
+WARM_UP = 0.03
+
+
+@dataclass(frozen=True)
+class Plan:
+    """locks: `libc` first. threads: for throughput and fairness. metered: those of them for which
+    times and admissions are measured, too. claims: those that can be shown on this machine.
+    """
+
+    locks: tuple[str, ...]
+    threads: tuple[int, ...]
+    metered: tuple[int, ...]
+    claims: tuple[Claim, ...] = field(default=())
+
+    def contended(self, lock: str, threads: int) -> Case:
+        """All threads want one lock."""
+        return case("single-lock", lock, {"section-cycles": SECTION_CYCLES, "threads": threads})
+
+    def timed(self, lock: str, threads: int) -> Case:
+        """The same with the meters for times and admissions."""
+        meters = {"latency": 1, "admissions": 1}
+        options = {"section-cycles": SECTION_CYCLES, "threads": threads, **meters}
+        return case("single-lock", lock, options)
+
+    def uncontested(self, lock: str) -> Case:
+        """One thread, whose lock nobody else wants."""
+        return case("uncontested", lock, {})
+
+    def nap(self, cycles: int) -> Case:
+        """A thread that sleeps on a futex for so long; no lock is involved."""
+        return case("futex-latency", LIBC, {"delay-cycles": cycles})
+
+    def cases(self) -> list[Case]:
+        """All of them, each once."""
+        own = [
+            *(self.contended(lock, n) for lock in self.locks for n in self.threads),
+            *(self.timed(lock, n) for lock in self.locks for n in self.metered),
+            *(self.uncontested(lock) for lock in self.locks),
+            *(self.nap(cycles) for cycles in DELAYS),
+        ]
+        return list(dict.fromkeys([*own, *all_cases(self.claims)]))
+
+
+def make(locks: Sequence[str], processors: int, claims: Sequence[Claim]) -> Plan:
+    """The plan for a machine: from one thread to sixteen for each processor."""
+    threads = tuple(sorted({1, *(factor * processors for factor in (1, 2, 4, 16))}))
+    metered = tuple(factor * processors for factor in (1, 4, 16))
+    return Plan(tuple(locks), threads, metered, tuple(claims))
+
+
+def seconds_of_a_run(budget: float, cases: int) -> float:
+    """How long each run measures, so that the wanted rounds fit into a budget of seconds."""
+    return min(_LONGEST, max(_SHORTEST, budget / (WANTED_ROUNDS * cases) - _BESIDE))

@@ -1,0 +1,178 @@
+"""One sitting at a tour: begins it or goes on with it, measures, and writes its files."""
+
+import csv
+import io
+import json
+import math
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lockwright import interrupts, invocation, provenance
+from lockwright.bench.cases import Case
+from lockwright.bench.claims import measure, show
+from lockwright.bench.claims.evaluate import Machine
+from lockwright.bench.claims.table import CLAIMS, choose
+from lockwright.bench.report import Report, noise
+from lockwright.bench.rounds import Pace, Seen
+from lockwright.bench.run import Outcome, Subject, loops_per_us, subjects
+from lockwright.bench.tour import figures, page, plan, store
+from lockwright.bench.tour.drive import Clock, drive
+from lockwright.bench.tour.page import Tour
+from lockwright.compare import files
+from lockwright.doctor import examine
+from lockwright.errors import LockwrightError
+from lockwright.meters import Meters
+
+RUNS, REPORT, FIGURES, WHOLE = "runs.jsonl", "report.html", "figures.csv", "tour.json"
+"""What a tour leaves in its directory."""
+
+
+@dataclass
+class Sitting:
+    """A tour in its directory, with the runs that were made by now."""
+
+    directory: Path
+    header: store.Header
+    here: Machine
+    seen: Seen = field(default_factory=Seen)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def claims(self) -> list[str]:
+        """Names of the claims that are tested."""
+        return self.header.claims
+
+    def plan(self) -> plan.Plan:
+        """What is run: the claims that can be shown here, beside the tour's own figures."""
+        claims = choose(",".join(self.claims)) if self.claims else []
+        return plan.make(
+            self.header.locks, self.header.processors, measure.possible(claims, self.here)
+        )
+
+
+def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float) -> Sitting:
+    """A tour of the locks (None: those of the papers), in a directory that it makes.
+
+    Raises LockwrightError for locks that there are not, and where there is a tour already.
+    """
+    here = measure.machine()
+    default = [name for name in plan.LOCKS if name in here.locks]
+    chosen = [subject.name for subject in subjects(locks, default)]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot make the directory {directory}: {error.strerror}", "give another one with -o"
+        ) from error
+    if (directory / RUNS).exists():
+        raise LockwrightError(
+            f"there is a tour in {directory}", "go on with it by --resume, or give another -o"
+        )
+    files.try_out_all({f"-o, file {name}": directory / name for name in (RUNS, REPORT)})
+    claims = [claim.name for claim in CLAIMS] if with_claims else []
+    facts = provenance.machine() | {
+        provenance.FINDINGS: provenance.as_facts(examine.here()),
+    }
+    count = len(
+        plan.make(
+            chosen, here.processors, measure.possible(CLAIMS, here) if with_claims else []
+        ).cases()
+    )
+    header = store.Header(
+        started=time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        locks=chosen,
+        claims=claims,
+        processors=here.processors,
+        seconds=round(plan.seconds_of_a_run(60 * minutes, count), 3),
+        loops_per_us=loops_per_us(),
+        facts=facts,
+    )
+    store.begin(directory / RUNS, header)
+    return Sitting(directory, header, here)
+
+
+def resume(directory: Path) -> Sitting:
+    """The tour that is in the directory. Raises LockwrightError where none can be gone on with."""
+    header, seen, failures = store.load(directory / RUNS)
+    store.check_same(header, provenance.machine())
+    return Sitting(directory, header, measure.machine(), seen, failures)
+
+
+def sit(sitting: Sitting, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
+    """Measures for so long; returns what there is then, the signal that ended it, if one did, and
+    the minutes that were left.
+    """
+    command = [*invocation.words(), "bench", "tour", "-o", str(sitting.directory)]
+    report = Report("tour", command, {}, [])
+    report.meters = Meters(energy=not sitting.here.no_energy)
+    by_name = {each.name: each for each in _subjects(sitting.header.locks)}
+    pace = Pace(sitting.header.seconds, plan.WARM_UP, sitting.header.loops_per_us)
+    clock = Clock(60 * minutes)
+
+    def keep(one: Case, turn: int, outcome: Outcome) -> None:
+        store.add(sitting.directory / RUNS, one, turn, outcome)
+
+    stopped = None
+    wanted = sitting.plan()
+    try:
+        with interrupts.heeded():
+            drive(report, wanted, by_name, pace, sitting.seen, clock, keep)
+    except interrupts.Stopped as signal:
+        stopped = signal
+    sitting.failures += report.failures
+    remarks = report.remarks()
+    if report.busy is not None:
+        remarks.append(noise(report.busy))
+    remarks += [f"Failed: {failure}" for failure in dict.fromkeys(sitting.failures)]
+    claims = choose(",".join(sitting.claims)) if sitting.claims else []
+    tour = Tour(
+        sitting.header,
+        wanted,
+        sitting.seen,
+        measure.findings(claims, sitting.seen, sitting.here),
+        remarks,
+        shlex.join(command),
+        sitting.here.no_energy,
+        stopped is not None,
+    )
+    return tour, stopped, clock.left / 60
+
+
+def _subjects(locks: Sequence[str]) -> list[Subject]:
+    """Every lock, for the claims, and those of the tour, which may be for measurements only."""
+    return [*subjects("all", None), *subjects(",".join(locks), None)]
+
+
+def write(tour: Tour, directory: Path) -> list[Path]:
+    """Writes the report and the files with the figures; returns their paths, the report first."""
+    rows = list(figures.rows(tour.plan, tour.seen))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer.writeheader()
+    writer.writerows(rows)
+    whole = {
+        **vars(tour.header),
+        "command": tour.command,
+        "figures": page.data(tour),
+        "claims": [show.row(finding) for finding in tour.findings],
+        "remarks": list(tour.remarks),
+        "not measurable here": {"energy": tour.no_energy} if tour.no_energy else {},
+    }
+    contents = {
+        REPORT: page.render(tour),
+        FIGURES: text.getvalue(),
+        WHOLE: json.dumps(whole, indent=1) + "\n",
+    }
+    for name, content in contents.items():
+        files.write(directory / name, content, "-o")
+    return [directory / name for name in contents]
+
+
+def to_go_on(directory: Path, minutes_left: float) -> str:
+    """The command that goes on with a tour that was stopped."""
+    minutes = max(0.1, math.ceil(10 * minutes_left) / 10)
+    words = [*invocation.words(), "bench", "tour", "--resume", "-o", str(directory)]
+    return shlex.join([*words, "--minutes", f"{minutes:g}"])

@@ -1,0 +1,286 @@
+"""A tour loses no run, goes on where it was stopped, and its report is one file with all in it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lockwright.bench.claims.evaluate import Machine
+from lockwright.bench.claims.measure import findings
+from lockwright.bench.claims.table import choose
+from lockwright.bench.rounds import Seen
+from lockwright.bench.run import LIBC, Outcome
+from lockwright.bench.tour import figures, page, plan, sitting, store
+from lockwright.bench.tour.drive import Clock
+from lockwright.bench.tour.page import Tour
+from lockwright.errors import LockwrightError
+from support import locate
+
+LOCKS = (LIBC, "fast", "slow")
+PLAN = plan.make(LOCKS, 2, [])
+HEADER = store.Header("then", list(LOCKS), [], 2, 0.1, 900.0, {"cpu": "A <processor>"})
+HERE = Machine(2, frozenset(LOCKS), "there is no <counter>")
+
+
+def outcome(rate: float, *more: dict[str, object]) -> Outcome:
+    line = {"kind": "measured", "operations_per_second": rate, "gini": 0.25}
+    return Outcome([line, *more], seconds=0.2)
+
+
+def timed(rate: float) -> Outcome:
+    percentiles = {f"{name}_ns": 10.0**place for place, name in enumerate(figures.PERCENTILES)}
+    return outcome(
+        rate,
+        {"kind": "latency", "what": "acquisition", **percentiles},
+        {"kind": "admissions", "average_lwss": 1.5, "mttr": 0},
+    )
+
+
+def made(rounds: int = 3) -> Seen:
+    """Runs in which `fast` is twice as fast as libc, and `slow` collapses with many threads."""
+    seen = Seen()
+    for turn in range(rounds):
+        for threads in PLAN.threads:
+            for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5 / threads), strict=True):
+                seen.add(PLAN.contended(lock, threads), turn, outcome(rate + turn))
+        for threads in PLAN.metered:
+            for lock in LOCKS:
+                seen.add(PLAN.timed(lock, threads), turn, timed(1e6))
+        for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5), strict=True):
+            seen.add(PLAN.uncontested(lock), turn, outcome(rate))
+        for delay in plan.DELAYS:
+            line = {"kind": "measured", "turnaround_ns": 5.0, "wake_ns": 2.0, "sleep_ns": 1.0}
+            seen.add(PLAN.nap(delay), turn, Outcome([line]))
+    return seen
+
+
+def tour(seen: Seen, names: str | None = None) -> Tour:
+    claims = choose(names) if names else []
+    remarks = ["Failed: </script><b>bad</b>"]
+    return Tour(HEADER, PLAN, seen, findings(claims, seen, HERE), remarks, "again", HERE.no_energy)
+
+
+def test_every_plan_has_the_numbers_of_the_papers() -> None:
+    """From one thread to sixteen for each processor, each number once, on any machine."""
+    assert PLAN.threads == (1, 2, 4, 8, 32)
+    assert plan.make(LOCKS, 1, []).threads == (1, 2, 4, 16)
+    assert len(set(PLAN.cases())) == len(PLAN.cases()) == 3 * (5 + 3 + 1) + len(plan.DELAYS)
+
+
+def test_runs_are_as_long_as_there_is_time_for() -> None:
+    """Never longer than is of use, never so short that a run shows nothing."""
+    assert plan.seconds_of_a_run(1e6, 100) == 0.3
+    assert plan.seconds_of_a_run(100, 100) == pytest.approx(0.11)
+    assert plan.seconds_of_a_run(1, 100) == 0.05
+
+
+def test_a_round_begins_only_if_it_fits() -> None:
+    """Of 100 seconds, with rounds of 30: three."""
+    now = [0.0]
+    clock = Clock(100, lambda: now[0])
+    turns = []
+    for turn in clock.turns(2):
+        turns.append(turn)
+        now[0] += 30
+    assert turns == [2, 3, 4]
+    assert clock.left == pytest.approx(10)
+
+
+def test_figures_are_medians_and_ratios_within_a_round() -> None:
+    """By hand, of the runs above."""
+    found = figures.throughput(PLAN, made())
+    (first, *_) = found["fast"]
+    assert first is not None
+    assert (first.median, first.least, first.most, first.rounds) == (2e6 + 1, 2e6, 2e6 + 2, 3)
+    assert first.ratio is not None
+    assert first.ratio[0] == pytest.approx(2, rel=1e-5)
+    assert figures.percentiles(PLAN, made(), 2)["slow"] == [1, 10, 100, 1000, 10_000, 100_000]
+    lwss = figures.by_threads(PLAN, made(), "lwss", PLAN.timed, PLAN.metered)["slow"]
+    assert [point.median for point in lwss if point] == [1.5] * 3
+    assert figures.naps(PLAN, made())[0] == {
+        "delay": 0,
+        "turnaround_ns": 5,
+        "wake_ns": 2,
+        "sleep_ns": 1,
+    }
+
+
+def test_what_was_not_measured_is_absent() -> None:
+    """A report of nothing but one run has no figure for anything else."""
+    seen = Seen()
+    seen.add(PLAN.contended(LIBC, 2), 0, outcome(5.0))
+    found = page.data(tour(seen))
+    assert [point and point["median"] for point in found["throughput"][LIBC]] == [
+        *(None, 5.0, None, None, None)
+    ]
+    assert found["energy"] == []
+    assert found["latency"][0][LIBC] == [None] * 6
+    assert page.render(tour(seen))
+    assert page.render(tour(Seen()))
+
+
+class Page(HTMLParser):
+    """What a page has: tags that must be closed, addresses, and the text of elements."""
+
+    VOID = frozenset({"meta", "link", "img", "br", "hr", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.wrong: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+def drawn(text: str) -> dict[str, Any]:
+    found = re.search(r"const DATA = (.*);\n", text)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found.group(1))
+    return data
+
+
+def test_the_report_is_well_formed_and_needs_nothing_else() -> None:
+    """Every tag closed, no address to load from, what it was given escaped, the data inside."""
+    text = page.render(tour(made(), "systems,uncontested-ttas-pthread"))
+    parser = Page()
+    parser.feed(text)
+    assert (parser.open, parser.wrong, parser.addresses) == ([], [], [])
+    assert "@@" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert "A &lt;processor&gt;, 2 processors" in text
+    assert "Not measurable here: there is no &lt;counter&gt;." in text
+    assert "&lt;/script&gt;&lt;b&gt;bad&lt;/b&gt;" in text
+    assert "cannot be shown here" in text
+    data = drawn(text)
+    assert data["locks"] == list(LOCKS)
+    # Every plot has its place in the page, and its function in the script.
+    for name in ("throughput", "latency", "fairness", "uncontested", "naps"):
+        assert f'id="{name}"' in text
+        assert f"{name[0].upper()}{name[1:]}()" in text
+    assert 'id="energy"' not in text
+
+
+def test_the_summary_is_of_the_medians() -> None:
+    """The best and the worst for each number of threads."""
+    text = page.render(tour(made()))
+    assert "1 thread: fast has the most throughput, 2,000,001 op/s, 2.00 times" in text
+    assert "32 threads: fast has the most throughput" in text
+    assert "slow the least, 4.00 times less" in text
+    assert "slow the least, 128 times less" in text
+
+
+def test_energy_is_drawn_where_it_was_measured() -> None:
+    """Operations per joule of the runs that have joules."""
+    joules = {"joules_package": 2.0, "energy_seconds": 1.0}
+    line = {"kind": "measured", "operations_per_second": 10.0, "operations": 100}
+    seen = Seen()
+    seen.add(PLAN.contended("fast", 2), 0, Outcome([line], meters=joules))
+    found = figures.energy(PLAN, seen)
+    assert found == [{"lock": "fast", "threads": 2, "rate": 10.0, "per_joule": 50.0}]
+    whole = Tour(HEADER, PLAN, seen, [], [], "again", no_energy="")
+    assert 'id="energy"' in page.render(whole)
+
+
+def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
+    """All of them, with what failed; a line that was cut off is as if it had not been made."""
+    path = tmp_path / "runs.jsonl"
+    store.begin(path, HEADER)
+    one = PLAN.contended("fast", 2)
+    store.add(path, one, 0, outcome(5.0))
+    store.add(path, one, 1, Outcome(failure="it fell over"))
+    with path.open("a") as file:
+        file.write('{"round": 2, "case"')
+    header, seen, failures = store.load(path)
+    assert header == HEADER
+    assert list(seen.outcomes) == [one]
+    assert seen.outcomes[one][0].lines == outcome(5.0).lines
+    assert failures == ["single-lock, fast, section-cycles 1000, threads 2: it fell over"]
+    with pytest.raises(LockwrightError, match="there is a tour"):
+        store.begin(path, HEADER)
+    with pytest.raises(LockwrightError, match="begun with cpu A <processor>, and this is B"):
+        store.check_same(header, {"cpu": "B"})
+    with pytest.raises(LockwrightError, match="no tour"):
+        store.load(tmp_path / "else")
+
+
+def test_going_on_says_how(tmp_path: Path) -> None:
+    """With the time that was left, rounded up."""
+    command = sitting.to_go_on(tmp_path / "a tour", 3.14)
+    assert command.endswith(f"bench tour --resume -o '{tmp_path}/a tour' --minutes 3.2")
+
+
+def start(lockwright: Path, *words: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [lockwright, "bench", "tour", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Path) -> None:
+    """Ctrl-C leaves what was measured, and the command that it names adds to it."""
+    if "ttas" not in locate.lock_names():
+        pytest.skip("ttas is not built")
+    where = tmp_path / "tour"
+    process = start(lockwright, "-o", where, "--locks", "ttas", "--no-claims", "--minutes", "5")
+    runs = where / "runs.jsonl"
+    deadline = time.monotonic() + 60
+    while not runs.exists() or len(runs.read_text().splitlines()) < 4:
+        assert time.monotonic() < deadline, "no runs"
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT, out + err
+    assert "Go on: " in out
+    assert f"Written: {where}/report.html" in out.splitlines()[-1]
+    assert "stopped before its time" in (where / "report.html").read_text()
+    before = len(runs.read_text().splitlines())
+    again = start(lockwright, "--resume", "-o", where, "--minutes", "0.01")
+    out, err = again.communicate(timeout=60)
+    assert again.returncode == 0, out + err
+    lines = [json.loads(line) for line in runs.read_text().splitlines()[1:]]
+    assert len(lines) >= before
+    keys = [(json.dumps(line["case"]), line["round"]) for line in lines]
+    assert len(set(keys)) == len(keys), "a run was made again"
+    whole = json.loads((where / "tour.json").read_text())
+    assert whole["locks"] == [LIBC, "ttas"]
+    with (where / "figures.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["lock"] for row in rows} <= {LIBC, "ttas"}
+    assert all(float(row["median"]) >= 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--locks", "no-such"], "no-such"),
+        (["--minutes", "0"], "--minutes"),
+        (["--resume"], "--resume names no tour"),
+        (["--resume", "-o", "no-such"], "no tour in no-such"),
+        (["--resume", "--locks", "ttas", "-o", "x"], "leave --locks out"),
+        (["-o", "/proc/x"], "/proc/x"),
+    ],
+)
+def test_bad_input_gets_one_line(lockwright: Path, words: list[str], said: str) -> None:
+    """Before anything is run."""
+    process = start(lockwright, *words)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2, out
+    assert said in err
+    assert err.count("\n") == 1
