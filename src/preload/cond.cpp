@@ -19,7 +19,11 @@ namespace {
 
 using wait_in_progress = wait_with<environment, mutex, condvar>;
 
-void on_cancel(void* argument) { static_cast<wait_in_progress*>(argument)->cancel(); }
+/// Called after a long jump into the function that waits, whose variables it would spoil if it
+/// had any there.
+[[gnu::noinline]] void on_cancel(void* argument) {
+  static_cast<wait_in_progress*>(argument)->cancel();
+}
 
 /// Sleeps on the waiter's word. The only place where a cancellation may act:
 /// it is asynchronous here because the kernel is entered without the C library.
@@ -47,14 +51,16 @@ bool sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) 
                                     [&] { return sleep_cancellably(wait.self, clock, deadline); });
 }
 
-/// The same, with the handler for a cancellation in place. A function of its own with nothing else
-/// in it, because the handler is entered by a long jump, which would spoil its variables.
-[[gnu::noinline]] bool await_signal(wait_in_progress& wait, clockid_t clock,
-                                    const timespec* deadline) {
+/// The same, with the handler for a cancellation in place. Apart from the loop,
+/// because the handler is entered by a long jump, which would spoil its variables.
+bool await_signal(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
   bool signalled = false;
   pthread_cleanup_push(on_cancel, &wait);
   signalled = sleep_until_signalled(wait, clock, deadline);
   pthread_cleanup_pop(0);
+  if (signalled) {
+    wait.self.await_grant();
+  }
   return signalled;
 }
 
@@ -82,12 +88,9 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
     }
     return refusal;
   }
-  const bool signalled = await_signal(wait, clock, deadline);
-  if (signalled) {
-    wait.self.await_grant();
-    if (is_watched()) {
-      valgrind::happens_after(cond);
-    }
+  bool signalled = await_signal(wait, clock, deadline);
+  if (signalled && is_watched()) {
+    valgrind::happens_after(cond);
   }
   const int result = wait.take_mutex_again();
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;

@@ -38,7 +38,11 @@ int taken(sem_t* sem) {
 
 using wait_in_progress = wait_for_unit<semaphore>;
 
-void on_cancel(void* argument) { static_cast<wait_in_progress*>(argument)->cancel(); }
+/// Called after a long jump into the function that waits, whose variables it would spoil if it
+/// had any there.
+[[gnu::noinline]] void on_cancel(void* argument) {
+  static_cast<wait_in_progress*>(argument)->cancel();
+}
 
 /// Sleeps on the waiter's word; asynchronously cancellable meanwhile, because
 /// the kernel is entered without the C library. Returns minus the error number.
@@ -64,10 +68,9 @@ long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) 
   return granted ? 0 : static_cast<int>(-why);
 }
 
-/// A function of its own with nothing else in it, because the handler is entered by a long jump,
-/// which would spoil its variables.
-[[gnu::noinline]] int await_grant(wait_in_progress& wait, clockid_t clock,
-                                  const timespec* deadline) {
+/// Apart from the loop, because the handler is entered by a long jump, which
+/// would spoil its variables.
+int await_grant(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
   int error = 0;
   pthread_cleanup_push(on_cancel, &wait);
   error = sleep_until_granted(wait, clock, deadline);
