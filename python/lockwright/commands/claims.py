@@ -18,7 +18,7 @@ from lockwright.compare import files
 from lockwright.meters import Meters
 
 ROUNDS = 9
-SECONDS = 0.3
+SECONDS = 0.25
 WARM_UP = 0.03
 
 
