@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.commands import study_data, study_report
 from lockwright.commands.study_run import run
 
 if TYPE_CHECKING:
     from lockwright.study.analysis import Analysis
-    from lockwright.study.rules import Rule
     from lockwright.study.table import Table
 
 _PATH = click.Path(path_type=Path)
@@ -21,40 +21,18 @@ def command() -> None:
 
 
 command.add_command(run)
+command.add_command(study_report.command)
 
 
 @command.command("analyse")
-@click.argument("data", nargs=-1, required=True, type=_PATH, metavar="DATA...")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="This metric; repeatable.")
-@click.option(
-    "--better",
-    type=click.Choice(["higher", "lower"]),
-    help="Which values of --metric are good, if it is none of the known ones.",
-)
-@click.option(
-    "--tolerance",
-    metavar="N%|ci",
-    help="What makes a lock better: means more than N per cent apart (the published studies take"
-    " 5%), or confidence intervals of the runs.  [default: ci, where runs are repeated]",
-)
-@click.option(
-    "--counts",
-    metavar="N,N,...",
-    help="Counts of the tables of changes and of the best_lock ratio.",
-)
-@click.option("--baseline", default="pthread", show_default=True, help="Lock of latency ratios.")
+@study_data.chosen
 @click.option("--show", "shown", metavar="NAME,...", help="Print these tables, or all.")
 @click.option("--json", "json_file", type=_PATH, metavar="F", help="Write all tables in full.")
 @click.option("--csv", "csv_folder", type=_PATH, metavar="DIR", help="Write each table as CSV.")
 @click.option("--latex", "latex_folder", type=_PATH, metavar="DIR", help="Write each for LaTeX.")
 @click.option("--output", type=_PATH, metavar="DIR", help="Write all three, into this directory.")
 def analyse(
-    data: tuple[Path, ...],
-    metrics: tuple[str, ...],
-    better: str | None,
-    tolerance: str | None,
-    counts: str | None,
-    baseline: str,
+    what: study_data.Wanted,
     shown: str | None,
     json_file: Path | None,
     csv_folder: Path | None,
@@ -70,55 +48,17 @@ def analyse(
 
     Example: lockwright study analyse --tolerance 5% --csv tables runs.csv
     """
-    from lockwright.errors import LockwrightError
-    from lockwright.study import names, reading, screen
-    from lockwright.study.analysis import Choices
-    from lockwright.study.analysis import analyse as analysed
+    from lockwright.study import output as files
+    from lockwright.study import screen
     from lockwright.terminal import output as console
 
-    if better and len(metrics) != 1:
-        raise LockwrightError("--better is about one metric", "name it with --metric")
-    rule = _rule(tolerance)
-    chosen_counts = _counts(counts)
-    read = reading.read(data, {metrics[0].lower(): better} if better else None)
-    choices = Choices(
-        tuple(metric.lower() for metric in metrics), rule, chosen_counts, names.of_project(baseline)
-    )
-    found = analysed(read, choices)
+    _, found = study_data.analysed(what)
     tables = _chosen(found, shown)
     if output is not None:
         json_file = json_file or output / "analysis.json"
         csv_folder, latex_folder = csv_folder or output / "csv", latex_folder or output / "latex"
-    _write(found, data, json_file, csv_folder, latex_folder)
+    files.write(found, what.data, json_file, csv_folder, latex_folder)
     screen.show(console(), found, tables)
-
-
-def _rule(tolerance: str | None) -> "Rule | None":
-    from lockwright.errors import LockwrightError
-    from lockwright.study.rules import Margin, Shown
-
-    if tolerance is None:
-        return None
-    if tolerance.strip().lower() == "ci":
-        return Shown()
-    try:
-        percent = float(tolerance.strip().rstrip("%"))
-    except ValueError:
-        percent = -1.0
-    if not 0 <= percent < 100:
-        raise LockwrightError(
-            f"--tolerance '{tolerance}' is neither a percentage nor ci", "write 5% or ci"
-        )
-    return Margin(percent / 100)
-
-
-def _counts(text: str | None) -> tuple[int, ...]:
-    from lockwright.errors import LockwrightError
-
-    words = [word.strip() for word in text.split(",")] if text else []
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
-        raise LockwrightError(f"--counts '{text}' is no list of numbers", "write it as 1,2,4")
-    return tuple(sorted({int(word) for word in words}))
 
 
 def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
@@ -140,28 +80,3 @@ def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
 def _is(table: "Table", name: str) -> bool:
     """Whether it is that table: by its whole name, or by what is behind the last point."""
     return name in (table.name, table.name.rpartition(".")[2])
-
-
-def _write(
-    found: "Analysis",
-    data: tuple[Path, ...],
-    json_file: Path | None,
-    csv_folder: Path | None,
-    latex_folder: Path | None,
-) -> None:
-    from lockwright.compare import files
-    from lockwright.study import output
-
-    if json_file is not None:
-        json_file.absolute().parent.mkdir(parents=True, exist_ok=True)
-        text = output.to_json(found, list(map(str, data)))
-        files.write(json_file, text, "--json")
-    for folder, ending, made in (
-        (csv_folder, "csv", output.to_csv),
-        (latex_folder, "tex", output.to_latex),
-    ):
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            for table in found.tables:
-                place = folder / f"{table.name.replace('/', '_')}.{ending}"
-                files.write(place, made(table), f"--{'csv' if ending == 'csv' else 'latex'}")

@@ -34,12 +34,14 @@ class Choices:
 @dataclass(frozen=True)
 class Analysis:
     """What a study comes to. notes: what a reader has to know about the data. rules: what `better`
-    means in the tables of each machine and metric. answers: to the questions of the papers."""
+    means in the tables of each machine and metric. answers: to the questions of the papers. parts:
+    what the tables were made of."""
 
     tables: tuple[Table, ...]
     notes: tuple[str, ...]
     answers: tuple[Answer, ...]
     rules: tuple[tuple[str, str], ...]
+    parts: tuple[Part, ...] = ()
 
 
 def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
@@ -66,7 +68,7 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
             said += answers.of_energy(machine, table.frame.pcc)
         elif kind == "latency-growth":
             said += answers.of_latency(machine, table.frame)
-    return Analysis(tuple(found), tuple(dict.fromkeys(notes)), tuple(said), rules)
+    return Analysis(tuple(found), tuple(dict.fromkeys(notes)), tuple(said), rules, tuple(parts))
 
 
 def _check(data: DataSet, parts: Sequence[Part], choices: Choices) -> None:
@@ -139,6 +141,7 @@ def _answers(part: Part) -> Iterator[Answer]:
         part.effect,
         part.best if some else empty,
         part.harmful if some else empty,
+        part.matrices["max"].drop(columns="average") if some else empty,
         part.changes if some else None,
         part.sample.counted,
     )

@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+
+CLOSE = 0.9
+"""A correlation from which on one quantity is said to follow the other."""
 
 
 @dataclass(frozen=True)
@@ -19,23 +23,28 @@ class Answer:
 class Facts:
     """What the answers of one machine and metric rest on: tables of the modules of their names.
 
-    best, harmful: empty, and changes None, where there is nothing to say.
+    best, harmful, better (each lock against each at max): empty, and changes None, where there is
+    nothing to say.
     """
 
     about: str
     effect: pd.DataFrame
     best: pd.DataFrame
     harmful: pd.DataFrame
+    better: pd.DataFrame
     changes: pd.DataFrame | None
     counted: str
 
 
 def answers(facts: Facts) -> Iterator[Answer]:
-    """How much locks matter, whether one is always best, whether all harm, how stable that is."""
+    """How much locks matter, whether one is always best, whether some always beat others, whether
+    all harm, how stable that is."""
     yield Answer(facts.about, "How much do locks matter?", _how_much(facts.effect))
     if facts.best.empty:
         return
     yield Answer(facts.about, "Is one lock always best?", _always_best(facts.best))
+    if facts.effect.sensitive.sum() > 1:
+        yield Answer(facts.about, "Is there a hierarchy of locks?", _hierarchy(facts.better))
     yield Answer(facts.about, "Is every lock harmful?", _harmful(facts.harmful))
     if facts.changes is not None and facts.changes.iloc[:, -2].notna().any():
         text = _stable(facts.changes, facts.counted)
@@ -47,10 +56,12 @@ def of_energy(machine: str, correlation: pd.Series) -> Iterator[Answer]:
     known = correlation.dropna()
     if known.empty:
         return
-    low = known.idxmin()
+    low, close = known.idxmin(), int((known >= CLOSE).sum())
+    begin = "Yes" if close == len(known) else "Mostly" if 2 * close > len(known) else "No"
     text = (
-        f"Their correlation is {known[low]:.2f} ({low}) to {known.max():.2f},"
-        f" half of the applications have {known.median():.2f} or more."
+        f"{begin}: for {close} of {len(known)} applications their correlation is {CLOSE:g} or more;"
+        f" it is {known[low]:.2f} ({low}) to {known.max():.2f}, and {known.median():.2f} for the"
+        " one in the middle."
     )
     yield Answer(machine, "Does energy efficiency follow throughput?", text)
 
@@ -91,6 +102,28 @@ def _always_best(best: pd.DataFrame) -> str:
         f"No: at the largest count, {lock} is among the best most often, for {often} of the"
         f" lock-sensitive applications, and with each lock at its best count {other} is, for"
         f" {_percent(at_opt[other])}."
+    )
+
+
+def _hierarchy(better: pd.DataFrame) -> str:
+    """From the share of applications where the lock of the line is better than the column's."""
+    shares = better.to_numpy()
+    first, second = (
+        shares[np.triu_indices(len(shares), 1)],
+        shares.T[np.triu_indices(len(shares), 1)],
+    )
+    both = int(((first > 0) & (second > 0)).sum())
+    one = int(((first > 0) ^ (second > 0)).sum())
+    if not both:
+        return (
+            "Yes: at the largest count, no lock is better than another for one application and"
+            " worse for another."
+        )
+    begin = "No" if both > one else "In part"
+    return (
+        f"{begin}: at the largest count, of {both + one} pairs of locks that differ at all, {both}"
+        f" ({_percent(both / (both + one))}) do so in one direction for one application and in the"
+        " other for another."
     )
 
 

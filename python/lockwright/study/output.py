@@ -5,13 +5,34 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from lockwright import version
+from lockwright.compare import files
 from lockwright.study.analysis import Analysis
 from lockwright.study.table import MISSING, Table
 
 SCHEMA = 1
 """Raised when a field changes its meaning or goes."""
+
+
+def write(
+    found: Analysis,
+    data: Sequence[Path],
+    json_file: Path | None,
+    csv_folder: Path | None,
+    latex_folder: Path | None,
+) -> None:
+    """Writes what is asked for; makes the directories. Raises LockwrightError if that fails."""
+    if json_file is not None:
+        json_file.absolute().parent.mkdir(parents=True, exist_ok=True)
+        files.write(json_file, to_json(found, list(map(str, data))), "--json")
+    for folder, ending, made in ((csv_folder, "csv", to_csv), (latex_folder, "tex", to_latex)):
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            for table in found.tables:
+                place = folder / f"{table.name.replace('/', '_')}.{ending}"
+                files.write(place, made(table), f"--{'csv' if ending == 'csv' else 'latex'}")
 
 
 def to_json(analysis: Analysis, files: Sequence[str]) -> str:

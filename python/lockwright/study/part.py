@@ -5,8 +5,8 @@ from functools import cached_property
 
 import pandas as pd
 
-from lockwright.study import changes, coverage, effect
-from lockwright.study.cells import Cells
+from lockwright.study import changes, coverage, effect, pairwise
+from lockwright.study.cells import PLACES, Cells
 from lockwright.study.dataset import Sample
 from lockwright.study.rules import Rule
 
@@ -45,6 +45,11 @@ class Part:
     def harmful(self) -> pd.DataFrame:
         """See coverage.harmful_share."""
         return coverage.harmful_share(self.sensitive, self.rule)
+
+    @cached_property
+    def matrices(self) -> dict[str, pd.DataFrame]:
+        """See pairwise.pairwise, at each of PLACES."""
+        return {place: pairwise.pairwise(self.sensitive, self.rule, place) for place in PLACES}
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:

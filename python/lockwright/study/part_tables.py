@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lockwright.study import best_count, coverage, limits, pairwise, ratio, variability
+from lockwright.study import best_count, coverage, limits, ratio, variability
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.part import Part
 from lockwright.study.table import MISSING, RATIO, TEXT, Table
@@ -13,7 +13,7 @@ from lockwright.study.table import MISSING, RATIO, TEXT, Table
 
 def of_part(part: Part) -> Iterator[Table]:
     """All of one machine and metric."""
-    name, title, rule = part.name, part.sample.title, part.rule
+    name, title = part.name, part.sample.title
     yield _applications(part)
     yield Table(
         f"{name}.effect",
@@ -31,7 +31,7 @@ def of_part(part: Part) -> Iterator[Table]:
     if not chosen.applications:
         return
     best, harm = part.best, part.harmful
-    matrices = {place: pairwise.pairwise(chosen, rule, place) for place in PLACES}
+    matrices = part.matrices
     of = f"of the {len(chosen.applications)} lock-sensitive applications"
     ranking = pd.DataFrame(
         {f"best_{place}": best[place] for place in PLACES}

@@ -1,0 +1,145 @@
+"""What a plot shows, apart from how it is drawn: page/page.js and vector draw the same."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+Number = float | None
+"""A value; None where there is none."""
+
+PROGRAM, LOCK = "program", "lock"
+"""What the lines or columns of a plot are, which leads to a page of its own."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values beside the categories of a plot; low and high: ends of their intervals, if any."""
+
+    name: str
+    values: Sequence[Number]
+    low: Sequence[Number] = ()
+    high: Sequence[Number] = ()
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A matrix in colours. texts stand in the cells. ends: what the palest and the fullest colour
+    mean. of_rows, of_columns: PROGRAM, LOCK or ''."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[Number]]
+    texts: Sequence[Sequence[str]]
+    ends: tuple[float, float]
+    scale: str
+    of_rows: str = ""
+    of_columns: str = ""
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A line for each row, and on it a dot for each series; line: where a reference is drawn."""
+
+    rows: Sequence[str]
+    series: Sequence[Series]
+    axis: str
+    logarithmic: bool = False
+    line: Number = None
+    of_rows: str = ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Series over numbers. steps: the numbers are counts that stand at equal distances."""
+
+    x: Sequence[float]
+    series: Sequence[Series]
+    x_axis: str
+    y_axis: str
+    steps: bool = True
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Series over categories."""
+
+    categories: Sequence[str]
+    series: Sequence[Series]
+    axis: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """Clouds: of each its name, x, y and what its points are. diagonal: the line x = y is drawn."""
+
+    clouds: Sequence[tuple[str, Sequence[float], Sequence[float], Sequence[str]]]
+    x_axis: str
+    y_axis: str
+    logarithmic: bool = False
+    diagonal: bool = False
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The spread of values in each row; labels: what each value is of."""
+
+    rows: Sequence[str]
+    values: Sequence[Sequence[float]]
+    labels: Sequence[Sequence[str]]
+    axis: str
+    of_rows: str = ""
+
+
+Plot = Heat | Dots | Lines | Bars | Points | Boxes
+
+
+@dataclass(frozen=True)
+class Figure:
+    """name: short, for files. how: the way its values are computed. shows: what they come to.
+    table: name of the table that holds its values, or ''."""
+
+    name: str
+    title: str
+    how: str
+    shows: str
+    plot: Plot
+    table: str = ""
+
+    def drawing(self) -> dict[str, Any]:
+        """What a page draws it from."""
+        return {"kind": type(self.plot).__name__.lower(), **asdict(self.plot)}
+
+
+def numbers(values: Iterable[object]) -> list[Number]:
+    """Plain numbers, as short as six digits say them; None for what is not finite."""
+    found: list[Number] = []
+    for value in values:
+        number = math.nan if value is None else float(str(value))
+        found.append(float(f"{number:.6g}") if math.isfinite(number) else None)
+    return found
+
+
+def heat(
+    frame: pd.DataFrame, ends: tuple[float, float], scale: str, of: tuple[str, str] = ("", "")
+) -> Heat:
+    """A frame of shares; the cells say them in per cent."""
+    values = [numbers(line) for line in frame.to_numpy()]
+    texts = [["" if v is None else f"{100 * v:.0f}" for v in line] for line in values]
+    rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
+    return Heat(rows, columns, values, texts, ends, scale, *of)
+
+
+def series(columns: Mapping[str, Iterable[object]]) -> list[Series]:
+    """Series without intervals."""
+    return [Series(name, numbers(values)) for name, values in columns.items()]
+
+
+def leaders(values: pd.Series, least: bool = False) -> str:
+    """The name with the highest value, or the lowest; of several alike, the first three."""
+    names = list(values.index[values == (values.min() if least else values.max())])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(map(str, names[:3])) + more

@@ -1,0 +1,360 @@
+// One page is shown at a time, the one that the address names behind #; its plots are drawn when it
+// is shown for the first time.
+
+const TALL = 19;
+const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
+const known = (values) => values.filter((value) => value !== null && value !== undefined);
+const address = (kind, name) => `#${encodeURIComponent(kind)}/${encodeURIComponent(name.replaceAll(" ", "_"))}`;
+
+// A name of a row, a column or a line that leads to its page.
+function named(kind, name, colour = css("--link")) {
+  const text = name.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return kind ? `<a href="${address(kind, name)}" target="_self" style="color:${colour}">${text}</a>` : text;
+}
+
+function mixed(share) {
+  const part = (name) => {
+    const hex = css(name).replace("#", "");
+    return [0, 2, 4].map((place) => parseInt(hex.slice(place, place + 2), 16));
+  };
+  const [from, to] = [part("--paper"), part("--worst")];
+  return `rgb(${from.map((each, place) => Math.round(each + share * (to[place] - each))).join(",")})`;
+}
+
+const axisTitle = (text) => ({ text, font: { size: 13 } });
+const across = (names) => Math.max(...names.map((name) => name.length)) * 7.4 + 14;
+
+// Ticks of an axis that is logarithmic, over values that are shown.
+function logAxis(values, width, more = 1.12) {
+  const low = Math.min(...values) / more;
+  const high = Math.max(...values) * more;
+  return { type: "log", range: [Math.log10(low), Math.log10(high)], ...logTicks(low, high, width) };
+}
+
+function drawHeat(element, plot) {
+  const left = across(plot.rows);
+  const cell = Math.min(64, Math.max(16, (element.clientWidth - left - 90) / plot.columns.length));
+  const top = 0.82 * across(plot.columns) + 14;
+  // A few rows leave no room for a scale, and say their values themselves.
+  const scaled = plot.rows.length >= 8;
+  const height = top + 16 + TALL * plot.rows.length;
+  element.style.height = `${height}px`;
+  const [pale, full] = plot.ends;
+  const shares = plot.values.map((line) => line.map((value) => (value === null ? null
+    : Math.max(0, Math.min(1, (value - pale) / (full - pale))))));
+  const steps = [0, 0.25, 0.5, 0.75, 1];
+  const asText = (share) => {
+    const value = pale + share * (full - pale);
+    return plot.scale.startsWith("%") ? `${Math.round(100 * value)}` : String(Number(value.toPrecision(2)));
+  };
+  draw(element, [{
+    type: "heatmap",
+    z: shares,
+    x: plot.columns.map((_, place) => place),
+    y: plot.rows.map((_, place) => place),
+    text: plot.texts,
+    texttemplate: cell >= 20 ? "%{text}" : "",
+    textfont: { size: 10.5 },
+    customdata: plot.rows.map((row) => plot.columns.map((column) => [row, column])),
+    hovertemplate: "%{customdata[0]}, %{customdata[1]}: %{text}<extra></extra>",
+    hoverongaps: false,
+    xgap: 1,
+    ygap: 1,
+    zmin: 0,
+    zmax: 1,
+    showscale: scaled,
+    colorscale: steps.map((share) => [share, mixed(0.9 * share)]),
+    colorbar: {
+      title: { text: plot.scale, side: "right", font: { size: 12 } },
+      thickness: 10,
+      len: Math.min(1, 200 / height),
+      lenmode: "fraction",
+      y: 1,
+      yanchor: "top",
+      tickvals: steps,
+      ticktext: steps.map(asText),
+      tickfont: { size: 11 },
+      outlinewidth: 0,
+    },
+  }], {
+    width: Math.min(element.clientWidth, left + 90 + cell * plot.columns.length),
+    plot_bgcolor: css("--line"),
+    margin: { l: left, r: 80, t: top, b: 12 },
+    xaxis: {
+      side: "top",
+      tickangle: -55,
+      tickvals: plot.columns.map((_, place) => place),
+      ticktext: plot.columns.map((name) => named(plot.of_columns, name)),
+      range: [-0.5, plot.columns.length - 0.5],
+      automargin: false,
+      showgrid: false,
+    },
+    yaxis: {
+      tickvals: plot.rows.map((_, place) => place),
+      ticktext: plot.rows.map((name) => named(plot.of_rows, name)),
+      range: [plot.rows.length - 0.5, -0.5],
+      automargin: false,
+      showgrid: false,
+    },
+  });
+}
+
+// The legend stands above the plot, where it takes no width from it.
+const LEGEND = { showlegend: true, legend: { orientation: "h", x: 0, y: 1, xanchor: "left", yanchor: "bottom", font: { size: 12 } } };
+const several = (plot) => (plot.series.length > 1 ? LEGEND : {});
+const SHADES = ["#8a94a6", "#d1495b", "#2f6fdd"];
+const shade = (place, all) => SHADES[all === 1 ? 2 : place % SHADES.length];
+
+function drawDots(element, plot) {
+  const left = across(plot.rows);
+  element.style.height = `${70 + TALL * plot.rows.length}px`;
+  const places = plot.rows.map((_, place) => place);
+  const values = plot.series.flatMap((each) => known([...each.values, ...each.high]).concat(
+    known(each.low).filter((low) => low > 0)));
+  if (plot.line !== null) values.push(plot.line);
+  const width = element.clientWidth - left - 40;
+  const traces = plot.series.map((each, index) => {
+    const colour = shade(index, plot.series.length);
+    const has = each.low.length > 0;
+    return {
+      type: "scatter",
+      mode: "markers",
+      name: each.name,
+      x: each.values,
+      y: places.map((place) => place + (index - (plot.series.length - 1) / 2) * 0.22),
+      marker: { color: colour, symbol: MARKERS[index], size: 8 },
+      error_x: has ? {
+        type: "data", symmetric: false, thickness: 1.2, width: 0, color: colour,
+        array: each.values.map((value, at) => (each.high[at] === null ? 0 : each.high[at] - value)),
+        arrayminus: each.values.map((value, at) => (each.low[at] === null ? 0 : value - each.low[at])),
+      } : undefined,
+      text: each.values.map((value, at) => `<b>${plot.rows[at]}</b> ${each.name}: ${figure(value)}`
+        + (has && each.low[at] !== null ? ` (${figure(each.low[at])} to ${figure(each.high[at])})` : "")),
+      hovertemplate: "%{text}<extra></extra>",
+    };
+  });
+  draw(element, traces, {
+    ...several(plot),
+    margin: { l: left, r: 24, t: 30, b: 40 },
+    xaxis: { title: axisTitle(plot.axis), ...(plot.logarithmic ? logAxis(values, width) : { rangemode: "tozero" }) },
+    yaxis: {
+      tickvals: places,
+      ticktext: plot.rows.map((name) => named(plot.of_rows, name)),
+      range: [plot.rows.length - 0.4, -0.6],
+      automargin: false,
+    },
+    shapes: plot.line === null ? [] : [{
+      type: "line", x0: plot.line, x1: plot.line, yref: "paper", y0: 0, y1: 1,
+      line: { color: css("--soft"), width: 1, dash: "dot" },
+    }],
+  });
+}
+
+// Places as spreadOut finds them, but all of them in the plot.
+function within(places, gap) {
+  const order = places.map((_, at) => at).sort((a, b) => places[b] - places[a]);
+  const moved = [...places];
+  let limit = 1;
+  for (const at of order) {
+    moved[at] = Math.min(moved[at], limit);
+    limit = moved[at] - gap;
+  }
+  limit = 0;
+  for (const at of order.reverse()) {
+    moved[at] = Math.max(moved[at], limit);
+    limit = moved[at] + gap;
+  }
+  return moved;
+}
+
+// Names stand at the ends of their lines, so that nobody has to look up thirty colours.
+function drawLines(element, plot) {
+  const lines = plot.series.filter((each) => known(each.values).length);
+  const height = Math.max(340, 90 + 14 * lines.length);
+  element.style.height = `${height}px`;
+  const top = 12, bottom = 46, inner = height - top - bottom;
+  const values = lines.flatMap((each) => known(each.values)).filter((value) => !plot.logarithmic || value > 0);
+  const most = Math.max(...values), least = Math.min(...values);
+  const range = plot.logarithmic
+    ? [Math.log10(least / 1.15), Math.log10(most * 1.15)] : [0, most * 1.05];
+  const ys = plot.logarithmic ? logTicks(least / 1.15, most * 1.15, inner) : linearTicks(most * 1.05);
+  const place = (value) => ((plot.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
+  const xs = plot.steps ? plot.x.map((_, at) => at) : plot.x;
+  const ends = lines.map((each) => known(each.values).at(-1));
+  const places = within(spreadOut(ends.map(place), 13.5 / inner), 13.5 / inner);
+  const right = across(lines.map((each) => each.name)) + 34;
+  const share = 30 / (element.clientWidth - right);
+  const span = xs.at(-1) - xs[0] || 1;
+  const pad = plot.steps ? 0.03 * span : 0;
+  draw(element, lines.map((each) => ({
+    type: "scatter",
+    mode: plot.steps ? "lines+markers" : "lines",
+    x: xs,
+    y: each.values,
+    connectgaps: true,
+    // Between two counts nothing was measured; a share stays until the next application is reached.
+    line: { shape: plot.steps ? "linear" : "hv", color: style(each.name).colour, dash: style(each.name).dash, width: each.name === DATA.baseline ? 3 : 1.8 },
+    marker: { color: style(each.name).colour, symbol: style(each.name).marker, size: 8 },
+    text: plot.x.map((x, at) => `<b>${each.name}</b> at ${figure(x)}: ${figure(each.values[at])}`),
+    hovertemplate: "%{text}<extra></extra>",
+  })), {
+    hovermode: "closest",
+    margin: { l: 12, r: right, t: top, b: bottom },
+    xaxis: {
+      title: axisTitle(plot.x_axis),
+      range: [xs[0] - pad, xs.at(-1) + pad],
+      ...(plot.steps ? { tickvals: xs, ticktext: plot.x.map(String) } : {}),
+    },
+    yaxis: { title: axisTitle(plot.y_axis), type: plot.logarithmic ? "log" : "linear", range, ...ys },
+    shapes: lines.map((each, at) => ({
+      type: "line", xref: "paper", x0: 1, x1: 1 + share, yref: "paper",
+      y0: place(ends[at]), y1: places[at],
+      line: { color: style(each.name).colour, width: 1 }, opacity: 0.5,
+    })),
+    annotations: lines.map((each, at) => ({
+      x: 1 + share, xref: "paper", xanchor: "left", y: places[at], yref: "paper",
+      yanchor: "middle", showarrow: false,
+      text: named(DATA.locks.includes(each.name) ? "lock" : "", each.name, style(each.name).colour),
+      font: { size: 12, color: style(each.name).colour },
+    })),
+  });
+  // Of thirty lines, the one that is pointed at stands out.
+  element.removeAllListeners?.("plotly_hover");
+  element.removeAllListeners?.("plotly_unhover");
+  element.on("plotly_hover", ({ points }) => Plotly.restyle(element, {
+    opacity: lines.map((_, at) => (at === points[0].curveNumber ? 1 : 0.15)),
+  }));
+  element.on("plotly_unhover", () => Plotly.restyle(element, { opacity: 1 }));
+}
+
+function drawBars(element, plot) {
+  element.style.height = "340px";
+  const width = Math.min(element.clientWidth, 160 + 90 * plot.categories.length);
+  const slanted = width / plot.categories.length < across(plot.categories);
+  draw(element, plot.series.map((each, index) => ({
+    type: "bar",
+    name: each.name,
+    x: plot.categories,
+    y: each.values,
+    text: each.values.map((value) => (value === null ? "" : value.toFixed(0))),
+    textposition: "outside",
+    cliponaxis: false,
+    marker: { color: shade(index, plot.series.length) },
+    hovertemplate: "%{x}: %{y:.1f}<extra></extra>",
+  })), {
+    ...several(plot),
+    width,
+    bargap: 0.35,
+    margin: { l: 12, r: 24, t: 34, b: 40 },
+    xaxis: { type: "category", tickangle: slanted ? -40 : 0, showgrid: false },
+    yaxis: { title: axisTitle(plot.axis), rangemode: "tozero" },
+  });
+}
+
+function drawPoints(element, plot) {
+  element.style.height = "560px";
+  const values = [1, 2].map((which) => plot.clouds.flatMap((cloud) => cloud[which]).filter((value) => value > 0));
+  const all = values.flat();
+  const names = plot.clouds.map(([name]) => name);
+  const width = Math.min(element.clientWidth, 980);
+  const low = plot.logarithmic ? Math.min(...all) : 0;
+  const high = Math.max(...all);
+  const axis = (own) => (plot.logarithmic ? logAxis(own, 520) : { range: [0, high * 1.04] });
+  draw(element, plot.clouds.map(([name, xs, ys, labels], place) => ({
+    type: "scatter",
+    mode: "markers",
+    name,
+    x: xs,
+    y: ys,
+    text: labels.map((label, at) => `<b>${name}</b>, ${label}<br>${figure(xs[at])}, ${figure(ys[at])}`),
+    marker: {
+      color: COLOURS[place % COLOURS.length],
+      symbol: MARKERS[(place + Math.floor(place / COLOURS.length)) % MARKERS.length],
+      size: 6,
+      opacity: 0.75,
+    },
+    hovertemplate: "%{text}<extra></extra>",
+  })), {
+    width,
+    showlegend: names.length > 1,
+    legend: { font: { size: 11.5 }, tracegroupgap: 0, itemsizing: "constant" },
+    margin: { l: 12, r: 12, t: 12, b: 46 },
+    hovermode: "closest",
+    xaxis: { title: axisTitle(plot.x_axis), ...axis(values[0]) },
+    yaxis: { title: axisTitle(plot.y_axis), ...axis(values[1]) },
+    shapes: plot.diagonal ? [{
+      type: "line", x0: low, y0: low, x1: high, y1: high,
+      line: { color: css("--soft"), width: 1, dash: "dot" },
+    }] : [],
+  });
+}
+
+function drawBoxes(element, plot) {
+  const left = across(plot.rows);
+  element.style.height = `${70 + TALL * plot.rows.length}px`;
+  draw(element, plot.rows.map((row, place) => ({
+    type: "box",
+    orientation: "h",
+    x: plot.values[place],
+    y0: place,
+    name: row,
+    text: plot.labels[place].map((label) => `${label}`),
+    boxpoints: "all",
+    jitter: 0.4,
+    pointpos: 0,
+    width: 0.7,
+    marker: { color: shade(0, 1), size: 4, opacity: 0.6 },
+    line: { width: 1.4 },
+    hovertemplate: "%{text}: %{x:.0f} %<extra></extra>",
+    hoveron: "points",
+  })), {
+    margin: { l: left, r: 24, t: 12, b: 44 },
+    xaxis: { title: axisTitle(plot.axis), rangemode: "tozero" },
+    yaxis: {
+      tickvals: plot.rows.map((_, place) => place),
+      ticktext: plot.rows.map((name) => named(DATA.locks.includes(name) ? plot.of_rows : "", name)),
+      range: [plot.rows.length - 0.4, -0.6],
+      automargin: false,
+    },
+  });
+}
+
+const DRAW = {
+  heat: drawHeat, dots: drawDots, lines: drawLines, bars: drawBars, points: drawPoints, boxes: drawBoxes,
+};
+
+const pages = [...document.querySelectorAll("section.page")];
+let current = null;
+
+function drawPage() {
+  for (const element of current.querySelectorAll(".plot")) {
+    const plot = DATA.figures[element.dataset.figure];
+    DRAW[plot.kind](element, plot);
+  }
+}
+
+function show() {
+  const wanted = decodeURIComponent(window.location.hash.slice(1)) || "overview";
+  const target = document.getElementById(wanted);
+  const page = target?.closest("section.page") ?? pages[0];
+  if (page !== current) {
+    current?.querySelectorAll(".js-plotly-plot").forEach((element) => Plotly.purge(element));
+    current = page;
+    for (const each of pages) each.hidden = each !== page;
+    const group = { program: "programs", lock: "locks" }[page.id.split("/")[0]] ?? page.id;
+    for (const link of document.querySelectorAll("#pages a")) {
+      const its = decodeURIComponent(link.hash.slice(1));
+      if (its === group) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    drawPage();
+    window.scrollTo(0, 0);
+  }
+  if (target && target !== page) target.scrollIntoView();
+}
+
+startPage(() => {
+  if (current) drawPage();
+  else show();
+});
+window.addEventListener("hashchange", show);

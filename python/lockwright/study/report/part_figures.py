@@ -1,0 +1,307 @@
+"""The figures of one machine in one metric."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from lockwright.study import best_count, ratio
+from lockwright.study.part import Part
+from lockwright.study.report.figure import (
+    LOCK,
+    PROGRAM,
+    Bars,
+    Boxes,
+    Dots,
+    Figure,
+    Heat,
+    Lines,
+    Series,
+    heat,
+    leaders,
+    numbers,
+    series,
+)
+from lockwright.study.rules import HARM
+
+WORDS = {
+    "one": "the smallest count",
+    "max": "the largest count",
+    "opt": "each lock's best count",
+}
+"""What spec 4.2 calls one, max and opt."""
+
+_NEAR = 1.05
+"""So many times as good as a lock may the best one be that it counts as near it in a sentence."""
+
+_WIDEST = 3.0
+"""How far behind the best lock a curve of coverage goes."""
+
+
+def places(part: Part) -> list[str]:
+    """Those that differ: of a study at one count, max only."""
+    return (
+        ["one", "max", "opt"]
+        if part.whole.mean.index.get_level_values(1).nunique() > 1
+        else ["max"]
+    )
+
+
+def of_part(part: Part) -> Iterator[Figure]:
+    """All of one machine and metric, in the order in which they are read."""
+    yield _gain(part)
+    if not part.sensitive.applications:
+        return
+    used = places(part)
+    for place in used[1:] or used:
+        yield _relative(part, place)
+    for place in used:
+        yield _pairwise(part, place)
+    yield _harmful(part)
+    for place in used[1:] or used:
+        yield _coverage(part, place)
+    yield _portfolio(part)
+    if part.changes is not None:
+        yield _changes(part)
+        yield _best_count(part)
+        yield _opt_gain(part)
+        yield _ratio(part)
+
+
+def _gain(part: Part) -> Figure:
+    table = part.effect.sort_values("gain_max", ascending=False)
+    shown = []
+    for place in places(part):
+        ends: list[list[float | None]] = [[], []]
+        if part.rule.intervals:
+            ends = [numbers(1 + table[f"gain_{place}_{end}"]) for end in ("low", "high")]
+        shown.append(Series(f"at {WORDS[place]}", numbers(1 + table[f"gain_{place}"]), *ends))
+    most, least = table.gain_max.idxmax(), table.gain_max.idxmin()
+    interval = (
+        " Thin lines: 95 % intervals of what is left of it without the noise of the runs."
+        if part.rule.intervals
+        else ""
+    )
+    return Figure(
+        f"{part.name}.gain",
+        "How many times better the best lock is than the worst",
+        "Mean of the best lock / mean of the worst lock of each application, on a logarithmic"
+        f" scale; 1: all locks are alike.{interval}",
+        f"At the largest count, the best lock is {1 + table.gain_max[most]:.3g} times as good as"
+        f" the worst for {most}, and {1 + table.gain_max[least]:.3g} times for {least}.",
+        Dots(list(table.index), shown, "best lock / worst lock", True, 1.0, PROGRAM),
+        f"{part.name}.effect",
+    )
+
+
+def _relative(part: Part, place: str) -> Figure:
+    means = part.sensitive.at(place).mean
+    relative = means.div(means.max(axis=1), axis=0)
+    relative = relative.loc[relative.min(axis=1).sort_values().index]
+    relative = relative[relative.mean().sort_values(ascending=False).index]
+    best, worst = relative.mean().idxmax(), relative.mean().idxmin()
+    return Figure(
+        f"{part.name}.relative-{place}",
+        f"Performance relative to the best lock of each application, at {WORDS[place]}",
+        "Mean of the lock / mean of the best lock of the application, in per cent; lock-sensitive"
+        " applications only. Locks that come nearest to the best on average stand left,"
+        " applications that suffer most above; grey: not run.",
+        f"On average, {best} reaches {100 * relative.mean()[best]:.0f} % of the best lock, and"
+        f" {worst} {100 * relative.mean()[worst]:.0f} %.",
+        heat(relative, (1.0, 0.0), "% of the best lock", (PROGRAM, LOCK)),
+        f"{part.name}.loss-{place}" if place != "one" else "",
+    )
+
+
+def _pairwise(part: Part, place: str) -> Figure:
+    matrix = part.matrices[place]
+    order = matrix.average.sort_values(ascending=False).index
+    shares = matrix.loc[order, order]
+    most = matrix.average.max()
+    return Figure(
+        f"{part.name}.pairwise-{place}",
+        f"Which lock beats which, at {WORDS[place]}",
+        "Share of the lock-sensitive applications, of those that both were run on, for which the"
+        " lock of the line is better than that of the column, in per cent. The lock that beats"
+        " the most stands first.",
+        f"Most often the better one of two: {leaders(matrix.average)}, on average over the other"
+        f" locks for {100 * most:.0f} % of the applications.",
+        heat(shares, (0.0, 1.0), "% of applications", (LOCK, LOCK)),
+        f"{part.name}.pairwise-{place}",
+    )
+
+
+def _harmful(part: Part) -> Figure:
+    used = [place for place in places(part) if place in part.harmful]
+    table = part.harmful[used].sort_values("max")
+    low, high = table["max"].min(), table["max"].max()
+    shows = f"Each lock harms {100 * low:.0f} % of the applications at the largest count."
+    if low < high:
+        shows = (
+            f"At the largest count {leaders(table['max'], least=True)} harms least,"
+            f" {100 * low:.0f} % of the applications, and {leaders(table['max'])} most,"
+            f" {100 * high:.0f} %."
+        )
+    return Figure(
+        f"{part.name}.harmful",
+        "For how many applications a lock is harmful",
+        "Share of the lock-sensitive applications for which the best lock is more than"
+        f" {100 * HARM:.0f} % better.",
+        shows,
+        Dots(
+            list(table.index),
+            series({f"at {WORDS[place]}": 100 * table[place] for place in used}),
+            "% of applications that it harms",
+            of_rows=LOCK,
+        ),
+        f"{part.name}.harmful",
+    )
+
+
+def _coverage(part: Part, place: str) -> Figure:
+    losses = 1 + best_count.loss(part.sensitive, place)
+    behind = np.geomspace(1.0, _WIDEST, 41)
+    curves = {
+        lock: [100 * (losses[lock].dropna() <= limit + 1e-9).mean() for limit in behind]
+        for lock in losses
+    }
+    near = pd.Series({lock: (losses[lock].dropna() <= _NEAR).mean() for lock in losses})
+    return Figure(
+        f"{part.name}.coverage-{place}",
+        f"Coverage: how often a lock is near the best, at {WORDS[place]}",
+        "Height: share of the lock-sensitive applications for which the best lock is at most so"
+        " many times better as the place from left to right says (a performance profile, Dolan and"
+        " Moré, 2002). The left end says how often the lock is the best one; a curve above another"
+        " one is of the safer lock. Means only, without regard to noise.",
+        f"Most often within 5 % of the best: {leaders(near)}, for {100 * near.max():.0f} % of the"
+        " applications.",
+        Lines(
+            [round(float(limit), 4) for limit in behind],
+            series(curves),
+            "best lock / this lock, at most",
+            "% of applications",
+            steps=False,
+        ),
+        f"{part.name}.best",
+    )
+
+
+def _portfolio(part: Part) -> Figure:
+    """Locks that together hold one of the best for as many applications as possible, greedily."""
+    here = part.sensitive.at("max")
+    good = pd.DataFrame(
+        {name: part.rule.among_best(here.row(name)) for name in here.applications},
+        index=here.locks,
+    ).astype(bool)
+    left, names, reached = set(good.columns), [], []
+    while left:
+        gained = good[sorted(left)].sum(axis=1)
+        lock = str(gained.idxmax())
+        if not gained[lock]:
+            break
+        names.append(lock)
+        left -= set(good.columns[good.loc[lock]])
+        reached.append(100 * (1 - len(left) / good.shape[1]))
+    number = f"{len(names)} locks together hold" if len(names) > 1 else "One lock holds"
+    return Figure(
+        f"{part.name}.portfolio",
+        "How many locks are needed",
+        "First the lock that is among the best for the most lock-sensitive applications at the"
+        " largest count; then, again and again, the one that adds the most. Height: share of the"
+        " applications for which one of the locks up to here is among the best.",
+        f"{number} one of the best for {reached[-1]:.0f} % of the applications; {names[0]} alone"
+        f" for {reached[0]:.0f} %.",
+        Bars(
+            [f"+ {name}" if place else name for place, name in enumerate(names)],
+            series({"reached": reached}),
+            "% of applications",
+        ),
+    )
+
+
+def _changes(part: Part) -> Figure:
+    assert part.changes is not None
+    table = part.changes.loc[part.changes.iloc[:, -2].sort_values(ascending=False).index]
+    whole = table.columns[-2]
+    return Figure(
+        f"{part.name}.changes",
+        f"How the order of the locks changes with the number of {part.sample.counted}",
+        "Share of the pairs of locks, in per cent, that are in another relation (better, alike,"
+        f" worse) at the one number of {part.sample.counted} than at the other;"
+        f" {whole}: not the same at all of them; reversed: once the one is better and once the"
+        " other. Empty: not run there.",
+        f"On average {100 * table[whole].mean():.0f} % of the pairs change, and"
+        f" {100 * table.reversed.mean():.0f} % are reversed.",
+        heat(table, (0.0, 1.0), "% of pairs", (PROGRAM, "")),
+        f"{part.name}.changes",
+    )
+
+
+def _best_count(part: Part) -> Figure:
+    table = best_count.breakdown(part.sensitive)
+    last = table.index.max()
+    return Figure(
+        f"{part.name}.best-count",
+        f"At which number of {part.sample.counted} locks are at their best",
+        "Share of all pairs of a lock-sensitive application and a lock whose mean is highest"
+        " there.",
+        f"{100 * table.share[last]:.0f} % of them are at their best with all {last}"
+        f" {part.sample.counted}.",
+        Bars(list(map(str, table.index)), series({"share": 100 * table.share}), "% of pairs"),
+        f"{part.name}.best-count",
+    )
+
+
+def _opt_gain(part: Part) -> Figure:
+    gains, where = best_count.opt_gain(part.sensitive), part.sensitive.counts("opt")
+    gains = gains.loc[gains.mean(axis=1).sort_values(ascending=False).index]
+    gains = gains[gains.mean().sort_values().index]
+    where = where.loc[gains.index, gains.columns]
+    values = [numbers(line) for line in np.log2(1 + gains.to_numpy())]
+    texts = [
+        ["" if pd.isna(count) else f"{count:.0f}" for count in line] for line in where.to_numpy()
+    ]
+    middle = float(gains.stack().median())
+    return Figure(
+        f"{part.name}.opt-gain",
+        f"What a lock gains at its best number of {part.sample.counted}",
+        f"Colour: mean at the best number of {part.sample.counted} / mean at the largest, where"
+        " each step of 1 on the scale is a doubling and 5 stands for all above; in the cell: that"
+        " best number.",
+        f"Half of the pairs of an application and a lock gain {100 * middle:.0f} % or more over the"
+        " largest count.",
+        Heat(
+            list(gains.index),
+            list(gains.columns),
+            values,
+            texts,
+            (0.0, 5.0),
+            "doublings",
+            PROGRAM,
+            LOCK,
+        ),
+        f"{part.name}.opt-gain",
+    )
+
+
+def _ratio(part: Part) -> Figure:
+    table = ratio.best_lock_ratio(part.sensitive, part.wanted or None, ratio.EXPECTED)
+    table = table[table.median().sort_values(ascending=False).index]
+    known = {lock: table[lock].dropna() for lock in table if table[lock].notna().any()}
+    first = next(iter(known))
+    return Figure(
+        f"{part.name}.best-lock-ratio",
+        "How near one lock comes to the best lock at each count",
+        "Average of the lock over all counts / average of the best lock at each count, for each"
+        " lock-sensitive application: a box holds the middle half, its line is the median. pt-exp"
+        " is the mean of ttas and pthread: what somebody may expect who chooses one by chance.",
+        f"{first} has the highest median: {100 * float(known[first].median()):.0f} %.",
+        Boxes(
+            list(known),
+            [[round(100 * float(value), 2) for value in values] for values in known.values()],
+            [list(map(str, values.index)) for values in known.values()],
+            "% of the best lock at each count",
+            LOCK,
+        ),
+        f"{part.name}.best-lock-ratio",
+    )

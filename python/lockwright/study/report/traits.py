@@ -1,0 +1,46 @@
+"""What locks that do well have in common, and what those do that do not."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from lockwright.errors import LockwrightError
+from lockwright.locks import Lock, registry
+
+_TRAITS: dict[str, Callable[[Lock], bool]] = {
+    "serve their waiters first come, first served": lambda lock: lock.fifo,
+    "put waiting threads to sleep": lambda lock: lock.parking,
+    "only poll while they wait": lambda lock: not lock.parking,
+    "prefer waiters of the same NUMA node": lambda lock: lock.numa_aware,
+    "are light (take a free lock with next to no work)": lambda lock: lock.light,
+    "restrict how many threads take part": lambda lock: lock.category == "load control",
+}
+
+_FEWEST, _APART = 2, 0.5
+"""Locks that a group needs, and by how much the shares of two groups have to differ."""
+
+
+@cache
+def known() -> dict[str, Lock]:
+    """The locks of this installation; none if they cannot be read: a report needs no library."""
+    try:
+        return {lock.name: lock for lock in registry()}
+    except LockwrightError:
+        return {}
+
+
+def in_common(good: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
+    """In which traits the two groups differ, the clearest first; nothing for small groups."""
+    groups = [[known()[name] for name in group if name in known()] for group in (good, bad)]
+    if min(map(len, groups)) < _FEWEST:
+        return
+    found = []
+    for words, has in _TRAITS.items():
+        numbers = [sum(map(has, group)) for group in groups]
+        shares = [number / len(group) for number, group in zip(numbers, groups, strict=True)]
+        if abs(shares[0] - shares[1]) >= _APART:
+            found.append((abs(shares[0] - shares[1]), words, numbers))
+    for _, words, numbers in sorted(found, key=lambda each: -each[0])[:3]:
+        yield (
+            f"{numbers[1]} of the {len(groups[1])} locks to avoid {words}, and {numbers[0]} of the"
+            f" {len(groups[0])} to use."
+        )

@@ -1,0 +1,47 @@
+"""Writes the report of a study: pages, tables, figures."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright.compare import files
+from lockwright.study import output
+from lockwright.study.analysis import Analysis
+from lockwright.study.dataset import DataSet
+from lockwright.study.report import html, vector
+from lockwright.study.report.figures import figures
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a report goes and what it is called. data: what was read. kind: of the figures for a
+    paper, pdf, svg or none. baseline: lock of latency ratios."""
+
+    folder: Path
+    data: tuple[Path, ...]
+    title: str | None = None
+    kind: str = "pdf"
+    baseline: str = "pthread"
+
+
+def write(data: DataSet, found: Analysis, place: Place) -> Iterator[str]:
+    """Yields a line for each thing once it is written. Raises LockwrightError if that fails."""
+    folder = place.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [str(path) for path in place.data]
+    title = place.title or f"Locks under {', '.join(path.stem for path in place.data)}"
+    drawn = figures(data, found, place.baseline)
+    page = folder / "report.html"
+    files.write(page, html.render(data, found, drawn, title, names), "--output")
+    yield f"wrote {page}"
+    output.write(found, place.data, folder / "analysis.json", folder / "csv", folder / "latex")
+    yield f"wrote {len(found.tables)} tables: {folder / 'analysis.json'}, and in csv and latex"
+    if place.kind == "none":
+        return
+    if not vector.available():
+        yield (
+            "no figures for a paper: matplotlib is not installed; pip install 'lockwright[figures]'"
+        )
+        return
+    number = vector.write(drawn, folder / "figures", place.kind)
+    yield f"wrote {number} figures in {folder / 'figures'}"
