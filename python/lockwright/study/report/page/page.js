@@ -123,6 +123,7 @@ function drawDots(element, plot) {
       x: each.values,
       y: places.map((place) => place + (index - (plot.series.length - 1) / 2) * 0.22),
       marker: { color: colour, symbol: MARKERS[index], size: 8 },
+      cliponaxis: false,
       error_x: has ? {
         type: "data", symmetric: false, thickness: 1.2, width: 0, color: colour,
         array: each.values.map((value, at) => (each.high[at] === null ? 0 : each.high[at] - value)),
@@ -150,27 +151,9 @@ function drawDots(element, plot) {
   });
 }
 
-// Places as spreadOut finds them, but all of them in the plot.
-function within(places, gap) {
-  const order = places.map((_, at) => at).sort((a, b) => places[b] - places[a]);
-  const moved = [...places];
-  let limit = 1;
-  for (const at of order) {
-    moved[at] = Math.min(moved[at], limit);
-    limit = moved[at] - gap;
-  }
-  limit = 0;
-  for (const at of order.reverse()) {
-    moved[at] = Math.max(moved[at], limit);
-    limit = moved[at] + gap;
-  }
-  return moved;
-}
-
-// Names stand at the ends of their lines, so that nobody has to look up thirty colours.
 function drawLines(element, plot) {
   const lines = plot.series.filter((each) => known(each.values).length);
-  const height = Math.max(340, 90 + 14 * lines.length);
+  const height = Math.max(340, 90 + 15 * lines.length);
   element.style.height = `${height}px`;
   const top = 12, bottom = 46, inner = height - top - bottom;
   const values = lines.flatMap((each) => known(each.values)).filter((value) => !plot.logarithmic || value > 0);
@@ -181,11 +164,11 @@ function drawLines(element, plot) {
   const place = (value) => ((plot.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
   const xs = plot.steps ? plot.x.map((_, at) => at) : plot.x;
   const ends = lines.map((each) => known(each.values).at(-1));
-  const places = within(spreadOut(ends.map(place), 13.5 / inner), 13.5 / inner);
-  const right = across(lines.map((each) => each.name)) + 34;
-  const share = 30 / (element.clientWidth - right);
+  const right = across(lines.map((each) => each.name));
   const span = xs.at(-1) - xs[0] || 1;
   const pad = plot.steps ? 0.03 * span : 0;
+  const beyond = xs.at(-1) + 0.04 * span;
+  const names = nameEnds(lines.map((each) => each.name), ends.map(place), inner, xs.at(-1) + 0.01 * span, beyond);
   draw(element, lines.map((each) => ({
     type: "scatter",
     mode: plot.steps ? "lines+markers" : "lines",
@@ -202,20 +185,14 @@ function drawLines(element, plot) {
     margin: { l: 12, r: right, t: top, b: bottom },
     xaxis: {
       title: axisTitle(plot.x_axis),
-      range: [xs[0] - pad, xs.at(-1) + pad],
+      range: [xs[0] - pad, beyond],
       ...(plot.steps ? { tickvals: xs, ticktext: plot.x.map(String) } : {}),
     },
     yaxis: { title: axisTitle(plot.y_axis), type: plot.logarithmic ? "log" : "linear", range, ...ys },
-    shapes: lines.map((each, at) => ({
-      type: "line", xref: "paper", x0: 1, x1: 1 + share, yref: "paper",
-      y0: place(ends[at]), y1: places[at],
-      line: { color: style(each.name).colour, width: 1 }, opacity: 0.5,
-    })),
-    annotations: lines.map((each, at) => ({
-      x: 1 + share, xref: "paper", xanchor: "left", y: places[at], yref: "paper",
-      yanchor: "middle", showarrow: false,
-      text: named(DATA.locks.includes(each.name) ? "lock" : "", each.name, style(each.name).colour),
-      font: { size: 12, color: style(each.name).colour },
+    shapes: names.shapes,
+    annotations: names.annotations.map((each, at) => ({
+      ...each,
+      text: named(DATA.locks.includes(lines[at].name) ? "lock" : "", lines[at].name, style(lines[at].name).colour),
     })),
   });
   // Of thirty lines, the one that is pointed at stands out.
