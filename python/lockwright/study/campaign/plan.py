@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from lockwright.bench import pinning
 from lockwright.locks import BASELINE, WAYS, Registry
@@ -220,13 +219,7 @@ def _program(table: Table) -> Program:
     if not name:
         return entry.read(Table(table.file, table.key, values))
     table.checked("from", partial(catalogue.find, name))
-    merged: dict[str, Any] = dict(tables.load(catalogue.path(name)).values)
-    for key, value in values.items():
-        below = merged.get(key)
-        if isinstance(value, dict) and isinstance(below, dict):
-            merged[key] = {**below, **value}
-        else:
-            merged[key] = value
+    merged = catalogue.changed(catalogue.table(name).values, values)
     return entry.read(Table(table.file, table.key, merged), name)
 
 

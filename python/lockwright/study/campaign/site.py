@@ -212,11 +212,14 @@ def processors_of(one: Configuration) -> set[int] | None:
 
 
 def missing(program: Program) -> list[str]:
-    """What a program needs and is not here: commands and files."""
+    """What a program needs and is not here: commands, files, and variables that lead to them."""
     path = places.bare()["PATH"]
     absent = []
-    for need in program.needs:
-        if need.startswith("/"):
+    for named in program.needs:
+        need = os.path.expandvars(named)
+        if need.startswith("$"):
+            absent.append(f"the variable {need.partition('/')[0]}")
+        elif need.startswith("/"):
             if not any(Path("/").glob(need.lstrip("/"))):
                 absent.append(need)
         elif shutil.which(need, path=path) is None:

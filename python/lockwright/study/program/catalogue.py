@@ -1,12 +1,15 @@
 """The programs that come with Lockwright: a TOML file each, in lockwright/study/catalogue."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from lockwright.errors import LockwrightError
 from lockwright.study import tables
 from lockwright.study.program import entry
 from lockwright.study.program.entry import Program
+from lockwright.study.tables import Table
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
 
@@ -25,10 +28,32 @@ def path(name: str, folder: Path = FOLDER) -> Path:
     return folder / f"{name}.toml"
 
 
+def table(name: str, folder: Path = FOLDER) -> Table:
+    """The keys of an entry, those that it takes `from` another among them."""
+    own = tables.load(path(name, folder))
+    below = own.text("from", "")
+    if not below:
+        return own
+    if below == name or tables.load(path(below, folder)).has("from"):
+        raise own.complaint("from", f"'{below}' is no entry of its own", "name one that is")
+    values = {key: value for key, value in own.values.items() if key != "from"}
+    return Table(own.file, own.key, changed(table(below, folder).values, values))
+
+
+def changed(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of an entry with some in the place of its own; of tables, key by key."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        both = isinstance(value, dict) and isinstance(under, dict)
+        merged[key] = {**under, **value} if both and under else value
+    return merged
+
+
 def find(name: str, folder: Path = FOLDER) -> Program:
     """The entry of that name. Raises LockwrightError if there is none, or if it is wrong."""
-    table = tables.load(path(name, folder))
-    program = entry.read(table, name)
+    found = table(name, folder)
+    program = entry.read(found, name)
     if program.name != name:
-        raise table.complaint("name", f"is '{program.name}'", f"name it '{name}', as the file")
+        raise found.complaint("name", f"is '{program.name}'", f"name it '{name}', as the file")
     return program

@@ -79,7 +79,8 @@ class Places:
         existing = os.environ.get("LD_PRELOAD")
         more = [*program.preload, *([existing] if existing else [])]
         below = {"LD_PRELOAD": ":".join(more)} if more else {}
-        return preload(self.library, below) | dict(self.settings) | dict(program.environment)
+        own = {name: self.fill(value) for name, value in program.environment.items()}
+        return preload(self.library, below) | dict(self.settings) | own
 
     def environment(self, command: Command) -> dict[str, str]:
         """The environment in which a command is started."""
