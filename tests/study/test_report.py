@@ -1,0 +1,311 @@
+"""`lockwright study report` writes pages that a browser shows without errors, and figures."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from lockwright import cli
+from lockwright.study import reading
+from lockwright.study.analysis import Analysis, analyse
+from lockwright.study.dataset import DataSet
+from lockwright.study.part import Part
+from lockwright.study.report import part_figures, program_page, traits, verdicts
+from lockwright.study.report.figure import Bars, Heat, Lines, leaders
+
+LOCKS = {"pthread": 1.0, "ttas": 2.0, "mcs-stp": 0.5}
+"""How good each lock is for the program `cache` at the largest count; `<i>&` does not mind."""
+
+
+def runs() -> str:
+    """Two programs, three locks, two counts, three runs each, with power and latency."""
+    lines = ["app,lock,threads,throughput,power,latency"]
+    for lock, good in LOCKS.items():
+        for threads in (1, 8):
+            for run in (0.99, 1.0, 1.01):
+                fast = 100 * run * (good if threads == 8 else 1)
+                lines.append(f"my cache,{lock},{threads},{fast},{20 + threads},{1e6 / fast}")
+                lines.append(f"<i>&,{lock},{threads},{50 * run},{20 + threads},{2e4 / run}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("data") / "box.csv"
+    file.write_text(runs())
+    return file
+
+
+@pytest.fixture(scope="module")
+def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "made" / "here"
+    assert cli.main(["study", "report", str(data), "-o", str(folder), "--title", "A <b> & c"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def read(data: Path) -> DataSet:
+    return reading.read([data])
+
+
+@pytest.fixture(scope="module")
+def found(read: DataSet) -> Analysis:
+    return analyse(read)
+
+
+@pytest.fixture
+def part(found: Analysis) -> Part:
+    return next(part for part in found.parts if part.name == "box.throughput")
+
+
+class _Elements(HTMLParser):
+    """What the checks below ask of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.plots: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a":
+            self.links.append(found["href"])
+        if "data-figure" in found:
+            self.plots.append(found["data-figure"])
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> tuple[str, _Elements]:
+    text = (report / "report.html").read_text()
+    elements = _Elements()
+    elements.feed(text)
+    return text, elements
+
+
+def test_one_file_that_needs_nothing_else(page: tuple[str, _Elements]) -> None:
+    text, elements = page
+    assert "<h1>A &lt;b&gt; &amp; c</h1>" in text
+    assert "<i>&" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=", text)
+    assert all(link.startswith("#") for link in elements.links)
+
+
+def test_every_link_and_every_plot_leads_somewhere(page: tuple[str, _Elements]) -> None:
+    """Each program and each lock has a page; each plot has its data, and all data a plot."""
+    from urllib.parse import unquote
+
+    text, elements = page
+    assert len(elements.ids) == len(set(elements.ids))
+    wanted = {f"lock/{lock}" for lock in LOCKS} | {"program/my_cache", "program/<i>&"}
+    assert wanted <= set(elements.ids)
+    assert {unquote(link[1:]) for link in elements.links} <= set(elements.ids)
+    drawn = re.search(r"const DATA = (.*);\n", text)
+    assert drawn is not None
+    assert sorted(json.loads(drawn.group(1))["figures"]) == sorted(elements.plots)
+
+
+def test_the_questions_are_answered_and_gaps_are_named(page: tuple[str, _Elements]) -> None:
+    text, _ = page
+    for question in (
+        "How much do locks matter?",
+        "Is one lock always best?",
+        "Is every lock harmful?",
+        "Does energy efficiency follow throughput?",
+        "Does tail latency follow throughput?",
+    ):
+        assert f"<h3>{question}</h3>" in text
+    assert "Interposed locks against those written into the program: no runs" in text
+    assert "Energy efficiency against throughput: not measured" not in text
+
+
+def test_tables_and_figures_are_written(report: Path) -> None:
+    whole = json.loads((report / "analysis.json").read_text())
+    names = {table["name"] for table in whole["tables"]}
+    for folder, ending in (("csv", "csv"), ("latex", "tex")):
+        assert {path.name for path in (report / folder).iterdir()} == {
+            f"{name}.{ending}" for name in names
+        }
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    pictures = list((report / "figures").rglob("*.pdf"))
+    assert all(path.read_bytes().startswith(b"%PDF") for path in pictures)
+    stems = {path.stem for path in pictures}
+    assert {"box.throughput.gain", "box.energy", "box.latency-max"} <= stems
+    assert "box.throughput.program.my_cache" in stems
+
+
+def test_advice(part: Part) -> None:
+    """ttas is the best at 8 threads; both others are behind by more than 15 %."""
+    found = {place: verdicts.standing(part, place) for place in ("one", "max", "opt")}
+    words = found["max"].word
+    assert words.loc["my cache"].to_dict() == {
+        "mcs-stp": "avoid",
+        "pthread": "avoid",
+        "ttas": "use",
+    }
+    assert set(words.loc["<i>&"]) == {"use"}
+    text = program_page.advice(part, "my cache", found, verdicts.spreads(part))
+    assert "<b>The lock matters</b>" in text
+    assert re.search(r"<b>Use</b> at the largest count: <a[^>]*>ttas</a></p>", text)
+    assert re.search(r"<b>Avoid</b>.*>mcs-stp</a> \(4.00\), <a[^>]*>pthread</a> \(2.00\)", text)
+    other = program_page.advice(part, "<i>&", found, verdicts.spreads(part))
+    assert "keep the one that you have" in other
+
+
+def test_figures_hold_what_was_measured(part: Part) -> None:
+    figures = {figure.name.rpartition(".")[2]: figure for figure in part_figures.of_part(part)}
+    heat = figures["relative-max"].plot
+    assert isinstance(heat, Heat)
+    assert dict(zip(heat.columns, heat.values[0], strict=True)) == pytest.approx(
+        {"ttas": 1, "pthread": 0.5, "mcs-stp": 0.25}
+    )
+    curves = figures["coverage-max"].plot
+    assert isinstance(curves, Lines)
+    shares = {each.name: each.values for each in curves.series}
+    reached = {
+        name: curves.x[list(values).index(100)] for name, values in shares.items() if 100 in values
+    }
+    assert reached == {"ttas": 1, "pthread": pytest.approx(2, abs=0.06)}
+    assert reached["pthread"] >= 2
+    needed = figures["portfolio"].plot
+    assert isinstance(needed, Bars)
+    assert (list(needed.categories), list(needed.series[0].values)) == (["ttas"], [100])
+
+
+def test_several_leaders_are_all_named() -> None:
+    values = pd.Series({"a": 1.0, "b": 2.0, "c": 2.0, "d": 2.0, "e": 2.0})
+    assert leaders(values) == "b, c, d and 1 more"
+    assert leaders(values, least=True) == "a"
+
+
+def test_what_groups_of_locks_have_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three that sleep against two that poll; single locks say nothing."""
+
+    class Made:
+        fifo = light = numa_aware = False
+        category = ""
+
+        def __init__(self, parking: bool) -> None:
+            self.parking = parking
+
+    known = {name: Made(name.startswith("p")) for name in ("p1", "p2", "p3", "s1", "s2")}
+    monkeypatch.setattr(traits, "known", lambda: known)
+    (sleeping, polling) = traits.in_common(["s1", "s2"], ["p1", "p2", "p3", "foreign"])
+    assert (
+        sleeping == "3 of the 3 locks to avoid put waiting threads to sleep, and 0 of the 2 to use."
+    )
+    assert "only poll" in polling
+    assert not list(traits.in_common(["s1"], ["p1", "p2"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("app,lock,throughput\na,x,1\na,y,2\n", ["the 5 % rule"]),
+        ("app,lock,throughput\na,x,1\na,x,1.01\na,y,1\na,y,1.01\n", ["no application is shown"]),
+    ],
+)
+def test_small_studies(tmp_path: Path, text: str, words: list[str]) -> None:
+    """Single runs at one count; and locks that do not differ."""
+    (tmp_path / "box.csv").write_text(text)
+    place = tmp_path / "out"
+    given = ["study", "report", str(tmp_path / "box.csv"), "-o", str(place), "--figures", "none"]
+    assert cli.main(given) == 0
+    page = (place / "report.html").read_text()
+    for each in words:
+        assert each in page
+    assert not (place / "figures").exists()
+
+
+def test_a_file_in_the_place_of_the_directory(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["study", "report", str(data), "-o", str(data)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert data.read_text() == runs()
+
+
+PROBE = """<script>
+window.problems = [];
+window.addEventListener("error", (event) => window.problems.push(String(event.message)));
+window.addEventListener("load", async () => {
+  const rest = () => new Promise((done) => setTimeout(done, 50));
+  const seen = {};
+  const shown = () => [...document.querySelectorAll("section.page")].filter((each) => !each.hidden);
+  await rest();
+  seen.first = shown().map((each) => each.id);
+  const links = [...document.querySelectorAll("a")];
+  const targets = new Set(links.map((each) => each.getAttribute("href")));
+  seen.wrong = [];
+  seen.undrawn = [];
+  for (const target of targets) {
+    document.querySelector(`a[href="${target}"]`).click();
+    await rest();
+    const now = shown().map((each) => each.id);
+    const right = now.length === 1 && `#${now[0]}` === decodeURIComponent(target);
+    if (!right) seen.wrong.push([target, now]);
+    for (const plot of shown()[0].querySelectorAll(".plot")) {
+      if (!plot.querySelector("svg.main-svg")) seen.undrawn.push(plot.dataset.figure);
+    }
+  }
+  seen.pages = targets.size;
+  const table = document.querySelector("#locks table");
+  const names = [...table.tHead.rows[0].cells].map((each) => each.textContent);
+  const column = names.indexOf("beats max");
+  const read = () => [...table.tBodies[0].rows].map((each) => each.cells[column].textContent);
+  const button = table.tHead.rows[0].cells[column].querySelector("button");
+  button.click();
+  seen.up = read();
+  button.click();
+  seen.down = read();
+  document.getElementById("theme").click();
+  await rest();
+  seen.problems = window.problems;
+  const said = document.createElement("pre");
+  said.id = "said";
+  said.textContent = JSON.stringify(seen);
+  document.body.append(said);
+});
+</script>"""
+
+
+def test_in_a_browser(report: Path, tmp_path: Path) -> None:
+    """No script fails, every link shows its page with its plots, a click on a heading sorts."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("neither chromium nor google-chrome is installed")
+    copy = tmp_path / "report.html"
+    text = (report / "report.html").read_text()
+    copy.write_text(text.replace("<head>", f"<head>{PROBE}", 1))
+    done = subprocess.run(
+        [
+            browser,
+            *["--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"],
+            *[f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=60000"],
+            copy.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+    said = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert said is not None, done.stderr[-2000:]
+    seen: dict[str, Any] = json.loads(said.group(1).replace("&lt;", "<").replace("&amp;", "&"))
+    assert seen["problems"] == []
+    assert seen["first"] == ["overview"]
+    # Five pages of subjects, and one for each of the programs and locks.
+    assert seen["pages"] >= 5 + 2 + 3
+    assert seen["wrong"] == []
+    assert seen["undrawn"] == []
+    assert seen["up"] == ["0", "50", "100"]
+    assert seen["down"] == ["100", "50", "0"]
