@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands import study_data, study_report
+from lockwright.commands import study_catalogue, study_data, study_report
 from lockwright.commands.study_run import run
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def command() -> None:
 
 
 command.add_command(run)
+command.add_command(study_catalogue.command)
 command.add_command(study_report.command)
 
 

@@ -62,7 +62,7 @@ def run(
         try:
             if store.begin(wanted):
                 say(f"goes on with the study in {place}")
-            _here(wanted, store, machine, _folders(cache, work))
+            _here(wanted, store, machine, folders(cache, work))
             runs = [kept for _, kept in store.runs()]
             print(f"{place}: {summary(runs)}")
             store.finish()
@@ -75,7 +75,8 @@ def run(
     return 0
 
 
-def _folders(cache: Path | None, work: Path | None) -> "Folders":
+def folders(cache: Path | None, work: Path | None) -> "Folders":
+    """Where inputs and the files of runs are, if these options of a command are given or not."""
     from lockwright.study.campaign.site import Folders
     from lockwright.study.program.inputs import default_cache
 
@@ -103,6 +104,7 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
 
 def _refuse_missing(wanted: "Plan") -> None:
     """Raises LockwrightError if a program is not installed, with how to get all of them."""
+    from lockwright.commands.study_catalogue import how_to_get
     from lockwright.errors import LockwrightError
     from lockwright.study.campaign.site import missing
 
@@ -110,11 +112,8 @@ def _refuse_missing(wanted: "Plan") -> None:
     if not absent:
         return
     names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
-    packages = list(dict.fromkeys(word for each in absent for word in each.packages))
-    others = [each.install for each in absent if each.install and not each.packages]
-    ways = [f"apt-get install {' '.join(packages)}"] if packages else []
     raise LockwrightError(
-        f"not installed for {names}", "; ".join([*ways, *others, "or add --skip-missing"])
+        f"not installed for {names}", f"{how_to_get(absent)}; or add --skip-missing"
     )
 
 

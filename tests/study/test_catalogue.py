@@ -1,0 +1,80 @@
+"""Every entry of the catalogue can be run, and takes no wrong run for a right one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lockwright import locks
+from lockwright.compare import record
+from lockwright.study.program import catalogue
+from lockwright.study.program.entry import Program
+from lockwright.study.program.keeping import Keeping
+from lockwright.study.program.places import Places
+from lockwright.study.program.trial import Trial
+
+ENTRIES = [catalogue.find(name) for name in catalogue.names()]
+PACKAGED = [each for each in ENTRIES if each.packages]
+SUITES = ("PARSEC 3", "SPLASH-2x", "Phoenix 2")
+
+
+def test_there_are_programs_of_every_kind() -> None:
+    """Those of packages, each with a check; and the suites of the papers, to be installed."""
+    assert len(PACKAGED) >= 25
+    assert {"database", "key-value store", "cache", "web", "media", "compression", "science"} < {
+        each.category for each in PACKAGED
+    }
+    for each in PACKAGED:
+        check = each.check
+        assert check.matches or check.same or check.command, each.name
+        assert each.least <= 2 or each.name == "varnish"
+    for suite in SUITES:
+        own = [each for each in ENTRIES if each.category == suite]
+        assert own
+        assert all(each.install.startswith("your own") and not each.packages for each in own)
+
+
+@pytest.mark.parametrize("program", ENTRIES, ids=lambda each: each.name)
+@pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
+def test_every_place_can_be_filled(program: Program, scale: float) -> None:
+    """Nothing in braces is left, but what a shell or another language means by them."""
+    places = Places(program, 3, scale, Path("/data"), Path("/work"), Path("/lib.so"))
+    server = program.server
+    commands = [program.command, program.before, program.warmup, program.check.command]
+    commands += [server.command, server.load, server.ready_command] if server else []
+    for command in commands:
+        for word in places.words(command) if command else ():
+            assert not any(f"{{{name}" in word for name in ("=", "threads}", "work}", "data}"))
+    assert all("{work}" not in places.fill(text) for text in program.files.values())
+
+
+def fakeable(program: Program) -> bool:
+    """Whether another program can be put into the place of what an entry runs."""
+    words = program.command if isinstance(program.command, tuple) else program.command.split()
+    return program.server is None and not words[0].startswith("/")
+
+
+@pytest.mark.parametrize(
+    "program", [each for each in PACKAGED if fakeable(each)], ids=lambda each: each.name
+)
+def test_what_does_nothing_is_wrong(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that ends well and prints nothing is refused, whatever else is as it should be."""
+    fakes = tmp_path / "bin"
+    fakes.mkdir()
+    for name in program.needs:
+        if "/" not in name:
+            (fakes / name).symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{fakes}:/usr/bin:/bin")
+    data = tmp_path / "data"
+    (data / "db").mkdir(parents=True)
+    reference = dict.fromkeys(program.check.same, "the sum of what is right")
+    with Keeping() as keeping:
+        trial = Trial(keeping, tmp_path / "work", reference=reference)
+        library = locks.registry().path_of(locks.BASELINE)
+        # Its own libraries may not be here.
+        bare = replace(program, preload=())
+        found = trial.run(Places(bare, 2, 1.0, data, Path(), library))
+    assert found.outcome not in (record.FINISHED, record.FAILED), found
