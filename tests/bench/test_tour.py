@@ -203,12 +203,16 @@ def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
     one = PLAN.contended("fast", 2)
     store.add(path, one, 0, outcome(5.0))
     store.add(path, one, 1, Outcome(failure="it fell over"))
+    store.add(path, one, 3, outcome(7.0))
     with path.open("a") as file:
         file.write('{"round": 2, "case"')
     header, seen, failures = store.load(path)
     assert header == HEADER
     assert list(seen.outcomes) == [one]
-    assert seen.outcomes[one][0].lines == outcome(5.0).lines
+    assert {turn: run.lines for turn, run in seen.outcomes[one].items()} == {
+        0: outcome(5.0).lines,
+        3: outcome(7.0).lines,
+    }
     assert failures == ["single-lock, fast, section-cycles 1000, threads 2: it fell over"]
     with pytest.raises(LockwrightError, match="there is a tour"):
         store.begin(path, HEADER)

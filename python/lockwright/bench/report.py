@@ -31,12 +31,12 @@ class Column:
     definition: str
 
 
-def definitions(columns: Iterable[Column]) -> str:
+SPREAD = "Columns (±: half the distance between the quartiles over the rounds):"
+
+
+def definitions(columns: Iterable[Column], heading: str = SPREAD) -> str:
     """The definitions as a block for click's help text, kept as it is by the `\\b` mark."""
-    lines = [
-        "\b",
-        "Columns (±: half the distance between the quartiles over the rounds):",
-    ]
+    lines = ["\b", heading]
     for column in columns:
         text = f"{column.heading}: {column.definition}"
         lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")

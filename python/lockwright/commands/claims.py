@@ -26,7 +26,7 @@ WARM_UP = 0.03
     help="Which claims of the papers on locks hold on this machine.\n\n"
     "Each claim says how two locks compare in a workload. Each round runs everything that the "
     "claims need once, in a shuffled order, and a figure is taken within the round.\n\n"
-    + definitions(show.COLUMNS)
+    + definitions(show.COLUMNS, "Columns:")
 )
 @click.option("--claims", "names", metavar="NAME,...", help="Which ones.  [default: all]")
 @click.option("--list", "only_list", is_flag=True, help="Show the claims, and run nothing.")
