@@ -15,7 +15,7 @@ from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, Verdict
 from lockwright.bench.figures import plain
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import LIBC
+from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.tour import figures
 from lockwright.bench.tour.figures import Point
 from lockwright.bench.tour.plan import SECTION_CYCLES, Plan
@@ -38,8 +38,8 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Tour:
-    """All that a report is made of. spent: seconds. no_energy: why there is none, "" where there
-    is. stopped: whether it was ended before its time.
+    """All that a report is made of. no_energy: why there is none, "" where there is. stopped:
+    whether it was ended before its time.
     """
 
     header: Header
@@ -52,19 +52,9 @@ class Tour:
     stopped: bool = False
 
     @property
-    def rounds(self) -> int:
-        """Rounds of which there is something."""
-        made = {turn for outcomes in self.seen.outcomes.values() for turn in outcomes}
-        return len(made)
-
-    @property
-    def spent(self) -> float:
-        """Seconds that the runs took."""
-        return sum(
-            outcome.seconds
-            for outcomes in self.seen.outcomes.values()
-            for outcome in outcomes.values()
-        )
+    def runs(self) -> list[tuple[int, Outcome]]:
+        """Those that gave something, each with its round."""
+        return [run for outcomes in self.seen.outcomes.values() for run in outcomes.items()]
 
 
 def render(tour: Tour) -> str:
@@ -127,8 +117,12 @@ def _machine(tour: Tour) -> str:
 
 
 def _measured(tour: Tour) -> str:
-    rounds = f"{tour.rounds} round{'s' if tour.rounds != 1 else ''}"
-    said = f"Measured: {rounds} of {len(tour.plan.cases())} runs, {duration(tour.spent)} in all."
+    rounds = len({turn for turn, _ in tour.runs})
+    spent = duration(sum(outcome.seconds for _, outcome in tour.runs))
+    said = (
+        f"Measured: {len(tour.runs)} runs, {spent} in all; {rounds} "
+        f"round{'s' if rounds != 1 else ''} of {len(tour.plan.cases())}."
+    )
     if tour.stopped:
         said += " It was stopped before its time, so the last round is not complete."
     return said
