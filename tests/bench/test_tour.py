@@ -78,7 +78,7 @@ def test_every_plan_has_the_numbers_of_the_papers() -> None:
 def test_runs_are_as_long_as_there_is_time_for() -> None:
     """Never longer than is of use, never so short that a run shows nothing."""
     assert plan.seconds_of_a_run(1e6, 100) == 0.3
-    assert plan.seconds_of_a_run(100, 100) == pytest.approx(0.11)
+    assert plan.seconds_of_a_run(140, 100) == pytest.approx(0.11)
     assert plan.seconds_of_a_run(1, 100) == 0.05
 
 

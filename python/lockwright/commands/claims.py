@@ -17,8 +17,8 @@ from lockwright.commands.reporting import new_report
 from lockwright.compare import files
 from lockwright.meters import Meters
 
-ROUNDS = 9
-SECONDS = 0.25
+ROUNDS = 13
+SECONDS = 0.15
 WARM_UP = 0.03
 
 

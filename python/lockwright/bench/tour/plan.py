@@ -26,7 +26,7 @@ DELAYS = (0, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000,
 SECTION_CYCLES = 1000
 """Of the one lock that all threads want (ibidem, figure 11)."""
 
-WANTED_ROUNDS = 5
+WANTED_ROUNDS = 7
 """Runs measure as long as that many rounds leave time for."""
 
 _LONGEST, _SHORTEST = 0.3, 0.05
