@@ -28,6 +28,9 @@ from lockwright.provenance import FINDINGS
 
 _PAGE = Path(__file__).with_name("page")
 
+_ALIKE = 1.05
+"""Quotient of the best and the worst below which none is named."""
+
 _KINDS = {
     Verdict.HOLDS: "holds",
     Verdict.FAILS: "fails",
@@ -142,14 +145,21 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
         best = max(known, key=lambda lock: known[lock].median)
         worst = min(known, key=lambda lock: known[lock].median)
         times = known[best].median / known[worst].median
+        if times < _ALIKE:
+            lines.append(f"{_threads(threads)}: no two locks differ by more than 5 %")
+            continue
         lines.append(
-            f"{threads} thread{'s' if threads > 1 else ''}: {best} has the most throughput, "
+            f"{_threads(threads)}: {best} has the most throughput, "
             f"{plain(known[best].median)} op/s{_to_libc(best, known[best])}; {worst} the least, "
             f"{plain(times)} times less"
         )
     if tour.findings:
         lines.append(show.counted(tour.findings).removesuffix("."))
     return lines
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count > 1 else ''}"
 
 
 def _to_libc(lock: str, found: Point) -> str:
@@ -166,7 +176,7 @@ def _to_libc(lock: str, found: Point) -> str:
 
 
 def _throughput(plan: Plan, fastest: Mapping[str, Sequence[Point | None]]) -> str:
-    columns = ["lock", *(f"{n} thread{'s' if n > 1 else ''}" for n in plan.threads)]
+    columns = ["lock", *(_threads(n) for n in plan.threads)]
     lines = []
     for lock, points in fastest.items():
         cells = [(lock, lock)]
