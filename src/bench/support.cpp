@@ -19,12 +19,12 @@
 namespace bench {
 
 void refuse(const std::string& what) {
-  std::fprintf(stderr, "lockwright-bench: %s\n", what.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   std::exit(2);
 }
 
 void fail(const std::string& what) {
-  std::fprintf(stderr, "lockwright-bench: %s\n", what.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   // Not exit: other threads may be inside the lock under test.
   std::_Exit(1);
 }

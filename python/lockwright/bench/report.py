@@ -49,6 +49,7 @@ class Report:
 
     command: the words that repeat it. settings: every option's value. runs: all the lines that
     the measuring program printed, with the lock and the round. rows: the figures of the table.
+    summary: what they come to, of measurements that say so.
     findings: what `lockwright doctor` says of the machine before the first run.
     meters: what is read around each run, None for nothing; meter_rows: the figures
     that come of it.
@@ -60,6 +61,7 @@ class Report:
     columns: Sequence[Column]
     runs: list[dict[str, object]] = field(default_factory=list)
     rows: list[dict[str, object]] = field(default_factory=list)
+    summary: list[dict[str, object]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     busy: float | None = None
     findings: list[Finding] = field(default_factory=list)
@@ -103,6 +105,7 @@ class Report:
             "processor_share_of_others": self.busy,
             "columns": {c.heading: c.definition for c in self.columns},
             "rows": self.rows,
+            "summary": self.summary,
             "meter_rows": self.meter_rows,
             "meters": self.meters.as_facts() if self.meters else {},
             "failures": self.failures,

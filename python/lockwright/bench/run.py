@@ -14,6 +14,7 @@ from pathlib import Path
 from lockwright import counters, locks, peers, tools
 from lockwright.counters import Counts
 from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE
 from lockwright.meters import Meters
 from lockwright.peers import Peer
 
@@ -31,13 +32,17 @@ def program() -> Path:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: a lock with its libraries, the C library with none, or a peer's library."""
+    """What is measured: a lock with its libraries, the C library with none, or a peer's library.
+
+    direct: a workload that was compiled with the lock's header is run, without any library.
+    """
 
     name: str
     plain: Path | None = None
     counting: Path | None = None
     lock: locks.Lock | None = None
     peer: bool = False
+    direct: bool = False
 
 
 def subjects(
@@ -135,6 +140,8 @@ def run(
     would be those of another lock.
     """
     command = [str(program()), workload]
+    if subject.direct:
+        command = [str(tools.find("lockwright-bench-direct", "measuring")), subject.name, workload]
     for name, value in arguments.items():
         command += [f"--{name}", str(value)]
     library = subject.counting if counting else subject.plain
@@ -236,7 +243,9 @@ def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line])
     if subject.peer:
         return
     for call, path in _origins(lines):
-        if library is None:
+        if subject.direct and subject.lock is not None and subject.lock.name != BASELINE:
+            right = str(path) == subject.lock.header
+        elif library is None:
             right = not path.name.startswith("liblockwright-")
         else:
             right = _is(path, library)

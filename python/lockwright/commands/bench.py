@@ -15,6 +15,7 @@ import lockwright.bench.uncontended as pairs
 from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
 from lockwright.bench.run import loops_per_us, subjects
+from lockwright.commands import interposition
 from lockwright.commands.claims import claims
 from lockwright.commands.options import (
     check_writable,
@@ -410,6 +411,7 @@ def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> Non
 
 bench.add_command(claims)
 bench.add_command(tour)
+bench.add_command(interposition.command)
 
 if __name__ == "__main__":
     try:

@@ -1,22 +1,23 @@
-// How a workload takes a mutex: the pthread call, and around it what is to be measured.
+// How a workload takes a mutex: the call, and around it what is to be measured.
 #pragma once
 
 #include <pthread.h>
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "../bench.hpp"
+#include "../mutex_calls.hpp"
 #include "admission.hpp"
 #include "histogram.hpp"
 
 namespace bench {
 
 // A mutex, and on a line of its own what only its holder touches.
-struct site {
-  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+template <class Mutex>
+struct site_of {
+  alignas(apart) Mutex mutex = mutex_calls<Mutex>::initial();
   // How often it was taken, by plain instructions: if that falls behind what the threads counted,
   // two of them were inside at once.
   alignas(apart) std::uint64_t taken = 0;
@@ -25,6 +26,7 @@ struct site {
   std::uint64_t entered_at = 0;
   std::uint64_t left_at = 0;
 };
+using site = site_of<pthread_mutex_t>;
 static_assert(sizeof(site) == 2 * apart && offsetof(site, taken) == apart);
 
 // In ticks().
@@ -50,38 +52,39 @@ class alignas(apart) probe {
     }
   }
 
-  void lock(site& s) {
+  template <class Mutex>
+  void lock(site_of<Mutex>& s) {
     const std::uint64_t called = clock();
-    check(pthread_mutex_lock(after_work(s.mutex)), "pthread_mutex_lock");
+    mutex_calls<Mutex>::lock(after_work(s.mutex));
     const std::uint64_t now = clock();
     count_acquisition(called, now);
     entered(s, called, now);
   }
 
   // False if somebody has it.
-  bool try_lock(site& s) {
+  template <class Mutex>
+  bool try_lock(site_of<Mutex>& s) {
     const std::uint64_t called = clock();
-    const int result = pthread_mutex_trylock(after_work(s.mutex));
-    if (result == EBUSY) {
+    if (!mutex_calls<Mutex>::try_lock(after_work(s.mutex))) {
       return false;
     }
-    check(result, "pthread_mutex_trylock");
     const std::uint64_t now = clock();
     count_acquisition(called, now);
     entered(s, called, now);
     return true;
   }
 
-  void unlock(site& s) {
+  template <class Mutex>
+  void unlock(site_of<Mutex>& s) {
     leaves(s);
-    check(pthread_mutex_unlock(after_work(s.mutex)), "pthread_mutex_unlock");
+    mutex_calls<Mutex>::unlock(after_work(s.mutex));
   }
 
   // The wait, which is for a condition and not for the mutex, is no latency of the mutex. The
   // return from it is an acquisition.
   void wait(pthread_cond_t& cond, site& s) {
     leaves(s);
-    check(pthread_cond_wait(&cond, &s.mutex), "pthread_cond_wait");
+    expect_none(pthread_cond_wait(&cond, &s.mutex), "pthread_cond_wait");
     ++acquisitions_;
     const std::uint64_t now = clock();
     entered(s, now, now);
@@ -90,13 +93,11 @@ class alignas(apart) probe {
   // For mutexes that are too many to have a line of their own each.
   void lock(pthread_mutex_t& m) {
     const std::uint64_t called = clock();
-    check(pthread_mutex_lock(after_work(m)), "pthread_mutex_lock");
+    mutex_calls<pthread_mutex_t>::lock(after_work(m));
     ++unguarded_;
     count_acquisition(called, clock());
   }
-  void unlock(pthread_mutex_t& m) {
-    check(pthread_mutex_unlock(after_work(m)), "pthread_mutex_unlock");
-  }
+  void unlock(pthread_mutex_t& m) { mutex_calls<pthread_mutex_t>::unlock(after_work(m)); }
 
   // Busy work. It is done before the thread goes on to the next call: a processor would begin what
   // does not depend on it some hundred cycles early, and a section of that length would cost
@@ -130,17 +131,12 @@ class alignas(apart) probe {
   [[nodiscard]] const admission_record& order() const { return *order_; }
 
  private:
-  static void check(int result, const char* call) {
-    if (result != 0) [[unlikely]] {
-      must(result, call);
-    }
-  }
-
   // The mutex, at an address that is known when the work before is done.
-  pthread_mutex_t* after_work(pthread_mutex_t& m) const {
+  template <class Mutex>
+  Mutex* after_work(Mutex& m) const {
     std::uint64_t none = 0;
     asm("" : "+r"(none));  // the compiler must not know
-    return reinterpret_cast<pthread_mutex_t*>(reinterpret_cast<char*>(&m) + (chain_ & none));
+    return reinterpret_cast<Mutex*>(reinterpret_cast<char*>(&m) + (chain_ & none));
   }
 
   static std::uint64_t clock() {
@@ -162,7 +158,9 @@ class alignas(apart) probe {
     }
   }
 
-  void entered(site& s, [[maybe_unused]] std::uint64_t called, [[maybe_unused]] std::uint64_t now) {
+  template <class Mutex>
+  void entered(site_of<Mutex>& s, [[maybe_unused]] std::uint64_t called,
+               [[maybe_unused]] std::uint64_t now) {
     ++s.taken;
     if constexpr ((Meters & meter_latency) != 0) {
       s.entered_at = now;
@@ -177,7 +175,8 @@ class alignas(apart) probe {
     }
   }
 
-  void leaves([[maybe_unused]] site& s) {
+  template <class Mutex>
+  void leaves([[maybe_unused]] site_of<Mutex>& s) {
     if constexpr ((Meters & meter_latency) != 0) {
       s.left_at = ticks_after_all();
       if (measured_) {

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../bench.hpp"
@@ -93,7 +94,11 @@ class crew {
     if constexpr (requires { workload_.report(measured, done); }) {
       workload_.report(measured, done);
     }
-    add_origin(measured);
+    if (about.lock_header != nullptr) {
+      measured.field("mutex", std::string_view(about.lock_header));
+    } else {
+      add_origin(measured);
+    }
     measured.print();
     end(about, static_cast<double>(after.at - before.at) /
                    static_cast<double>(after.ticks - before.ticks));

@@ -49,6 +49,8 @@ struct description {
   // Whether anything here is done by what can be preloaded.
   bool uses_lock = true;
   int (*run)(const description&, const settings&) = nullptr;
+  // The header of the lock whose functions are called in the place of the pthread ones.
+  const char* lock_header = nullptr;
 };
 
 }  // namespace bench

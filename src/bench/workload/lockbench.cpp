@@ -1,57 +1,9 @@
-// Sections and gaps whose lengths are drawn evenly from an interval.
+#include "lockbench.hpp"
+
 #include "catalogue.hpp"
 #include "crew.hpp"
-#include "random.hpp"
-#include "sites.hpp"
 
 namespace bench {
-namespace {
-
-class interval {
- public:
-  interval(const settings& given, const std::string& name)
-      : low_{given.loops_of_ns(given.real(name + "-min-ns"))},
-        span_{given.loops_of_ns(given.real(name + "-max-ns"))} {
-    if (span_ < low_) {
-      refuse("'--" + name + "-max-ns' is below '--" + name + "-min-ns'; give a larger one");
-    }
-    span_ -= low_;
-  }
-  [[nodiscard]] std::uint64_t draw(random_source& random) const {
-    return low_ + random.below(span_);
-  }
-
- private:
-  std::uint64_t low_;
-  std::uint64_t span_;
-};
-
-struct drawn_sections : with_one_site {
-  explicit drawn_sections(const settings& given) : section{given, "section"}, gap{given, "gap"} {}
-
-  struct alignas(apart) own {
-    own(drawn_sections& w, const settings& /*given*/, std::size_t index)
-        : section{w.section}, gap{w.gap}, random{index} {}
-    interval section;
-    interval gap;
-    random_source random;
-  };
-
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
-    const std::uint64_t section_loops = me.section.draw(me.random);
-    meter.lock(shared);
-    meter.work(section_loops);
-    meter.unlock(shared);
-    meter.work(me.gap.draw(me.random));
-    return 1;
-  }
-
-  interval section;
-  interval gap;
-};
-
-}  // namespace
 
 const description lockbench{
     .name = "lockbench",
@@ -72,7 +24,7 @@ const description lockbench{
                 {"long-long", "section-max-ns=366000 gap-max-ns=366000",
                  "figure 3 (g) and (h): long sections, moderate contention"}},
     .one_mutex = true,
-    .run = run_workload<drawn_sections>,
+    .run = run_workload<drawn_sections<pthread_mutex_t>>,
 };
 
 }  // namespace bench

@@ -1,33 +1,9 @@
-// All threads want one mutex, for sections that are all alike.
+#include "single_lock.hpp"
+
 #include "catalogue.hpp"
 #include "crew.hpp"
-#include "sites.hpp"
 
 namespace bench {
-namespace {
-
-struct equal_sections : with_one_site {
-  explicit equal_sections(const settings& /*given*/) {}
-
-  struct alignas(apart) own {
-    own(equal_sections& /*w*/, const settings& given, std::size_t /*index*/)
-        : section{settings::loops_of_cycles(given.real("section-cycles"))},
-          gap{settings::loops_of_cycles(given.real("gap-cycles"))} {}
-    std::uint64_t section;
-    std::uint64_t gap;
-  };
-
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
-    meter.lock(shared);
-    meter.work(me.section);
-    meter.unlock(shared);
-    meter.work(me.gap);
-    return 1;
-  }
-};
-
-}  // namespace
 
 const description single_lock{
     .name = "single-lock",
@@ -38,7 +14,7 @@ const description single_lock{
     .parameters = {{"section-cycles", 1000, "cycles", "work while the mutex is held"},
                    {"gap-cycles", 0, "cycles", "work between two acquisitions of a thread"}},
     .one_mutex = true,
-    .run = run_workload<equal_sections>,
+    .run = run_workload<equal_sections<pthread_mutex_t>>,
 };
 
 }  // namespace bench

@@ -1,0 +1,189 @@
+"""`lockwright bench interposition`: locks written into a program against the same put under it."""
+
+import csv
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from lockwright import terminal
+from lockwright.bench.report import Column, Report, definitions, show
+from lockwright.commands.options import check_writable
+from lockwright.errors import LockwrightError
+
+_BEFORE_AND_AFTER = 20.0
+"""Seconds that a run may take beside its warm-up and its measurement before it is killed."""
+
+_INTERRUPTED = 130
+
+
+def _help() -> str:
+    from lockwright.bench.interposition import COLUMNS, SETTINGS, SUMMARY
+
+    settings = definitions([Column(each.name, f"{each.meaning}.") for each in SETTINGS.values()])
+    _, _, listed = settings.split("\n", 2)
+    return "\n".join(
+        [
+            "Each lock compiled into a workload against the same lock put under it by its library.",
+            "",
+            "The workload is the same source in both forms, and the two runs of a pair follow one "
+            "another. For each lock a test of equivalence says whether the forms differ by less "
+            "than 5 %; for all together, by how much they differ in the mean, and whether any two "
+            "locks change places.",
+            "",
+            f"\b\nSettings:\n{listed}",
+            "",
+            definitions(COLUMNS),
+            "",
+            f"\b\nOf all locks together:\n{definitions(SUMMARY).split(chr(10), 2)[2]}",
+        ]
+    )
+
+
+def _settings(text: str | None) -> list[str]:
+    from lockwright.bench.interposition import SETTINGS
+
+    if text is None:
+        return list(SETTINGS)
+    chosen = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    for word in chosen or [text]:
+        if word not in SETTINGS:
+            raise LockwrightError(
+                f"'{word}' is no setting of --settings", f"give some of {', '.join(SETTINGS)}"
+            )
+    return chosen
+
+
+@click.command("interposition", help=_help())
+@click.option("--locks", help="Locks, separated by commas, or 'all'.  [default: all]")
+@click.option(
+    "--settings", help="Settings, separated by commas; see above.  [default: all]", metavar="NAMES"
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Pairs of runs of each lock in each setting. Fewer than five show nothing.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.001),
+    default=0.2,
+    show_default=True,
+    help="How long a run measures.",
+)
+@click.option(
+    "--warm-up",
+    type=click.FloatRange(min=0),
+    default=0.05,
+    show_default=True,
+    help="How long it runs before that, in seconds.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    show_default=f"time of a run + {_BEFORE_AND_AFTER:g}",
+    help="Seconds after which one run is killed, with all it started.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=check_writable,
+    help="Also write every run and every figure to this file.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=check_writable,
+    help="Also write a line for each run to this file, which 'lockwright study analyse' reads.",
+)
+def command(
+    locks: str | None,
+    settings: str | None,
+    rounds: int,
+    seconds: float,
+    warm_up: float,
+    timeout: float | None,
+    json_file: Path | None,
+    csv_file: Path | None,
+) -> None:
+    """Measures, and prints the tables."""
+    from lockwright.bench import interposition, pinning
+    from lockwright.bench.run import LIBC, loops_per_us, subjects
+    from lockwright.doctor import examine
+    from lockwright.locks import registry
+
+    names = _settings(settings)
+    chosen = [one for one in subjects(locks, None) if one.name != LIBC]
+    for name in [one.name for one in chosen if one.name not in registry().names] or (
+        [] if chosen else [str(locks)]
+    ):
+        raise LockwrightError(
+            f"'{name}' cannot be measured in two forms", "give locks that 'lockwright list' shows"
+        )
+    limit = timeout or seconds + warm_up + _BEFORE_AND_AFTER
+    options: dict[str, object] = {
+        "locks": locks,
+        "settings": settings,
+        "rounds": rounds,
+        "seconds": seconds,
+        "warm-up": warm_up,
+        "timeout": timeout,
+    }
+    words = [f"--{name} {value}" for name, value in options.items() if value is not None]
+    report = Report(
+        "interposition",
+        ["lockwright bench interposition", *words],
+        options,
+        [*interposition.COLUMNS, *interposition.SUMMARY],
+    )
+    report.findings = examine.here()
+    given: dict[str, object] = {
+        "seconds": seconds,
+        "warm-up": warm_up,
+        "loops-per-us": loops_per_us(),
+        # Where the scheduler puts two threads differs from run to run by more than the forms do.
+        "pin": pinning.places("core", pinning.machine()),
+    }
+    wanted = [interposition.SETTINGS[name] for name in names]
+    tables, complete = interposition.measure(report, chosen, wanted, rounds, given, limit)
+    remarks = interposition.remarks(wanted)
+    if not complete:
+        remarks.append("Interrupted: the figures are of the rounds that were run.")
+    show(report, tables, remarks, json_file)
+    if csv_file is not None:
+        _write_runs(csv_file, report.runs)
+        terminal.output().print(f"Written: {csv_file}", markup=False)
+    if not complete:
+        click.get_current_context().exit(_INTERRUPTED)
+    if report.failures:
+        click.get_current_context().exit(1)
+
+
+def _write_runs(path: Path, runs: Sequence[dict[str, object]]) -> None:
+    """One line per run, as a study has them: the form is the variant."""
+    host = platform.node() or "machine"
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(
+                ["machine", "application", "lock", "variant", "round", "outcome", "throughput"]
+            )
+            for run in runs:
+                lines = run["lines"]
+                assert isinstance(lines, list)
+                measured = next((line for line in lines if line["kind"] == "measured"), None)
+                rate = None if measured is None else measured["operations_per_second"]
+                outcome = run["failure"] or ("finished" if rate else "nothing done")
+                variant = "manual" if run["form"] == "direct" else run["form"]
+                writer.writerow(
+                    [host, run["setting"], run["lock"], variant, run["round"], outcome, rate]
+                )
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot write {path}: {error.strerror}", "choose another file with --csv"
+        ) from error

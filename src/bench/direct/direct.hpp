@@ -1,0 +1,44 @@
+// The workloads that run straight on a lock of lockwright/lock/, as in a program that was written
+// with that lock: its functions are compiled into the workload's loop, and nothing is preloaded.
+#pragma once
+
+#include <array>
+
+#include "../workload/catalogue.hpp"
+#include "../workload/crew.hpp"
+#include "../workload/lockbench.hpp"
+#include "../workload/single_lock.hpp"
+#include "../workload/uncontested.hpp"
+#include "lockwright/env/native.hpp"
+#include "lockwright/lock.hpp"
+
+namespace bench {
+
+using runner = int (*)(const description&, const settings&);
+
+// In the order of direct_lock::runs.
+inline constexpr std::array direct_workloads{&uncontested, &single_lock, &lockbench};
+
+// A lock with the workloads compiled for it.
+struct direct_lock {
+  const char* name;
+  // Null for the C library's mutex, which there is only one way to call.
+  const char* header;
+  std::array<runner, direct_workloads.size()> runs;
+};
+
+template <class Row>
+struct direct_mutex {
+  using lock = typename Row::template lock<lockwright::native>;
+  static constexpr bool is_library = lock::traits.category == lockwright::category::library;
+  using type = std::conditional_t<is_library, pthread_mutex_t, lock>;
+};
+
+template <class Row, class Mutex = typename direct_mutex<Row>::type>
+inline constexpr direct_lock direct_lock_of{
+    Row::name,
+    direct_mutex<Row>::is_library ? nullptr : Row::header,
+    {run_crew<lone_sections<Mutex>, meters_off>, run_crew<equal_sections<Mutex>, meters_off>,
+     run_crew<drawn_sections<Mutex>, meters_off>}};
+
+}  // namespace bench

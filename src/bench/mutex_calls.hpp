@@ -1,0 +1,46 @@
+// How the calls of a mutex are written, for the forms that a workload is compiled in: as a program
+// calls a mutex of POSIX, so that whatever is preloaded answers, and straight into a lock's header.
+#pragma once
+
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "bench.hpp"
+
+namespace bench {
+
+inline void expect_none(int error, const char* call) {
+  if (error != 0) [[unlikely]] {
+    must(error, call);
+  }
+}
+
+// Of a lock of lockwright/lock/.
+template <class Mutex>
+struct mutex_calls {
+  static Mutex initial() { return Mutex{}; }
+  static void lock(Mutex* m) { m->lock(); }
+  static bool try_lock(Mutex* m) { return m->try_lock(); }
+  static void unlock(Mutex* m) { m->unlock(); }
+};
+
+template <>
+struct mutex_calls<pthread_mutex_t> {
+  static pthread_mutex_t initial() { return PTHREAD_MUTEX_INITIALIZER; }
+  static void lock(pthread_mutex_t* m) { expect_none(pthread_mutex_lock(m), "pthread_mutex_lock"); }
+  // False if somebody has it.
+  static bool try_lock(pthread_mutex_t* m) {
+    const int error = pthread_mutex_trylock(m);
+    if (error == EBUSY) {
+      return false;
+    }
+    expect_none(error, "pthread_mutex_trylock");
+    return true;
+  }
+  static void unlock(pthread_mutex_t* m) {
+    expect_none(pthread_mutex_unlock(m), "pthread_mutex_unlock");
+  }
+};
+
+}  // namespace bench

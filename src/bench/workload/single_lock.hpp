@@ -1,0 +1,34 @@
+// All threads want one mutex, for sections that are all alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "settings.hpp"
+#include "sites.hpp"
+
+namespace bench {
+
+template <class Mutex>
+struct equal_sections : with_one_site_of<Mutex> {
+  explicit equal_sections(const settings& /*given*/) {}
+
+  struct alignas(apart) own {
+    own(equal_sections& /*w*/, const settings& given, std::size_t /*index*/)
+        : section{settings::loops_of_cycles(given.real("section-cycles"))},
+          gap{settings::loops_of_cycles(given.real("gap-cycles"))} {}
+    std::uint64_t section;
+    std::uint64_t gap;
+  };
+
+  template <class Probe>
+  std::uint64_t step(own& me, Probe& meter) {
+    meter.lock(this->shared);
+    meter.work(me.section);
+    meter.unlock(this->shared);
+    meter.work(me.gap);
+    return 1;
+  }
+};
+
+}  // namespace bench

@@ -1,0 +1,80 @@
+"""Each lock, called straight, keeps threads apart in the workloads that are compiled with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lockwright import locks, tools
+from lockwright.errors import LockwrightError
+from support import locate
+
+QUICK = ["--seconds", "0.01", "--warm-up", "0", "--loops-per-us", "900"]
+
+WORKLOADS = {
+    "uncontested": ["--threads", "2"],
+    "single-lock": ["--section-cycles", "100", "--gap-cycles", "100"],
+    "lockbench": ["--section-max-ns", "500", "--gap-max-ns", "500"],
+}
+
+
+def call(*words: str) -> subprocess.CompletedProcess[str]:
+    try:
+        program = tools.find("lockwright-bench-direct", "measuring")
+    except LockwrightError as problem:
+        pytest.skip(f"not built: {problem}")
+    return subprocess.run(
+        [program, *words], env={}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("lock", locate.lock_names())
+def test_counts_add_up(lock: str) -> None:
+    """No two threads were inside at once, and it was this lock's header that was called."""
+    for workload, options in WORKLOADS.items():
+        done = call(lock, workload, *options, *QUICK)
+        assert done.returncode == 0, (workload, done.stderr)
+        lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+        measured, final = lines
+        assert (measured["kind"], final["kind"]) == ("measured", "final")
+        assert measured["threads"] == len(final["per_thread"]) == 2
+        assert sum(final["per_thread"]) == final["operations"] == final["acquisitions"] > 0
+        assert final["guarded"] == final["acquisitions"]
+        header = locks.registry().find(lock).header
+        library = lock == locks.BASELINE
+        assert measured["mutex"] == header or (
+            library and Path(measured["mutex"]).name == "libc.so.6"
+        )
+
+
+@pytest.mark.parametrize("preset", ["short-short", "long-short", "short-long", "long-long"])
+def test_takes_the_presets(preset: str) -> None:
+    """Those of the program on pthread calls."""
+    done = call("pthread", "lockbench", "--preset", preset, *QUICK)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no lock and workload named"),
+        (["ttas"], "no lock and workload named"),
+        (["no-such", "lockbench"], "no lock 'no-such'; 'lockwright list' shows them"),
+        (["pthread", "keymap"], "no workload 'keymap'"),
+        (["pthread", "uncontested", "--latency", "1"], "leave out '--latency'"),
+        (["pthread", "single-lock", "--admissions", "1"], "leave out '--admissions'"),
+        (["pthread", "lockbench", "--preset", "none"], "'none' is no preset of 'lockbench'"),
+        (["pthread", "lockbench", "--cycles", "1"], "unknown option '--cycles'"),
+    ],
+)
+def test_bad_input_gets_one_line(words: list[str], said: str) -> None:
+    """With what to do, and status 2."""
+    done = call(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert "; " in line

@@ -1,0 +1,116 @@
+"""The test of equivalence and the comparison of two forms, against values worked out by hand."""
+
+import math
+import random
+
+import pytest
+from lockwright.bench.interposition import DIRECT, INTERPOSED, _Seen, summarise
+from lockwright.compare.equivalence import LIMIT, _at_most, equivalence
+from scipy.stats import wilcoxon
+
+
+def test_chances_of_rank_sums() -> None:
+    """Of the eight choices among three ranks, the sums 0 to 6 have 1 1 1 2 1 1 1."""
+    assert list(_at_most(3)) == [1 / 8, 2 / 8, 3 / 8, 5 / 8, 6 / 8, 7 / 8, 1]
+
+
+def test_five_differences_are_the_fewest_that_show_something() -> None:
+    """All on one side of the limit happens by chance once in 2 ** n."""
+    four, five = equivalence([0.0] * 4), equivalence([0.0] * 5)
+    assert four is not None
+    assert five is not None
+    assert (four.chance, four.verdict, four.low) == (1 / 16, "open", None)
+    assert (five.chance, five.verdict) == (1 / 32, "yes")
+    assert equivalence([]) is None
+
+
+def test_centre_and_interval_by_hand() -> None:
+    """Of 1, 2, 3, 4 and 10 the fifteen means have the median 3; the interval is all of them."""
+    found = equivalence([0.03, 0.01, 0.10, 0.02, 0.04])
+    assert found is not None
+    # 1 1.5 2 2 2.5 2.5 3 3 3.5 4 5.5 6 6.5 7 10: the eighth is 3.
+    assert found.centre == pytest.approx(0.03)
+    assert (found.low, found.high) == (0.01, 0.10)
+    # Five of them are beyond 5 %: of 32 choices, 1 + 1 + 1 + 2 + 2 + 3 have a sum of ranks up to 5.
+    assert found.chance == pytest.approx(10 / 32)
+    assert found.verdict == "open"
+
+
+def test_more_rounds_narrow_the_interval() -> None:
+    """With eight, a sum up to 5 has a chance of 10 in 256, one up to 6 of 14: the sixth mean."""
+    values = [0.01 * n for n in range(1, 9)]
+    found = equivalence(values)
+    assert found is not None
+    means = sorted((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
+    assert found.low == pytest.approx(means[5])
+    assert found.high == pytest.approx(means[-6])
+
+
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        ([math.log(1.1)] * 5, "no"),
+        ([-math.log(1.1)] * 5, "no"),
+        ([LIMIT] * 5, "open"),
+        ([-LIMIT] * 5, "open"),
+        ([0.01, -0.01] * 3, "yes"),
+        # One run that the machine held up does not spoil the other rounds.
+        ([0.001 * n for n in range(9)] + [3.0], "yes"),
+        # As many on one side as on the other.
+        ([0.2, -0.2] * 4, "open"),
+    ],
+)
+def test_verdicts(differences: list[float], verdict: str) -> None:
+    """Within the limit, beyond it on either side, or not shown; what lies on it is not within."""
+    found = equivalence(differences)
+    assert found is not None
+    assert found.verdict == verdict
+
+
+def test_agrees_with_the_signed_rank_tests_of_scipy() -> None:
+    """The larger p of both one-sided tests, exact."""
+    source = random.Random(7)
+    for number in range(1, 25):
+        values = [source.gauss(0.01, 0.05) for _ in range(number)]
+        found = equivalence(values)
+        assert found is not None
+        below = wilcoxon([v - LIMIT for v in values], alternative="less", method="exact")
+        above = wilcoxon([v + LIMIT for v in values], alternative="greater", method="exact")
+        assert found.chance == pytest.approx(max(below.pvalue, above.pvalue))
+
+
+def seen(direct: list[float], interposed: list[float]) -> _Seen:
+    one = _Seen()
+    one.rates[DIRECT] = dict(enumerate(direct))
+    one.rates[INTERPOSED] = dict(enumerate(interposed))
+    return one
+
+
+def test_locks_together() -> None:
+    """Three locks whose order is plain in each form; in one of them the first two change places."""
+    slow, fast, third = ([x + n for n in range(5)] for x in (100.0, 200.0, 400.0))
+    same = summarise({"a": seen(slow, slow), "b": seen(fast, fast), "c": seen(third, third)})
+    assert same["mean_difference"] == 0
+    assert (same["within"], same["beyond"], same["open"]) == (3, 0, 0)
+    assert (same["ordered"], same["turned_round"]) == (3, 0)
+    turned = summarise({"a": seen(slow, fast), "b": seen(fast, slow), "c": seen(third, third)})
+    assert (turned["within"], turned["beyond"]) == (1, 2)
+    assert (turned["ordered"], turned["turned_round"]) == (3, 1)
+    # In the order of the names a is worse than b and c, b than c; of these, the first is turned.
+    assert turned["kept_worse"] == pytest.approx(2 / 3)
+    assert turned["kept_better"] is None
+
+
+def test_mean_difference_of_locks() -> None:
+    """On logarithms: one lock at 0.81 of its speed, one as fast as before are a mean of 0.9."""
+    fast = [100.0] * 5
+    found = summarise({"a": seen(fast, [81.0] * 5), "b": seen(fast, fast)})
+    assert found["mean_difference"] == pytest.approx(-0.1)
+
+
+def test_rounds_with_one_form_only_are_left_out() -> None:
+    """A run that did not end has no partner."""
+    one = seen([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    del one.rates[INTERPOSED][1]
+    assert one.both() == [(1.0, 1.0), (3.0, 3.0)]
+    assert summarise({"a": seen([], [])})["locks"] == 0

@@ -1,0 +1,68 @@
+"""`lockwright bench interposition` runs each lock in both forms, and writes what it found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+LOCKS = ["pthread", "ttas"]
+ROUNDS = 5
+
+
+def quick(*more: str) -> list[str]:
+    return ["bench", "interposition", "--seconds", "0.01", "--warm-up", "0", *more]
+
+
+def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
+    """Each pair of runs is of one lock, the first form by turns, and each serves its own calls."""
+    document, runs_file = tmp_path / "found.json", tmp_path / "runs.csv"
+    options = ["--locks", ",".join(LOCKS), "--settings", "empty", "--rounds", str(ROUNDS)]
+    done = cli(*quick(*options), "--json", document, "--csv", runs_file)
+    assert done.status == 0, done.err
+    assert "All locks together" in done.out
+    found = json.loads(document.read_text())
+    assert [(row["setting"], row["lock"]) for row in found["rows"]] == [
+        ("empty", lock) for lock in LOCKS
+    ]
+    for row in found["rows"]:
+        assert row["rounds"] == ROUNDS
+        assert row["within"] in ("yes", "no", "open")
+    (summary,) = found["summary"]
+    assert summary["locks"] == summary["within"] + summary["beyond"] + summary["open"] == 2
+    runs = found["runs"]
+    assert len(runs) == 2 * ROUNDS * len(LOCKS)
+    for first, second in zip(runs[::2], runs[1::2], strict=True):
+        assert first["lock"] == second["lock"]
+        assert (first["form"] == "direct") == (first["round"] % 2 == 0)
+        assert first["form"] != second["form"]
+    served = {(r["lock"], r["form"]): Path(r["lines"][0]["mutex"]).name for r in runs}
+    assert served == {
+        ("pthread", "direct"): "libc.so.6",
+        ("pthread", "interposed"): "liblockwright-pthread.so",
+        ("ttas", "direct"): "ttas.hpp",
+        ("ttas", "interposed"): "liblockwright-ttas.so",
+    }
+    # A study reads the runs as a validation.
+    analysed = cli("study", "analyse", runs_file)
+    assert analysed.status == 0, analysed.err
+    assert "interposed" in analysed.out
+
+
+def test_bad_input(cli: Any, tmp_path: Path) -> None:
+    """One line that says what is wrong, before anything is run."""
+    cli(*quick("--settings", "full")).refuses("'full' is no setting", "short-long")
+    cli(*quick("--settings", ",")).refuses("no setting")
+    cli(*quick("--locks", "no-such")).refuses("no-such")
+    cli(*quick("--locks", "libc")).refuses("libc")
+    cli(*quick("--locks", "null")).refuses("'null'")
+    cli(*quick("--rounds", "0")).refuses("--rounds")
+    cli(*quick("--csv", str(tmp_path / "none" / "runs.csv"))).refuses("none")
+
+
+def test_help_defines_every_column(cli: Any) -> None:
+    """Of both tables, and every setting with its source."""
+    done = cli("bench", "interposition", "--help")
+    assert done.status == 0
+    for word in ("within 5 %:", "ns more:", "turned round:", "short-short:", "Schuirmann"):
+        assert word in done.out
