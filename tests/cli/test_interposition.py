@@ -44,7 +44,7 @@ def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
         ("ttas", "interposed"): "liblockwright-ttas.so",
     }
     # A study reads the runs as a validation.
-    analysed = cli("study", "analyse", runs_file)
+    analysed = cli("study", "analyse", "--show", "all", runs_file)
     assert analysed.status == 0, analysed.err
     assert "interposed" in analysed.out
 

@@ -45,7 +45,7 @@ def _settings(text: str | None) -> list[str]:
     from lockwright.bench.interposition import SETTINGS
 
     if text is None:
-        return list(SETTINGS)
+        return [name for name, each in SETTINGS.items() if each.usual]
     chosen = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     for word in chosen or [text]:
         if word not in SETTINGS:
@@ -58,7 +58,9 @@ def _settings(text: str | None) -> list[str]:
 @click.command("interposition", help=_help())
 @click.option("--locks", help="Locks, separated by commas, or 'all'.  [default: all]")
 @click.option(
-    "--settings", help="Settings, separated by commas; see above.  [default: all]", metavar="NAMES"
+    "--settings",
+    help="Settings, separated by commas; see above.  [default: all but over-subscribed]",
+    metavar="NAMES",
 )
 @click.option(
     "--rounds",
@@ -99,7 +101,8 @@ def _settings(text: str | None) -> list[str]:
     "csv_file",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=check_writable,
-    help="Also write a line for each run to this file, which 'lockwright study analyse' reads.",
+    help="Also write a line for each run to this file, which 'lockwright study analyse --show all' "
+    "reads.",
 )
 def command(
     locks: str | None,
