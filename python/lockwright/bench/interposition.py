@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from lockwright.bench.catalogue import RATE
 from lockwright.bench.figures import plain, spread
@@ -164,7 +164,7 @@ SUMMARY = [
 
 
 @dataclass
-class _Seen:
+class Seen:
     """One lock in one setting: operations per second by form and round."""
 
     rates: dict[str, dict[int, float]] = field(default_factory=lambda: {DIRECT: {}, INTERPOSED: {}})
@@ -176,7 +176,13 @@ class _Seen:
         return [(direct[turn], other[turn]) for turn in sorted(direct.keys() & other.keys())]
 
 
-_Table = Mapping[str, Mapping[str, _Seen]]
+Table = defaultdict[str, defaultdict[str, Seen]]
+"""By setting and lock."""
+
+
+def nothing_yet() -> Table:
+    """To be filled by measure()."""
+    return defaultdict(lambda: defaultdict(Seen))
 
 
 def measure(
@@ -186,32 +192,33 @@ def measure(
     rounds: int,
     given: Mapping[str, object],
     timeout: float,
-) -> tuple[list[Table], bool]:
-    """Fills `report`; returns its tables, and whether all rounds were run.
+    seen: Table,
+) -> None:
+    """Runs everything, and fills `seen`, which holds what there is when a signal ends it.
 
     In a round, every lock is run once in both forms in each setting, the locks in an order shuffled
-    for it. Which form comes first changes from round to round. An interrupt ends the measurement
-    and keeps what there is.
+    for it. Which form comes first changes from round to round. timeout: seconds of one run.
     """
-    seen: dict[str, dict[str, _Seen]] = {each.name: defaultdict(_Seen) for each in settings}
-    complete = True
     steps_in_all = rounds * len(settings) * len(chosen)
-    try:
-        with watching_others(report), progress("interposition", steps_in_all) as steps:
-            for turn in range(rounds):
-                for setting in settings:
-                    order = list(chosen)
-                    random.Random(f"{setting.name} {turn}").shuffle(order)
-                    for subject in order:
-                        steps.step(f"{subject.name}, {setting.name}")
-                        one = seen[setting.name][subject.name]
-                        if one.timed_out < stats.GIVE_UP:
-                            _one_turn(report, subject, setting, turn, given, timeout, one)
-    except KeyboardInterrupt:
-        complete = False
+    with watching_others(report), progress("interposition", steps_in_all) as steps:
+        for turn in range(rounds):
+            for setting in settings:
+                order = list(chosen)
+                random.Random(f"{setting.name} {turn}").shuffle(order)
+                for subject in order:
+                    steps.step(f"{subject.name}, {setting.name}")
+                    one = seen[setting.name][subject.name]
+                    if one.timed_out < stats.GIVE_UP:
+                        _one_turn(report, subject, setting, turn, given, timeout, one)
+
+
+def tables(
+    report: Report, chosen: Sequence[Subject], settings: Sequence[Setting], seen: Table
+) -> list[RichTable]:
+    """A table for each setting and one of what they come to; puts their figures into `report`."""
     names = [subject.name for subject in chosen]
-    tables = [_setting_table(report, each, names, seen[each.name]) for each in settings]
-    return [*tables, _summary_table(report, settings, seen)], complete
+    each = [_setting_table(report, one, names, seen[one.name]) for one in settings]
+    return [*each, _summary_table(report, settings, seen)]
 
 
 def _one_turn(
@@ -221,7 +228,7 @@ def _one_turn(
     turn: int,
     given: Mapping[str, object],
     timeout: float,
-    seen: _Seen,
+    seen: Seen,
 ) -> None:
     forms = [(DIRECT, replace(subject, plain=None, direct=True)), (INTERPOSED, subject)]
     if turn % 2:
@@ -236,8 +243,8 @@ def _one_turn(
 
 
 def _setting_table(
-    report: Report, setting: Setting, names: Sequence[str], seen: Mapping[str, _Seen]
-) -> Table:
+    report: Report, setting: Setting, names: Sequence[str], seen: Mapping[str, Seen]
+) -> RichTable:
     shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for name in names:
         pairs = seen[name].both()
@@ -289,7 +296,7 @@ def show_interval(interval: Sequence[float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:+.1%} to {interval[1]:+.1%}"
 
 
-def summarise(seen: Mapping[str, _Seen]) -> dict[str, object]:
+def summarise(seen: Mapping[str, Seen]) -> dict[str, object]:
     """What the locks of a setting come to together; see SUMMARY."""
     pairs = {name: one.both() for name, one in seen.items() if one.both()}
     found = {
@@ -351,7 +358,7 @@ def _orders(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, obj
     }
 
 
-def _summary_table(report: Report, settings: Sequence[Setting], seen: _Table) -> Table:
+def _summary_table(report: Report, settings: Sequence[Setting], seen: Table) -> RichTable:
     shown = table("All locks together", SUMMARY)
     for setting in settings:
         line = summarise(seen[setting.name])

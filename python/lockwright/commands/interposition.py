@@ -1,56 +1,58 @@
 """`lockwright bench interposition`: locks written into a program against the same put under it."""
 
 import csv
+import io
 import platform
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from lockwright import terminal
-from lockwright.bench.report import Column, Report, definitions, show
-from lockwright.commands.options import check_writable
+from lockwright import interrupts, terminal
+from lockwright.bench import interposition, pinning
+from lockwright.bench.report import Column, definitions, show
+from lockwright.bench.run import LIBC, loops_per_us, subjects
+from lockwright.commands.reporting import new_report
+from lockwright.compare import files
 from lockwright.errors import LockwrightError
+from lockwright.locks import registry
+from lockwright.study import schema
 
 _BEFORE_AND_AFTER = 20.0
 """Seconds that a run may take beside its warm-up and its measurement before it is killed."""
 
-_INTERRUPTED = 130
-
 
 def _help() -> str:
-    from lockwright.bench.interposition import COLUMNS, SETTINGS, SUMMARY
-
-    settings = definitions([Column(each.name, f"{each.meaning}.") for each in SETTINGS.values()])
-    _, _, listed = settings.split("\n", 2)
-    return "\n".join(
+    about = [Column(each.name, f"{each.meaning}.") for each in interposition.SETTINGS.values()]
+    return "\n\n".join(
         [
             "Each lock compiled into a workload against the same lock put under it by its library.",
-            "",
             "The workload is the same source in both forms, and the two runs of a pair follow one "
             "another. For each lock a test of equivalence says whether the forms differ by less "
             "than 5 %; for all together, by how much they differ in the mean, and whether any two "
             "locks change places.",
-            "",
-            f"\b\nSettings:\n{listed}",
-            "",
-            definitions(COLUMNS),
-            "",
-            f"\b\nOf all locks together:\n{definitions(SUMMARY).split(chr(10), 2)[2]}",
+            _under("Settings:", about),
+            definitions(interposition.COLUMNS),
+            _under("Of all locks together:", interposition.SUMMARY),
         ]
     )
 
 
-def _settings(text: str | None) -> list[str]:
-    from lockwright.bench.interposition import SETTINGS
+def _under(heading: str, terms: Sequence[Column]) -> str:
+    """Definitions as those of columns are, under another heading."""
+    _, _, listed = definitions(terms).split("\n", 2)
+    return f"\b\n{heading}\n{listed}"
 
+
+def _settings(text: str | None) -> list[str]:
     if text is None:
-        return [name for name, each in SETTINGS.items() if each.usual]
+        return [name for name, each in interposition.SETTINGS.items() if each.usual]
     chosen = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     for word in chosen or [text]:
-        if word not in SETTINGS:
+        if word not in interposition.SETTINGS:
             raise LockwrightError(
-                f"'{word}' is no setting of --settings", f"give some of {', '.join(SETTINGS)}"
+                f"'{word}' is no setting of --settings",
+                f"give some of {', '.join(interposition.SETTINGS)}",
             )
     return chosen
 
@@ -93,14 +95,12 @@ def _settings(text: str | None) -> list[str]:
     "--json",
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
     help="Also write every run and every figure to this file.",
 )
 @click.option(
     "--csv",
     "csv_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
     help="Also write a line for each run to this file, which 'lockwright study analyse --show all' "
     "reads.",
 )
@@ -115,11 +115,6 @@ def command(
     csv_file: Path | None,
 ) -> None:
     """Measures, and prints the tables."""
-    from lockwright.bench import interposition, pinning
-    from lockwright.bench.run import LIBC, loops_per_us, subjects
-    from lockwright.doctor import examine
-    from lockwright.locks import registry
-
     names = _settings(settings)
     chosen = [one for one in subjects(locks, None) if one.name != LIBC]
     for name in [one.name for one in chosen if one.name not in registry().names] or (
@@ -129,22 +124,20 @@ def command(
             f"'{name}' cannot be measured in two forms", "give locks that 'lockwright list' shows"
         )
     limit = timeout or seconds + warm_up + _BEFORE_AND_AFTER
-    options: dict[str, object] = {
-        "locks": locks,
-        "settings": settings,
-        "rounds": rounds,
-        "seconds": seconds,
-        "warm-up": warm_up,
-        "timeout": timeout,
-    }
-    words = [f"--{name} {value}" for name, value in options.items() if value is not None]
-    report = Report(
+    written = {"--json": json_file, "--csv": csv_file}
+    files.try_out_all({option: path for option, path in written.items() if path is not None})
+    report = new_report(
         "interposition",
-        ["lockwright bench interposition", *words],
-        options,
         [*interposition.COLUMNS, *interposition.SUMMARY],
+        {
+            "locks": locks,
+            "settings": settings,
+            "rounds": rounds,
+            "seconds": seconds,
+            "warm-up": warm_up,
+            "timeout": timeout,
+        },
     )
-    report.findings = examine.here()
     given: dict[str, object] = {
         "seconds": seconds,
         "warm-up": warm_up,
@@ -153,40 +146,36 @@ def command(
         "pin": pinning.places("core", pinning.machine()),
     }
     wanted = [interposition.SETTINGS[name] for name in names]
-    tables, complete = interposition.measure(report, chosen, wanted, rounds, given, limit)
-    remarks = interposition.remarks(wanted)
-    if not complete:
-        remarks.append("Interrupted: the figures are of the rounds that were run.")
-    show(report, tables, remarks, json_file)
+    seen, stopped = interposition.nothing_yet(), None
+    try:
+        with interrupts.heeded():
+            interposition.measure(report, chosen, wanted, rounds, given, limit, seen)
+    except interrupts.Stopped as signal:
+        stopped = signal
+    shown = interposition.tables(report, chosen, wanted, seen)
+    show(report, shown, interposition.remarks(wanted), json_file)
     if csv_file is not None:
-        _write_runs(csv_file, report.runs)
+        files.write(csv_file, _runs(report.runs), "--csv")
         terminal.output().print(f"Written: {csv_file}", markup=False)
-    if not complete:
-        click.get_current_context().exit(_INTERRUPTED)
+    if stopped is not None:
+        click.echo("lockwright: stopped; the figures are of the rounds made by then", err=True)
+        click.get_current_context().exit(stopped.status)
     if report.failures:
         click.get_current_context().exit(1)
 
 
-def _write_runs(path: Path, runs: Sequence[dict[str, object]]) -> None:
+def _runs(runs: Sequence[dict[str, object]]) -> str:
     """One line per run, as a study has them: the form is the variant."""
     host = platform.node() or "machine"
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(
-                ["machine", "application", "lock", "variant", "round", "outcome", "throughput"]
-            )
-            for run in runs:
-                lines = run["lines"]
-                assert isinstance(lines, list)
-                measured = next((line for line in lines if line["kind"] == "measured"), None)
-                rate = None if measured is None else measured["operations_per_second"]
-                outcome = run["failure"] or ("finished" if rate else "nothing done")
-                variant = "manual" if run["form"] == "direct" else run["form"]
-                writer.writerow(
-                    [host, run["setting"], run["lock"], variant, run["round"], outcome, rate]
-                )
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot write {path}: {error.strerror}", "choose another file with --csv"
-        ) from error
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["machine", "application", "lock", "variant", "round", "outcome", "throughput"])
+    for run in runs:
+        lines = run["lines"]
+        assert isinstance(lines, list)
+        measured = next((line for line in lines if line["kind"] == "measured"), None)
+        rate = None if measured is None else measured["operations_per_second"]
+        outcome = run["failure"] or ("finished" if rate else "nothing done")
+        variant = schema.MANUAL if run["form"] == interposition.DIRECT else schema.INTERPOSED
+        writer.writerow([host, run["setting"], run["lock"], variant, run["round"], outcome, rate])
+    return text.getvalue()

@@ -8,9 +8,11 @@ members change places from pair to pair.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LIMIT = math.log1p(0.05)
 """Differences of logarithms below this are of no account: 5 %, the tolerance of the published
@@ -52,6 +54,8 @@ class Equivalence:
 
 def equivalence(differences: Sequence[float], limit: float = LIMIT) -> Equivalence | None:
     """The test on differences of logarithms, one for each pair; None if there are none."""
+    import numpy as np
+
     number = len(differences)
     if number == 0:
         return None
@@ -74,11 +78,13 @@ def equivalence(differences: Sequence[float], limit: float = LIMIT) -> Equivalen
     )
 
 
-def _at_most(number: int) -> NDArray[np.float64]:
+def _at_most(number: int) -> "NDArray[np.float64]":
     """The chance that a sum of ranks from 1 to `number`, each taken or not, is 0, 1, ... or less.
 
     Each of the 2 ** number choices is as likely if the centre is 0.
     """
+    import numpy as np
+
     ways = np.zeros(number * (number + 1) // 2 + 1)
     ways[0] = 1.0
     for rank in range(1, number + 1):
