@@ -32,10 +32,10 @@ WARM_UP = 0.03
 @click.option("--list", "only_list", is_flag=True, help="Show the claims, and run nothing.")
 @click.option(
     "--rounds",
-    type=click.IntRange(min=2),
+    type=click.IntRange(min=6),
     default=ROUNDS,
     show_default=True,
-    help="How often everything is run.",
+    help="How often everything is run; an interval takes six.",
 )
 @click.option(
     "--seconds",

@@ -113,6 +113,24 @@ def paired_ratio(
     return Ratio(math.exp(mean), low, high, deviation, len(logs))
 
 
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """A range that the true median is in with 95 % confidence or a little more, whatever the
+    distribution: the k-th smallest and the k-th largest value, for the largest k that has it by the
+    binomial distribution (Conover, Practical Nonparametric Statistics, section 3.2). None for
+    fewer than six values, which no k has it for.
+    """
+    count, tail, rank = len(values), 0.0, 0
+    while rank < count:
+        tail += math.comb(count, rank) / 2**count
+        if 2 * tail > 1 - CONFIDENCE:
+            break
+        rank += 1
+    if rank == 0 or 2 * rank > count:
+        return None
+    ordered = sorted(values)
+    return ordered[rank - 1], ordered[count - rank]
+
+
 def judged(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
     """The ratios of all locks to one baseline, with `shown` decided.
 

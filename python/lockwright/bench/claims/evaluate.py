@@ -32,8 +32,8 @@ class Machine:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a claim: the figure's median over the rounds, the 95 % interval of its
-    geometric mean, and the verdict with the reason, a sentence. values: the figure of each round.
+    """What came of a claim: the figure's median over the rounds with its 95 % interval, and the
+    verdict with the reason, a sentence. values: the figure of each round.
     sides: the median of each side's statistic, where it was measured at one point.
     """
 
@@ -76,13 +76,18 @@ def evaluate(claim: Claim, seen: Seen, machine: Machine) -> Finding:
         return Finding(claim, Verdict.OPEN, _nothing(claim, seen))
     median = statistics.median(values)
     sides = _sides(claim, seen)
-    ratio = stats.paired_ratio(values, [1.0] * len(values), lower_is_better=False)
-    if ratio is None or ratio.low is None or ratio.high is None:
-        why = f"{_said(claim, sides)}One round gave a figure, and an interval takes two."
+    interval = stats.median_interval(values)
+    if interval is None:
+        why = f"{_said(claim, sides)}{_few(len(values))}"
         return Finding(claim, Verdict.OPEN, why, median, values=tuple(values), sides=sides)
-    verdict = judge(ratio.low, ratio.high, claim.least, claim.most)
-    why = _said(claim, sides) + _because(verdict, claim, ratio.low, ratio.high)
-    return Finding(claim, verdict, why, median, ratio.low, ratio.high, tuple(values), sides)
+    verdict = judge(*interval, claim.least, claim.most)
+    why = _said(claim, sides) + _because(verdict, claim, *interval)
+    return Finding(claim, verdict, why, median, *interval, tuple(values), sides)
+
+
+def _few(rounds: int) -> str:
+    gave = "One round gave a figure" if rounds == 1 else f"{rounds} rounds gave a figure"
+    return f"{gave}, and an interval takes six."
 
 
 def judge(low: float, high: float, least: float | None, most: float | None) -> Verdict:

@@ -25,9 +25,9 @@ COLUMNS = [
     ),
     Column(
         "95 % CI",
-        "the range that its geometric mean over the rounds is in with 95 % confidence: Student's t "
-        "on the logarithms. It holds for each claim by itself: of twenty claims without anything "
-        "in them, one may come out either way by luck.",
+        "the range that the true median is in with 95 % confidence, whatever the distribution: of "
+        "13 rounds, the third smallest and the third largest figure. It is right for each claim by "
+        "itself: of twenty claims without anything in them, one may come out either way by luck.",
     ),
     Column(
         "verdict",
