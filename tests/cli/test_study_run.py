@@ -205,6 +205,7 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
     while is_running(str(tmp_path / "slow")) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_running(str(tmp_path / "slow"))
+    assert not list((tmp_path / "cache/work").glob("run-*")), "files of killed runs are left"
 
 
 def count(db: Path) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lockwright.commands import study_catalogue, study_data, study_report
-from lockwright.commands.study_run import run
+from lockwright.commands.study_run import run, worker
 
 if TYPE_CHECKING:
     from lockwright.study.analysis import Analysis
@@ -23,6 +23,7 @@ def command() -> None:
 command.add_command(run)
 command.add_command(study_catalogue.command)
 command.add_command(study_report.command)
+command.add_command(worker)
 
 
 @command.command("analyse")

@@ -27,6 +27,14 @@ _FOLDERS = (
 @click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
 @_FOLDERS[0]
 @_FOLDERS[1]
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the machines of this Dask scheduler.")
+@click.option(
+    "--patience",
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="With --scheduler: how long to wait for a machine that has gone.",
+)
 def run(
     study: Path,
     db: Path | None,
@@ -35,6 +43,8 @@ def run(
     machine: str | None,
     cache: Path | None,
     work: Path | None,
+    scheduler: str | None,
+    patience: float,
 ) -> int:
     """Run the programs of a study under its locks, and keep the results.
 
@@ -55,16 +65,25 @@ def run(
     if dry_run:
         _dry_run(wanted, place, machine)
         return 0
-    if not skip_missing:
+    if scheduler is None and not skip_missing:
         _refuse_missing(wanted)
     with interrupts.heeded():
         store = Store(place)
         try:
             if store.begin(wanted):
                 say(f"goes on with the study in {place}")
-            _here(wanted, store, machine, folders(cache, work))
+            if scheduler is None:
+                left = _here(wanted, store, machine, folders(cache, work))
+            else:
+                from lockwright.study.campaign.fleet import carry_out
+
+                left = carry_out(wanted, store, scheduler, patience)
             runs = [kept for _, kept in store.runs()]
             print(f"{place}: {summary(runs)}")
+            if left:
+                again = shlex.join([*invocation.words(), *sys.argv[1:]])
+                say(f"{left}; go on with: {again}")
+                return 1
             store.finish()
         except interrupts.Stopped as stopped:
             again = shlex.join([*invocation.words(), *sys.argv[1:]])
@@ -84,22 +103,28 @@ def folders(cache: Path | None, work: Path | None) -> "Folders":
     return Folders(cache, (work or cache / "work").absolute())
 
 
-def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> None:
-    """The study on this machine alone."""
+def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:
+    """The study on this machine alone; nothing is left when it returns."""
     from lockwright.compare.progress import say
     from lockwright.doctor import examine
     from lockwright.doctor.finding import Finding
     from lockwright.provenance import FINDINGS
-    from lockwright.study.campaign.session import Local, check_same_machine
+    from lockwright.study.campaign.schedule import Line
+    from lockwright.study.campaign.session import Local, check_same_machine, place_of
     from lockwright.study.campaign.site import Site, default_name
 
-    with Site(machine or default_name(), wanted, folders) as site:
+    name = machine or default_name()
+    place = place_of(wanted, name)
+    if Line(wanted, [kept for each, kept in store.runs() if each == place]).finished:
+        return ""
+    with Site(name, wanted, folders) as site:
         facts = site.facts()
         check_same_machine(store, site.name, facts)
         if doubts := examine.doubts([Finding(**each) for each in facts[FINDINGS]]):
             say(f"'lockwright doctor' warns of {doubts}")
         store.sit(site.name, facts)
         Local(wanted, store, site).carry_out()
+    return ""
 
 
 def _refuse_missing(wanted: "Plan") -> None:
@@ -129,6 +154,7 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     if place.exists():
         store = Store(place)
         try:
+            store.check(wanted)
             own = place_of(wanted, machine or default_name())
             done = [kept for each, kept in store.runs() if each == own]
             probes = store.probes()
@@ -162,3 +188,29 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     )
     line_end = f"; nothing is known yet of {', '.join(unknown)}" if unknown else ""
     print(f"about {duration(seconds)}{line_end}")
+
+
+@click.command("worker")
+@click.argument("address")
+@click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
+@_FOLDERS[0]
+@_FOLDERS[1]
+def worker(address: str, machine: str | None, cache: Path | None, work: Path | None) -> int:
+    """Make runs of studies on this machine, one at a time, for a Dask scheduler.
+
+    ADDRESS is that of the scheduler, as in tcp://10.0.0.1:8786. 'lockwright study run --scheduler
+    ADDRESS' sends the runs.
+    """
+    from lockwright.errors import LockwrightError
+    from lockwright.study.campaign.site import default_name
+
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise LockwrightError(
+            "a worker needs Dask distributed, which is not installed",
+            "pip install 'lockwright[fleet]'",
+        ) from error
+    from lockwright.study.campaign import remote
+
+    return remote.serve(address, machine or default_name(), folders(cache, work))

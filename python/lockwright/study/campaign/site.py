@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,11 +20,11 @@ from lockwright.meters import FACTS, Meters
 from lockwright.results import now
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
-from lockwright.study.program import inputs, places
+from lockwright.study.program import inputs, places, trial
 from lockwright.study.program.entry import Program
 from lockwright.study.program.keeping import Keeping, Process
 from lockwright.study.program.places import Places
-from lockwright.study.program.trial import Trial
+from lockwright.study.program.trial import Result, Trial
 
 _MEMORY = Path("/dev/shm")
 _PREPARING = 600.0
@@ -41,12 +42,12 @@ class Folders:
     cache: Path
     work: Path
 
-    def of(self, program: Program) -> tuple[Path, Path]:
-        """Both for a program: in memory if that is best for it, and there is such a place."""
+    def runs_of(self, program: Program) -> Path:
+        """Where the files of its runs are: in memory if that is best for it, and there is a place
+        for that."""
         if program.memory and os.access(_MEMORY, os.W_OK):
-            own = _MEMORY / f"lockwright-{os.getuid()}"
-            return own, own / "work"
-        return self.cache, self.work
+            return _MEMORY / f"lockwright-{os.getuid()}"
+        return self.work
 
 
 def default_name() -> str:
@@ -69,6 +70,8 @@ class Site:
         self._calibrated = calibration.all_in_force(self._registry, plan.locks, os.environ)
         self._meters = Meters(energy=plan.energy) if plan.energy else None
         self._keeping = Keeping()
+        for place in {folders.runs_of(member.program) for member in plan.members}:
+            trial.clear_abandoned(place)
 
     def __enter__(self) -> "Site":
         """Itself."""
@@ -107,6 +110,9 @@ class Site:
                 library = self._registry.path_of(BASELINE, counting=True)
                 told = {counters.VARIABLE: str(path)}
                 found = self._trial(setting).run(self._places(setting, library, told))
+                if found.outcome != record.FINISHED:
+                    # A machine that was busy just then must not cost the program its part.
+                    found = self._trial(setting).run(self._places(setting, library, told))
                 counts = counters.read(path)
         except NotHere as error:
             return Probe(self.name, setting, str(error), version=version)
@@ -125,15 +131,19 @@ class Site:
         started = now()
         one = slot.configuration
         library = self._registry.path_of(one.lock)
-        trial = self._trial(one)
-        trial.reference = probe.sums
-        trial.meters = self._meters
-        result = trial.run(self._places(one, library, self._calibrated.get(one.lock, {})))
+        try:
+            made = self._trial(one)
+            made.reference = probe.sums
+            made.meters = self._meters
+            result = made.run(self._places(one, library, self._calibrated.get(one.lock, {})))
+        except NotHere as error:
+            # The probe could: its inputs have been removed meanwhile, and cannot be made again.
+            result = Result(record.FAILED, str(error))
         return Kept(slot, self.name, started, result)
 
     def _trial(self, one: Configuration) -> Trial:
         member = self._plan.member(one.program)
-        _, work = self._folders.of(member.program)
+        work = self._folders.runs_of(member.program)
         return Trial(self._keeping, work, tuple(sorted(processors_of(one) or ())))
 
     def _places(self, one: Configuration, library: Path, settings: dict[str, str]) -> Places:
@@ -149,33 +159,34 @@ class Site:
         )
 
     def _inputs(self, member: Member) -> Path:
-        cache, work = self._folders.of(member.program)
-
         def run(words: Sequence[str], folder: Path) -> None:
             filled = [word.replace("{data}", str(folder)) for word in words]
-            work.mkdir(parents=True, exist_ok=True)
-            out, err = work / ".input.out", work / ".input.err"
-            process = Process(filled, places.bare(), folder, out, err)
-            facts = self._keeping.run(process, _PREPARING)
-            self._keeping.clear()
+            facts, said = self._quietly(filled, folder, _PREPARING)
             if facts["outcome"] != "exited" or facts["status"] != 0:
-                raise NotHere(f"the command that makes an input fails: {' '.join(filled)}"[:300])
+                last = said.strip().rpartition("\n")[2][:200]
+                raise NotHere(f"the command that makes an input fails: {last or filled[0]}")
 
-        return inputs.make(places.made(member.program, member.scale), cache, run)
+        return inputs.make(places.made(member.program, member.scale), self._folders.cache, run)
 
     def _version(self, program: Program) -> str:
         """The first line that the command of the version prints."""
         if not program.version:
             return ""
-        _, work = self._folders.of(program)
-        work.mkdir(parents=True, exist_ok=True)
-        out, err = work / ".version.out", work / ".version.err"
         words = program.version
         argv = ("sh", "-ec", words) if isinstance(words, str) else words
-        self._keeping.run(Process(argv, places.bare(), work, out, err), 20.0)
-        self._keeping.clear()
-        text = out.read_text(errors="replace") + err.read_text(errors="replace")
-        return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")
+        _, said = self._quietly(argv, Path("/"), 20.0)
+        return next((line.strip()[:200] for line in said.splitlines() if line.strip()), "")
+
+    def _quietly(
+        self, words: Sequence[str], folder: Path, seconds: float
+    ) -> tuple[dict[str, Any], str]:
+        """Runs a command that is no run: what the keeper says of it, and what it printed."""
+        with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
+            out, err = Path(place) / "out", Path(place) / "err"
+            facts = self._keeping.run(Process(words, places.bare(), folder, out, err), seconds)
+            self._keeping.clear()
+            said = out.read_text(errors="replace") + err.read_text(errors="replace")
+        return facts, said
 
     def _check_commands(self, member: Member) -> None:
         """Raises NotHere if a library cannot be preloaded into what is under the lock."""

@@ -111,7 +111,8 @@ class Store:
                         (plan.name, results.now(), me, plan.to_json()),
                     )
                 else:
-                    self._check(row, plan, me)
+                    self._check_plan(row, plan)
+                    self._check_owner(row, me)
                     self._connection.execute("UPDATE study SET owner = ?", (me,))
                 self._connection.execute("COMMIT")
             finally:
@@ -119,12 +120,21 @@ class Store:
                     self._connection.execute("ROLLBACK")
         return row is not None
 
-    def _check(self, row: sqlite3.Row, plan: Plan, me: str) -> None:
+    def check(self, plan: Plan) -> None:
+        """Raises LockwrightError if the file is of another plan."""
+        with self._guard():
+            row = self._connection.execute("SELECT * FROM study").fetchone()
+        if row is not None:
+            self._check_plan(row, plan)
+
+    def _check_plan(self, row: sqlite3.Row, plan: Plan) -> None:
         if other := difference(plan.to_json(), row["plan"]):
             raise LockwrightError(
                 f"{self.path} has the runs of a plan that differs in {other}",
                 "undo the change to go on with it, or name another file with --db",
             )
+
+    def _check_owner(self, row: sqlite3.Row, me: str) -> None:
         if row["owner"] != me and results.is_alive(row["owner"]):
             pid = row["owner"].partition(" ")[0]
             raise LockwrightError(
@@ -150,6 +160,14 @@ class Store:
             ).fetchone()
         found: dict[str, Any] | None = json.loads(row["facts"]) if row else None
         return found
+
+    def machines(self) -> list[str]:
+        """The machines that have taken part, each once."""
+        with self._guard():
+            rows = self._connection.execute(
+                "SELECT machine FROM sitting GROUP BY machine ORDER BY min(id)"
+            ).fetchall()
+        return [row["machine"] for row in rows]
 
     def add_probe(self, probe: Probe) -> None:
         """Keeps a probe, in the place of an earlier one."""

@@ -2,6 +2,8 @@
 
 import contextlib
 import hashlib
+import os
+import platform
 import re
 import shutil
 import socket
@@ -16,7 +18,7 @@ from lockwright.compare import record
 from lockwright.errors import LockwrightError
 from lockwright.meters import Meters
 from lockwright.study.program import readers
-from lockwright.study.program.entry import OUTPUT, Command, Metric, Program, words_of
+from lockwright.study.program.entry import OUTPUT, Command, Metric, Program
 from lockwright.study.program.keeping import Keeping, Process
 from lockwright.study.program.places import Places
 
@@ -83,7 +85,7 @@ class Trial:
         begin = time.monotonic()
         try:
             self.where.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix="run-", dir=self.where))
+            work = Path(tempfile.mkdtemp(prefix=_prefix(), dir=self.where))
             # Servers that give up their rights have to reach it.
             work.chmod(0o755)
         except OSError as error:
@@ -342,12 +344,14 @@ def _last_line(path: Path) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
-def uses_threads(program: Program) -> bool:
-    """Whether the number of threads changes anything that is run."""
-    from lockwright.compare.template import uses_threads as used
+def _prefix() -> str:
+    """Begins the names of our directories: they say on which machine and in which process."""
+    return f"run-{platform.node()}-{os.getpid()}-"
 
-    commands = [program.command, program.before]
-    if program.server:
-        commands += [program.server.command, program.server.load]
-    words = [word for command in commands for word in words_of(command)]
-    return used([*words, *program.files.values(), *program.environment.values()])
+
+def clear_abandoned(where: Path) -> None:
+    """Removes directories of runs whose process on this machine was killed."""
+    for place in where.glob(f"run-{platform.node()}-*"):
+        pid = place.name.removeprefix(f"run-{platform.node()}-").partition("-")[0]
+        if not Path("/proc", pid).exists():
+            shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,121 @@
+"""What a worker of a fleet does: it is one machine, and makes one run at a time.
+
+These functions are called by name on the worker. An error that a user can put right comes back as
+an answer, for what is raised there would be shown with a traceback.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lockwright.compare.progress import say
+from lockwright.errors import LockwrightError
+from lockwright.study.campaign.kept import Probe, Slot
+from lockwright.study.campaign.plan import Configuration, Plan
+from lockwright.study.campaign.site import Folders, Site
+from lockwright.study.program.inputs import default_cache
+
+_JOINING = 30.0
+"""Seconds for a scheduler to answer."""
+
+_site: tuple[str, Site] | None = None
+_folders: Folders | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call: the value, or what is wrong with the machine."""
+
+    value: Any = None
+    error: str = ""
+
+
+def facts(machine: str, plan: Plan) -> Answer:
+    """What the machine is."""
+    return _answered(machine, plan, lambda site: site.facts())
+
+
+def probe(machine: str, plan: Plan, setting: Configuration) -> Answer:
+    """The probe of a setting."""
+    return _answered(machine, plan, lambda site: site.probe(setting))
+
+
+def run(machine: str, plan: Plan, slot: Slot, known: Probe) -> Answer:
+    """A run; known: the probe of its setting here."""
+    return _answered(machine, plan, lambda site: site.run(slot, known))
+
+
+def _answered(machine: str, plan: Plan, do: Callable[[Site], object]) -> Answer:
+    global _site
+    key = f"{machine} {plan.to_json()}"
+    try:
+        if _site is not None and _site[0] != key:
+            _site[1].close()
+            _site = None
+        if _site is None:
+            _site = key, Site(machine, plan, _folders or _default_folders())
+        return Answer(do(_site[1]))
+    except LockwrightError as error:
+        # The next call starts afresh: what failed may have been ended.
+        if _site is not None:
+            _site[1].close()
+            _site = None
+        return Answer(error=f"{error.what}; {error.todo}")
+
+
+def _default_folders() -> Folders:
+    cache = default_cache()
+    return Folders(cache, cache / "work")
+
+
+def serve(address: str, name: str, folders: Folders) -> int:
+    """Makes the runs that come from a scheduler until it ends or a signal comes.
+
+    Raises LockwrightError if no scheduler answers.
+    """
+    global _folders
+    _folders = folders
+    return asyncio.run(_serve(address, name))
+
+
+async def _serve(address: str, name: str) -> int:
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def stop(number: int) -> None:
+        if not stopped.done():
+            stopped.set_result(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    try:
+        worker = await _join(address, name)
+        say(f"machine {name} makes the runs of studies at {address}")
+        while True:
+            ended = asyncio.ensure_future(worker.finished())
+            await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if stopped.done():
+                # What it was running does not end; whoever asked for it does it again.
+                await worker.close(timeout=1, executor_wait=False)
+                return stopped.result()
+            # The scheduler has ended, or did not hear of us for too long.
+            worker = await _join(address, name)
+    finally:
+        if _site is not None:
+            _site[1].close()
+
+
+async def _join(address: str, name: str) -> Any:
+    """A worker that the scheduler knows. Raises LockwrightError if no scheduler answers."""
+    from distributed import Worker
+
+    try:
+        worker = Worker(address, nthreads=1, name=name, memory_limit=0, dashboard=False)
+        await asyncio.wait_for(worker, _JOINING)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise LockwrightError(
+            f"cannot join the Dask scheduler at {address}: {str(error) or 'no answer'}",
+            "start one with 'dask scheduler', and give each machine another --machine",
+        ) from error
+    return worker

@@ -1,0 +1,184 @@
+"""`lockwright study run --scheduler`: each run is made once, also if a machine dies."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import Program
+from .test_study_run import count, is_running, rows, slow
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="Dask distributed is not installed"
+)
+
+Worker = Callable[[str], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Of a scheduler."""
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+    words += ["--host", "127.0.0.1", "--port", "0"]
+    with (tmp_path / "scheduler.log").open("w") as log:
+        # On a machine that is busy with other tests, a worker may take its time to answer.
+        patient = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "200s"}
+        process = subprocess.Popen(
+            words, stderr=log, stdout=log, cwd=tmp_path, env=os.environ | patient
+        )
+    found = ""
+    while not found and process.poll() is None:
+        time.sleep(0.02)
+        for line in (tmp_path / "scheduler.log").read_text().splitlines():
+            if "Scheduler at:" in line:
+                found = line.split()[-1]
+    assert found, (tmp_path / "scheduler.log").read_text()
+    yield found
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def worker(
+    command: list[str], environment: dict[str, str], address: str, tmp_path: Path
+) -> Iterator[Worker]:
+    """Starts one, which is a machine of that name."""
+    started = []
+
+    def start(name: str) -> subprocess.Popen[str]:
+        log = (tmp_path / f"{name}.log").open("a")
+        words = [*command, "study", "worker", address, "--machine", name]
+        process = subprocess.Popen(
+            [*words, "--cache", str(tmp_path / name)],
+            env=environment,
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            text=True,
+        )
+        log.close()
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+
+
+def study(
+    command: list[str], environment: dict[str, str], folder: Path, plan: str, *words: str
+) -> subprocess.Popen[str]:
+    (folder / "s.toml").write_text(plan)
+    return subprocess.Popen(
+        [*command, "study", "run", "s.toml", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def few(plan: str, runs: int) -> str:
+    return plan.replace("runs = 4", f"runs = {runs}")
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 240
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_machines_share_the_runs_of_one_that_is_killed(
+    command: list[str],
+    environment: dict[str, str],
+    address: str,
+    worker: Worker,
+    program: Program,
+    tmp_path: Path,
+) -> None:
+    """Three workers, one of them killed in the middle of a run: all runs are there once."""
+    machines = {name: worker(name) for name in ("a", "b", "c")}
+    plan = 'machines = "any"\n' + few(slow(program, tmp_path, 0.1), 2)
+    run = study(command, environment, tmp_path, plan, "--scheduler", address)
+    db = tmp_path / "s.sqlite"
+    until(lambda: len({name for (name,) in made(db)}) == 3 and count(db) >= 6, run)
+    machines["b"].kill()
+    before = count(db)
+    out, said = run.communicate(timeout=200)
+    assert run.returncode == 0, said
+    assert before < 36, "it was done before a worker could be killed"
+    assert "b has gone" in said
+    found = rows(db, "program, lock, threads, round, outcome")
+    assert len(found) == len(set(found)) == 2 * 3 * 2 * 3
+    assert {row[-1] for row in found} == {"finished"}
+    assert {name for (name,) in made(db)} == {"a", "b", "c"}
+    assert "36 runs" in out
+
+
+def made(db: Path) -> list[tuple[str]]:
+    with contextlib.suppress(Exception):
+        return [(str(name),) for (name,) in rows(db, "machine")] if db.exists() else []
+    return []
+
+
+def test_each_machine_makes_every_run_also_if_it_was_away(
+    command: list[str],
+    environment: dict[str, str],
+    address: str,
+    worker: Worker,
+    program: Program,
+    tmp_path: Path,
+) -> None:
+    """One that is killed makes the rest when it is back; nothing of it goes on without it."""
+    worker("a")
+    second = worker("b")
+    plan = few(slow(program, tmp_path, 0.3), 1).replace("warmup = 1", "")
+    db = tmp_path / "s.sqlite"
+    run = study(command, environment, tmp_path, plan, "--scheduler", address, "--patience", "1")
+    until(lambda: made(db).count(("b",)) >= 2, run)
+    second.send_signal(signal.SIGKILL)
+    _, said = run.communicate(timeout=200)
+    assert run.returncode == 1, said
+    assert "b has gone with" in said
+    assert "go on with: " in said
+    assert made(db).count(("a",)) == 12
+    assert 2 <= made(db).count(("b",)) < 12
+    assert not is_running(str(tmp_path / "slow"))
+    worker("b")
+    again = study(command, environment, tmp_path, plan, "--scheduler", address)
+    _, said = again.communicate(timeout=200)
+    assert again.returncode == 0, said
+    found = rows(db, "machine, program, lock, threads, round")
+    assert len(found) == len(set(found)) == 2 * 12
+    assert {name for (name,) in made(db)} == {"a", "b"}
+
+
+def test_without_a_scheduler_or_a_worker_it_is_said(
+    command: list[str], environment: dict[str, str], address: str, program: Program, tmp_path: Path
+) -> None:
+    """In one line, with what to start."""
+    plan = slow(program, tmp_path, 0.1)
+    nowhere = study(command, environment, tmp_path, plan, "--scheduler", "tcp://127.0.0.1:1")
+    _, said = nowhere.communicate(timeout=60)
+    assert nowhere.returncode == 2
+    assert said.splitlines()[-1].startswith("lockwright: no Dask scheduler answers at tcp://127.")
+    nobody = study(
+        command, environment, tmp_path, plan, "--scheduler", address, "--patience", "0.5"
+    )
+    _, said = nobody.communicate(timeout=60)
+    assert nobody.returncode == 1
+    assert "start 'lockwright study worker' on each" in said
