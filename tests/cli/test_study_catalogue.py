@@ -66,3 +66,25 @@ def test_a_wrong_run_is_told(cli: Cli, tmp_path: Path) -> None:
     assert done.status == 1
     assert "wrong" in done.out
     assert "^ok$" in done.out
+
+
+def test_packages_are_installed_by_apt(cli: Cli, tmp_path: Path) -> None:
+    """Those that are missing, after it was said how; if it fails, that is told."""
+    scripts = {
+        "dpkg-query": "echo 'libjemalloc2 installed'",
+        "sudo": 'exec "$@"',
+        "apt-get": f'echo "$@" >> {tmp_path}/asked; test "$3" != install || exit "$FAILS"',
+    }
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "FAILS": "0"}
+    done = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env)
+    assert (done.status, done.err) == (0, "")
+    assert "Runs: " in done.out
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[0].endswith("update")
+    assert asked[1].endswith("install -y --no-install-recommends kyotocabinet-utils")
+    failed = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env | {"FAILS": "100"})
+    assert failed.status == 2
+    assert "apt-get could not install kyotocabinet-utils" in failed.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from lockwright.study.program.entry import Program
 from lockwright.study.program.keeping import Keeping
 from lockwright.study.program.places import Places
 from lockwright.study.program.trial import Trial
+from support import locate
 
 ENTRIES = [catalogue.find(name) for name in catalogue.names()]
 PACKAGED = [each for each in ENTRIES if each.packages]
@@ -78,3 +80,12 @@ def test_what_does_nothing_is_wrong(
         bare = replace(program, preload=())
         found = trial.run(Places(bare, 2, 1.0, data, Path(), library))
     assert found.outcome not in (record.FINISHED, record.FAILED), found
+
+
+def test_the_study_of_half_an_hour_is_as_large_as_it_is_said_to_be() -> None:
+    """Twelve programs that packages bring, twelve locks, three numbers of threads."""
+    plan = tomllib.loads((locate.ROOT / "studies/half-hour.toml").read_text())
+    named = [catalogue.find(each["from"]) for each in plan["program"]]
+    assert len({each.name for each in named if each.packages}) >= 12
+    assert len(set(plan["locks"])) >= 12
+    assert len(set(plan["threads"])) == 3
