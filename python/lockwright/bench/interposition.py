@@ -392,5 +392,5 @@ def remarks(settings: Sequence[Setting]) -> list[str]:
         return []
     return [
         f"In {' and '.join(cost)} a thread does next to nothing but lock and unlock: 'ns more' is "
-        "what interposition costs; no program sees such a share of it."
+        "what interposition costs, a smaller share of what a program with work of its own does."
     ]
