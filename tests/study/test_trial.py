@@ -1,0 +1,44 @@
+"""A run is told by what went wrong first, not by what follows from that."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from lockwright import locks
+from lockwright.compare import record
+from lockwright.study.program import entry
+from lockwright.study.program.keeping import Keeping
+from lockwright.study.program.places import Places
+from lockwright.study.program.trial import Result, Trial
+from lockwright.study.tables import Table
+
+SERVED = f"""
+name = "served"
+timeout = 0.3
+[check]
+command = ["false"]
+[server]
+command = ["{sys.executable}", "-m", "http.server", "--bind", "127.0.0.1", "{{port}}"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"), [('["sleep", "60"]', record.TIMEOUT), ('["false"]', record.FAILED)]
+)
+def test_what_the_client_did_counts(command: str, outcome: str, tmp_path: Path) -> None:
+    """If it does not end, the server is killed with it and the check would fail too."""
+    values = tomllib.loads(f"command = {command}\n{SERVED}")
+    program = entry.read(Table("plan.toml", "", values))
+    found = _run(program, tmp_path)
+    assert found.outcome == outcome, found
+    assert found.note
+    assert not list(tmp_path.iterdir()), "files of the run are left"
+
+
+def _run(program: entry.Program, where: Path) -> Result:
+    library = locks.registry().path_of(locks.BASELINE)
+    with Keeping() as keeping:
+        return Trial(keeping, where).run(Places(program, 1, 1.0, where, Path(), library))
