@@ -124,6 +124,7 @@ def test_the_questions_are_answered_and_gaps_are_named(page: tuple[str, _Element
         "Does tail latency follow throughput?",
     ):
         assert f"<h3>{question}</h3>" in text
+    assert "Yes: for 2 of 2 applications the lock with the most throughput" in text
     assert "Interposed locks against those written into the program: no runs" in text
     assert "Energy efficiency against throughput: not measured" not in text
 

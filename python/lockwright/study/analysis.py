@@ -67,7 +67,8 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
         if kind == "pcc":
             said += answers.of_energy(machine, table.frame.pcc)
         elif kind == "latency-growth":
-            said += answers.of_latency(machine, table.frame)
+            at_max = (t.frame for t in found if t.name == f"{machine}.latency-max")
+            said += answers.of_latency(machine, table.frame, next(at_max, pd.DataFrame()))
     return Analysis(tuple(found), tuple(dict.fromkeys(notes)), tuple(said), rules, tuple(parts))
 
 

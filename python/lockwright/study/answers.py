@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from lockwright.study.rules import TOLERANCE
+
 CLOSE = 0.9
 """A correlation from which on one quantity is said to follow the other."""
 
@@ -66,16 +68,33 @@ def of_energy(machine: str, correlation: pd.Series) -> Iterator[Answer]:
     yield Answer(machine, "Does energy efficiency follow throughput?", text)
 
 
-def of_latency(machine: str, growth: pd.DataFrame) -> Iterator[Answer]:
-    """Whether tail latency follows throughput, from how both grow."""
+def of_latency(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) -> Iterator[Answer]:
+    """Whether tail latency follows throughput: which locks are best in both, and how both grow.
+
+    growth, at_max: tables of the module latency; at_max may be empty.
+    """
+    sentences = []
+    if not at_max.empty:
+        both = [_best_in_both(part) for _, part in at_max.groupby(level=0)]
+        begin = "Yes" if all(both) else "Mostly" if 2 * sum(both) > len(both) else "No"
+        sentences.append(
+            f"{begin}: for {sum(both)} of {len(both)} applications the lock with the most"
+            " throughput at the largest count is within 5 % of the least latency."
+        )
     line = growth.loc["one to max"]
-    if line.isna().any():
-        return
-    text = (
-        f"From the smallest to the largest count, execution times grow {line.time:.1f} times and"
-        f" tail latencies {line.latency:.1f} times, on average over applications and locks."
-    )
-    yield Answer(machine, "Does tail latency follow throughput?", text)
+    if line.notna().all():
+        sentences.append(
+            f"From the smallest to the largest count, execution times grow {line.time:.1f} times"
+            f" and tail latencies {line.latency:.1f} times, on average over applications and locks."
+        )
+    if sentences:
+        yield Answer(machine, "Does tail latency follow throughput?", " ".join(sentences))
+
+
+def _best_in_both(part: pd.DataFrame) -> bool:
+    """Of the locks of one application; lower is better for both."""
+    fastest = part.latency.to_numpy()[part.time.to_numpy().argmin()]
+    return bool(fastest <= (1 + TOLERANCE) * part.latency.min())
 
 
 def _how_much(effect: pd.DataFrame) -> str:

@@ -33,13 +33,22 @@ class Sample:
 
     frame: columns application, count, lock and value; higher values are better always, because
     those of a metric that should be low are turned into their reciprocals, as the papers do with
-    times (spec 3.6). Several lines of one configuration are its repetitions.
+    times (spec 3.6); `inverted` says so. Several lines of one configuration are its repetitions.
     """
 
     machine: str
     metric: str
     counted: str
     frame: pd.DataFrame
+    inverted: bool = False
+
+    @property
+    def quantity(self) -> str:
+        """What `value` is, in words."""
+        if self.inverted:
+            return f"1 / {self.metric}"
+        known = METRICS.get(self.metric)
+        return f"{self.metric} ({known.unit})" if known else self.metric
 
     @property
     def title(self) -> str:
@@ -76,9 +85,10 @@ class DataSet:
             found = self._rows(machine, (metric,), beside)
             if found is not None:
                 frame, counted = found
-                value = frame[metric] if self.direction(metric) == HIGHER else 1 / frame[metric]
+                inverted = self.direction(metric) != HIGHER
+                value = 1 / frame[metric] if inverted else frame[metric]
                 columns = frame[["application", COUNT, "lock"]].assign(value=value)
-                return Sample(machine, metric, counted, columns.reset_index(drop=True))
+                return Sample(machine, metric, counted, columns.reset_index(drop=True), inverted)
         return None
 
     def paired(self, machine: str, first: str, second: str) -> pd.DataFrame | None:

@@ -17,7 +17,7 @@ def about(name: str) -> str:
     """What the registry says of it."""
     lock = traits.known().get(name)
     if lock is None:
-        return "<p>This installation has no lock of this name.</p>"
+        return "<p>This installation has no lock of this name.</p>" if traits.known() else ""
     facts = ", ".join([lock.category, f"waits by {lock.waiting}", *lock.properties()])
     small = f"{escape(facts)}. {escape(lock.reference)}."
     return f'<p>{escape(lock.summary)}</p><p class="quiet">{small}</p>'

@@ -208,7 +208,7 @@ def _portfolio(part: Part) -> Figure:
         "How many locks are needed",
         "First the lock that is among the best for the most lock-sensitive applications at the"
         " largest count; then, again and again, the one that adds the most. Height: share of the"
-        " applications for which one of the locks up to here is among the best.",
+        " applications for which one of the locks up to here was run and is among the best.",
         f"{number} one of the best for {reached[-1]:.0f} % of the applications; {names[0]} alone"
         f" for {reached[0]:.0f} %.",
         Bars(

@@ -31,7 +31,7 @@ def figure(part: Part, application: str) -> Figure:
     counted = part.sample.counted or "count"
     name = f"{part.name}.program.{application}"
     title = part.sample.metric + (f" by {counted}" if len(means) > 1 else " of each lock")
-    unit = f"{part.sample.metric} (higher is better)"
+    unit = f"{part.sample.quantity}, higher is better"
     if len(means) < 2:
         line = means.iloc[0].sort_values(ascending=False)
         return Figure(
@@ -78,8 +78,9 @@ def table(part: Part, application: str, found: Standings, spreads: pd.DataFrame)
     """A line for each lock."""
     used = places(part)
     counted = part.sample.counted
+    what = part.sample.quantity
     columns = ["lock", "advice"]
-    columns += [f"mean at {place}" for place in used]
+    columns += [f"{what} at {place}" for place in used]
     columns += ["best at" + (f" ({counted})" if counted else "")] if len(used) > 1 else []
     columns += [f"behind the best at {place}, %" for place in used]
     columns += ["rel. sd at max, %"]

@@ -194,7 +194,9 @@ def _bars(axes: "Axes", plot: Bars) -> None:
         x = [at - 0.35 + width * (place + 0.5) for at in range(len(plot.categories))]
         drawn = axes.bar(x, _finite(each.values), width, label=each.name)
         axes.bar_label(drawn, fmt="%.0f", fontsize=6)
-    axes.set_xticks(range(len(plot.categories)), plot.categories, rotation=35, ha="right")
+    slanted = sum(map(len, plot.categories)) > 50
+    turn: dict[str, Any] = {"rotation": 35, "ha": "right"} if slanted else {}
+    axes.set_xticks(range(len(plot.categories)), plot.categories, **turn)
     axes.set_ylabel(plot.axis)
 
 

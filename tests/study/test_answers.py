@@ -1,0 +1,60 @@
+"""The sentences of a study begin with the plain answer that its tables give."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from lockwright.study import answers
+
+LOCKS = ["x", "y", "z"]
+
+
+def facts(better: list[list[float]]) -> answers.Facts:
+    """Two lock-sensitive applications; better: the share of them where lock i beats lock j."""
+    effect = pd.DataFrame(
+        {"sensitive": [True, True], "undecided": [False, False], "gain_max": [0.5, 2.0]},
+        index=["a", "b"],
+    )
+    shares = pd.DataFrame({"max": [0.5, 0.5, 0.0], "opt": [0.5, 0.5, 0.0]}, index=LOCKS)
+    return answers.Facts(
+        "m", effect, shares, shares, pd.DataFrame(better, LOCKS, LOCKS), None, "threads"
+    )
+
+
+@pytest.mark.parametrize(
+    ("better", "begin"),
+    [
+        # x before y before z, whatever the application.
+        ([[0, 0.5, 1], [0, 0, 1], [0, 0, 0]], "Yes:"),
+        # x and y change places, and are before z.
+        ([[0, 0.5, 1], [0.5, 0, 1], [0, 0, 0]], "In part:"),
+        ([[0, 0.5, 0.5], [0.5, 0, 1], [0.5, 0, 0]], "No:"),
+    ],
+)
+def test_hierarchy(better: list[list[float]], begin: str) -> None:
+    said = {each.question: each.text for each in answers.answers(facts(better))}
+    text = said["Is there a hierarchy of locks?"]
+    assert text.startswith(begin)
+    if begin != "Yes:":
+        crossed = {"In part:": "1 (33 %)", "No:": "2 (67 %)"}[begin]
+        assert f"of 3 pairs of locks that differ at all, {crossed}" in text
+
+
+@pytest.mark.parametrize(
+    ("correlations", "begin"),
+    [([0.9, 1.0], "Yes: for 2 of 2"), ([0.2, 0.95, 1], "Mostly: for 2 of 3"), ([0.2, 1], "No:")],
+)
+def test_energy(correlations: list[float], begin: str) -> None:
+    (answer,) = answers.of_energy("m", pd.Series(dict(enumerate(correlations))))
+    assert answer.text.startswith(begin)
+
+
+def test_latency() -> None:
+    """In `a` the fastest lock has the least latency but 4 %, in `b` twice the least one."""
+    at_max = pd.DataFrame(
+        {"latency": [1.0, 1.04, 1.0, 2.0], "time": [1.0, 0.5, 1.0, 0.5]}, index=["a", "a", "b", "b"]
+    )
+    growth = pd.DataFrame({"time": [3.0], "latency": [20.0]}, index=["one to max"])
+    (answer,) = answers.of_latency("m", growth, at_max)
+    assert answer.text.startswith("No: for 1 of 2 applications")
+    assert "execution times grow 3.0 times and tail latencies 20.0 times" in answer.text
