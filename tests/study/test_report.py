@@ -46,7 +46,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "made" / "here"
-    assert cli.main(["study", "report", str(data), "-o", str(folder), "--title", "A <b> & c"]) == 0
+    chosen = ["--metric", "throughput", "--title", "A <b> & c"]
+    assert cli.main(["study", "report", str(data), "-o", str(folder), *chosen]) == 0
     return folder
 
 
