@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 
 import pytest
 from support import harness, locate
@@ -56,6 +57,21 @@ def test_unit_program(name: str, shard: str, nodes: str) -> None:
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
     assert passed is not None, outcome.describe()
     assert int(passed.group(1)) > 0, outcome.describe()
+
+
+#: The kernel then places mappings upwards, as it does under `ulimit -s unlimited`.
+UPWARDS = ["setarch", "-L"]
+
+
+@pytest.mark.skipif(
+    subprocess.run([*UPWARDS, "true"], capture_output=True, check=False).returncode != 0,
+    reason="setarch cannot choose where mappings are placed",
+)
+def test_pool_where_mappings_go_upwards() -> None:
+    words = [*UPWARDS, locate.program("unit", "pool_test"), "--gtest_filter=Cutter.*"]
+    outcome = harness.run(words, os.environ, 60)
+    assert outcome.status == 0, outcome.describe()
+    assert "[  PASSED  ] 2 tests" in outcome.stdout, outcome.describe()
 
 
 @pytest.mark.parametrize("name", [name for name, by_row in SOURCES.items() if by_row])

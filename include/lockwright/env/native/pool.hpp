@@ -16,9 +16,11 @@
 
 namespace lockwright::native_env {
 
-inline void* map_pages(std::size_t bytes) {
-  long got = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/// At `wish` if nothing is there, else where the kernel likes.
+inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) {
+  long got =
+      system_call(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes),
+                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got < 0 && got > -4096) {
     out_of_memory();
   }
@@ -131,7 +133,7 @@ class cutter {
         }
         continue;
       }
-      std::uintptr_t fresh = map_region();
+      std::uintptr_t fresh = map_region(at);
       if (cursor_.compare_exchange_strong(at, fresh + bytes, std::memory_order_relaxed)) {
         return reinterpret_cast<void*>(fresh);
       }
@@ -140,12 +142,17 @@ class cutter {
   }
 
  private:
-  /// The higher one of two that may fit: the kernel places mappings downwards, so
-  /// the next one comes right below and needs no mapping of its own, of which a
-  /// process can have 65,530 (vm.max_map_count).
-  static std::uintptr_t map_region() {
-    auto start = reinterpret_cast<std::uintptr_t>(map_pages(2 * region));
-    std::uintptr_t aligned = (start + region) / region * region;
+  /// Beside the last one, which ends at `end`, where that can be had: there it needs no mapping of its
+  /// own, of which a process can have 65,530 (vm.max_map_count). Above it is what was wished for, and
+  /// below it is where the kernel puts the next mapping as a rule, and the higher one of two that fit.
+  static std::uintptr_t map_region(std::uintptr_t end) {
+    auto start = reinterpret_cast<std::uintptr_t>(map_pages(region, end));
+    if (start % region == 0) {
+      return start;
+    }
+    unmap_pages(reinterpret_cast<void*>(start), region);
+    start = reinterpret_cast<std::uintptr_t>(map_pages(2 * region));
+    const std::uintptr_t aligned = (start + region) / region * region;
     unmap_pages(reinterpret_cast<void*>(start), aligned - start);
     unmap_pages(reinterpret_cast<void*>(aligned + region), start + region - aligned);
     return aligned;
