@@ -88,18 +88,6 @@ std::string results() {
   }
   CHECK(check::is_free(&mutex));
   OK(pthread_mutex_destroy(&mutex));
-
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
-  OK(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
-  OK(pthread_mutex_init(&mutex, &attributes));
-  check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(&mutex)); }).join();
-  CHECK_RC(EOWNERDEAD, lockwright_mutex_busylock(&mutex));
-  CHECK_RC(EDEADLK, lockwright_mutex_busylock(&mutex));
-  OK(pthread_mutex_unlock(&mutex));
-  CHECK_RC(ENOTRECOVERABLE, lockwright_mutex_busylock(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
   return "";
 }
 

@@ -1,5 +1,7 @@
 // The kinds that stay with the C library and must go on working: shared between processes, robust,
 // with a priority protocol.
+#include "lockwright/pthread.h"
+
 #include "../support/check.hpp"
 
 #include <sys/mman.h>
@@ -143,6 +145,24 @@ std::string robust_within_a_process() {
   return "";
 }
 
+// The same by a call that does not sleep.
+std::string robust_and_awake() {
+  pthread_mutex_t mutex;
+  pthread_mutexattr_t attributes;
+  OK(pthread_mutexattr_init(&attributes));
+  OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+  OK(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
+  OK(pthread_mutex_init(&mutex, &attributes));
+  check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(&mutex)); }).join();
+  CHECK_RC(EOWNERDEAD, lockwright_mutex_busylock(&mutex));
+  CHECK_RC(EDEADLK, lockwright_mutex_busylock(&mutex));
+  OK(pthread_mutex_unlock(&mutex));
+  CHECK_RC(ENOTRECOVERABLE, lockwright_mutex_busylock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  OK(pthread_mutexattr_destroy(&attributes));
+  return "";
+}
+
 // A condition variable that is not shared, used with a robust mutex that stays with the C library:
 // the owner's death must reach the waiter.
 std::string waiting_with_a_robust_mutex() {
@@ -234,6 +254,7 @@ int main(int argc, char** argv) {
                      {"condition variable between processes", condition_variable_between_processes},
                      {"robust between processes", robust_between_processes},
                      {"robust within a process", robust_within_a_process},
+                     {"robust and awake", robust_and_awake},
                      {"waiting with a robust mutex", waiting_with_a_robust_mutex},
                      {"priority inheritance", priority_inheritance},
                      {"priority ceiling", priority_ceiling}});

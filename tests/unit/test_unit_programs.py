@@ -68,7 +68,7 @@ UPWARDS = ["setarch", "-L"]
     reason="setarch cannot choose where mappings are placed",
 )
 def test_pool_where_mappings_go_upwards() -> None:
-    words = [*UPWARDS, locate.program("unit", "pool_test"), "--gtest_filter=Cutter.*"]
+    words = [*UPWARDS, str(locate.program("unit", "pool_test")), "--gtest_filter=Cutter.*"]
     outcome = harness.run(words, os.environ, 60)
     assert outcome.status == 0, outcome.describe()
     assert "[  PASSED  ] 2 tests" in outcome.stdout, outcome.describe()
