@@ -1,29 +1,23 @@
 """Makes single runs through the supervisor process, and says in a record what came of each."""
 
-import contextlib
-import json
 import math
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lockwright import results
+from lockwright.assistant import Assistant
 from lockwright.compare import record
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.record import Record
 from lockwright.counters import VARIABLE
-from lockwright.errors import LockwrightError
 from lockwright.locks import preload
 from lockwright.meters import Meters
 from lockwright.numerals import number
 
 _SCRIPT = Path(__file__).with_name("supervisor.py")
-_PATIENCE = 20.0
-"""Seconds for the supervisor to kill a program's processes and leave."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +75,7 @@ class Runner:
         environment = dict(os.environ)
         environment.pop(VARIABLE, None)
         self._environment = environment
-        # A session of its own keeps the terminal's Ctrl-C from the program: we stop it in order.
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_SCRIPT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._supervisor = Assistant(_SCRIPT, "supervises the runs", "repeat with --resume")
 
     def __enter__(self) -> "Runner":
         """The runner itself."""
@@ -99,15 +87,7 @@ class Runner:
 
     def close(self) -> None:
         """Ends the supervisor, which kills a program that still runs, and waits for that."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-        self._process.stdout.close()
+        self._supervisor.close()
 
     def ask(
         self,
@@ -130,37 +110,18 @@ class Runner:
             "metric": self._plan.metric,
             "announce": meters is not None,
         }
-        facts = self._exchange(request)
+        facts = self._supervisor.ask(request)
         if meters is None or facts.get("event") != "ready":
             return Answer(facts)
-        with meters.around(self._process.pid, math.inf) as reading:
-            facts = self._exchange({})
+        with meters.around(self._supervisor.pid, math.inf) as reading:
+            facts = self._supervisor.ask({})
         if facts.get("event") != "ended":
             return Answer(facts)
-        facts = self._exchange(None)
+        facts = self._supervisor.ask(None)
         if meters.counters:
             reading.values["context_switches"] = facts["voluntary"] + facts["involuntary"]
             reading.values["page_faults"] = facts["faults"]
         return Answer(facts, reading.values)
-
-    def _exchange(self, request: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What the supervisor says next, after `request` if there is one."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            if request is not None:
-                self._process.stdin.write(json.dumps(request).encode() + b"\n")
-                self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = b""
-        if not line:
-            raise LockwrightError(
-                "the process that supervises the runs has died",
-                "see whether memory ran out, then repeat with --resume",
-            )
-        facts: dict[str, Any] = json.loads(line)
-        return facts
 
     def measure(self, slot: Slot, library: Path) -> Record:
         """The run that `slot` asks for."""

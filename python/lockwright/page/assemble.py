@@ -14,12 +14,12 @@ CHIPS = "chips"
 def fill(
     folder: Path, parts: Mapping[str, str], data: Mapping[str, object], also: Sequence[str] = ()
 ) -> str:
-    """The page.html of `folder` with its parts, which stand there as @@name@@.
+    """The frame that all pages share, around the page.html of `folder`.
 
-    also: what only some pages share, such as CHIPS. Besides `parts` there are css and js (what all
-    pages share, what is in `also`, then page.css and page.js of the folder), plotly, and data: JSON
-    for a script, which names `locks` and `baseline`. Raises ValueError for numbers that are not
-    finite.
+    parts: what stands there as @@name@@; one is the title. also: what only some pages share, such
+    as CHIPS. Besides `parts` there are css and js (what all pages share, what is in `also`, then
+    page.css and page.js of the folder), plotly, and data: JSON for a script, which names `locks`
+    and `baseline`. Raises ValueError for numbers that are not finite.
     """
     places = [*(_BASE / name for name in ("base", *also)), folder / "page"]
     given = {
@@ -30,9 +30,14 @@ def fill(
         "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"),
         "plotly": _plotly(),
     }
+    body = _put_in(_read(folder / "page.html"), given)
+    return _put_in(_read(_BASE / "frame.html"), {**given, "body": body})
+
+
+def _put_in(template: str, parts: Mapping[str, str]) -> str:
     # Split, not replaced in turn: what is put in may hold the mark of another part.
-    pieces = _read(folder / "page.html").split("@@")
-    return "".join(given[piece] if place % 2 else piece for place, piece in enumerate(pieces))
+    pieces = template.split("@@")
+    return "".join(parts[piece] if place % 2 else piece for place, piece in enumerate(pieces))
 
 
 @cache

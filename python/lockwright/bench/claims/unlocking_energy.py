@@ -55,6 +55,42 @@ def _by_section(
     )
 
 
+def _timeout(label: str, nanoseconds: int) -> Side:
+    """MUTEXEE with that time-out of its sleeps."""
+    return Side(
+        ("mutexee-timeout",),
+        environment={"LOCKWRIGHT_MUTEXEE_TIMEOUT_TIMEOUT_NS": str(nanoseconds)},
+        label=f"mutexee-timeout ({label})",
+    )
+
+
+def _with_timeout(
+    name: str,
+    says: str,
+    published: str,
+    ratio: float,
+    own: Side,
+    other: Side,
+    statistic: str = "rate",
+    least: float | None = None,
+    most: float | None = None,
+) -> Claim:
+    return Claim(
+        name=name,
+        says=says,
+        source=f"{_PAPER}, section 5.1 and figure 10",
+        published=published,
+        ratio=ratio,
+        workload="single-lock",
+        points=({"threads": "4/cpu", "section-cycles": 2000},),
+        own=own,
+        other=other,
+        statistic=statistic,
+        least=least,
+        most=most,
+    )
+
+
 CLAIMS = [
     _uncontested(
         "ttas",
@@ -194,64 +230,40 @@ CLAIMS = [
         statistic="per joule",
         least=1,
     ),
-    Claim(
-        name="timeout-throughput",
-        says="MUTEXEE's throughput is above that of the C library's mutex where threads sleep.",
-        source=f"{_PAPER}, section 5.1 and figure 10",
-        published=f"855 against 317 K acquisitions/s, {_TIMEOUTS}",
-        ratio=855 / 317,
-        workload="single-lock",
-        points=({"threads": "4/cpu", "section-cycles": 2000},),
-        own=lock("mutexee"),
-        other=lock("pthread"),
+    _with_timeout(
+        "timeout-throughput",
+        "MUTEXEE's throughput is above that of the C library's mutex where threads sleep.",
+        f"855 against 317 K acquisitions/s, {_TIMEOUTS}",
+        855 / 317,
+        lock("mutexee"),
+        lock("pthread"),
         least=1,
     ),
-    Claim(
-        name="timeout-costs-throughput",
-        says="A time-out of 4 ms on its sleeps costs MUTEXEE throughput.",
-        source=f"{_PAPER}, section 5.1 and figure 10",
-        published=f"474 against 855 K acquisitions/s, {_TIMEOUTS}",
-        ratio=474 / 855,
-        workload="single-lock",
-        points=({"threads": "4/cpu", "section-cycles": 2000},),
-        own=Side(
-            ("mutexee-timeout",),
-            environment={"LOCKWRIGHT_MUTEXEE_TIMEOUT_TIMEOUT_NS": "4000000"},
-            label="mutexee-timeout (4 ms)",
-        ),
-        other=lock("mutexee"),
+    _with_timeout(
+        "timeout-costs-throughput",
+        "A time-out of 4 ms on its sleeps costs MUTEXEE throughput.",
+        f"474 against 855 K acquisitions/s, {_TIMEOUTS}",
+        474 / 855,
+        _timeout("4 ms", 4_000_000),
+        lock("mutexee"),
         most=1,
     ),
-    Claim(
-        name="timeout-short",
-        says="A time-out of 8 microseconds costs most of it.",
-        source=f"{_PAPER}, figure 10",
-        published="14 times less throughput",
-        ratio=1 / 14,
-        workload="single-lock",
-        points=({"threads": "4/cpu", "section-cycles": 2000},),
-        own=Side(
-            ("mutexee-timeout",),
-            environment={"LOCKWRIGHT_MUTEXEE_TIMEOUT_TIMEOUT_NS": "8000"},
-            label="mutexee-timeout (8 us)",
-        ),
-        other=lock("mutexee"),
+    _with_timeout(
+        "timeout-short",
+        "A time-out of 8 microseconds costs most of it.",
+        "up to 14 times less throughput",
+        1 / 14,
+        _timeout("8 us", 8_000),
+        lock("mutexee"),
         most=1,
     ),
-    Claim(
-        name="timeout-longest-wait",
-        says="A time-out of 4 ms shortens the longest wait.",
-        source=f"{_PAPER}, section 5.1",
-        published=f"12.0 against 206.5 M cycles, {_TIMEOUTS}",
-        ratio=12.0 / 206.5,
-        workload="single-lock",
-        points=({"threads": "4/cpu", "section-cycles": 2000},),
-        own=Side(
-            ("mutexee-timeout",),
-            environment={"LOCKWRIGHT_MUTEXEE_TIMEOUT_TIMEOUT_NS": "4000000"},
-            label="mutexee-timeout (4 ms)",
-        ),
-        other=lock("mutexee"),
+    _with_timeout(
+        "timeout-longest-wait",
+        "A time-out of 4 ms shortens the longest wait.",
+        f"12.0 against 206.5 M cycles, {_TIMEOUTS}",
+        12.0 / 206.5,
+        _timeout("4 ms", 4_000_000),
+        lock("mutexee"),
         statistic="longest",
         most=1,
     ),

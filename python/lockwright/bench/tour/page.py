@@ -64,6 +64,7 @@ def render(tour: Tour) -> str:
     """The whole file as text."""
     fastest = figures.throughput(tour.plan, tour.seen)
     parts = {
+        "title": "A tour of locks on this machine",
         "machine": escape(_machine(tour)),
         "command": escape(tour.command),
         "measured": escape(_measured(tour)),
