@@ -143,20 +143,26 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
         }
         if len(known) < 2:
             continue
+        stuck = [lock for lock, points in fastest.items() if _is_stuck(points[place])]
+        none = f"; nobody got in with {', '.join(stuck)}" if stuck else ""
         best = max(known, key=lambda lock: known[lock].median)
         worst = min(known, key=lambda lock: known[lock].median)
         times = known[best].median / known[worst].median
         if times < _ALIKE:
-            lines.append(f"{_threads(threads)}: no two locks differ by more than 5 %")
+            lines.append(f"{_threads(threads)}: no two locks differ by more than 5 %{none}")
             continue
         lines.append(
             f"{_threads(threads)}: {best} has the most throughput, "
             f"{plain(known[best].median)} op/s{_to_libc(best, known[best])}; {worst} the least, "
-            f"{plain(times)} times less"
+            f"{plain(times)} times less{none}"
         )
     if tour.findings:
         lines.append(show.counted(tour.findings).removesuffix("."))
     return lines
+
+
+def _is_stuck(found: Point | None) -> bool:
+    return found is not None and found.median == 0
 
 
 def _threads(count: int) -> str:

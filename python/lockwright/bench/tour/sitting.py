@@ -17,7 +17,7 @@ from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.table import CLAIMS, choose
 from lockwright.bench.report import Report, noise
 from lockwright.bench.rounds import Pace, Seen
-from lockwright.bench.run import Outcome, Subject, loops_per_us, subjects
+from lockwright.bench.run import LIBC, Outcome, Subject, loops_per_us, subjects
 from lockwright.bench.tour import figures, page, plan, store
 from lockwright.bench.tour.drive import Clock, drive
 from lockwright.bench.tour.page import Tour
@@ -59,8 +59,7 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
     Raises LockwrightError for locks that there are not, and where there is a tour already.
     """
     here = measure.machine()
-    default = [name for name in plan.LOCKS if name in here.locks]
-    chosen = [subject.name for subject in subjects(locks, default)]
+    chosen = [subject.name for subject in subjects(locks, _usual(here))]
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -105,7 +104,7 @@ def sit(sitting: Sitting, minutes: float) -> tuple[Tour, interrupts.Stopped | No
     """Measures for so long; returns what there is then, the signal that ended it, if one did, and
     the minutes that were left.
     """
-    command = [*invocation.words(), "bench", "tour", "-o", str(sitting.directory)]
+    command = _words(sitting, minutes)
     report = Report("tour", command, {}, [])
     report.meters = Meters(energy=not sitting.here.no_energy)
     by_name = {each.name: each for each in _subjects(sitting.header.locks)}
@@ -139,6 +138,20 @@ def sit(sitting: Sitting, minutes: float) -> tuple[Tour, interrupts.Stopped | No
         stopped is not None,
     )
     return tour, stopped, clock.left / 60
+
+
+def _words(sitting: Sitting, minutes: float) -> list[str]:
+    """The command that takes such a tour."""
+    words = [*invocation.words(), "bench", "tour", "--minutes", f"{minutes:g}"]
+    chosen = [name for name in sitting.header.locks if name != LIBC]
+    if chosen != _usual(sitting.here):
+        words += ["--locks", ",".join(chosen)]
+    return [*words, *([] if sitting.claims else ["--no-claims"]), "-o", str(sitting.directory)]
+
+
+def _usual(here: Machine) -> list[str]:
+    """The locks that a tour shows if none are named."""
+    return [name for name in plan.LOCKS if name in here.locks]
 
 
 def _subjects(locks: Sequence[str]) -> list[Subject]:

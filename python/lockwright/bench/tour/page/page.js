@@ -27,7 +27,8 @@ function drawLines(element, series, options) {
       type: "scatter",
       mode: "lines+markers",
       x: each.values.map((_, index) => index),
-      y: each.values,
+      // There is no place for 0 on a logarithmic scale.
+      y: each.values.map((value) => (options.logarithmic && value === 0 ? null : value)),
       connectgaps: false,
       text: each.texts,
       line: { color: colour, width: each.name === DATA.baseline ? 3 : 2, dash },
