@@ -53,7 +53,7 @@ def _input_words(each: Input, scale: float) -> tuple[str, ...]:
 class Places:
     """What the places stand for in one run.
 
-    library: of the lock; settings: variables that go with it, those of counting among them.
+    lock_library: what is preloaded; settings: variables that go with it, also those of counting.
     """
 
     program: Program
@@ -61,7 +61,7 @@ class Places:
     scale: float
     data: Path
     work: Path
-    library: Path
+    lock_library: Path
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -80,7 +80,7 @@ class Places:
         more = [*program.preload, *([existing] if existing else [])]
         below = {"LD_PRELOAD": ":".join(more)} if more else {}
         own = {name: self.fill(value) for name, value in program.environment.items()}
-        return preload(self.library, below) | dict(self.settings) | own
+        return preload(self.lock_library, below) | dict(self.settings) | own
 
     def environment(self, command: Command) -> dict[str, str]:
         """The environment in which a command is started."""
