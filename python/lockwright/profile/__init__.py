@@ -1,0 +1,1 @@
+"""Which mutex costs a program time, where in its code, and who waits for whom."""

@@ -1,0 +1,291 @@
+"""A profile: what was seen of a program's mutexes during one run, and its JSON file.
+
+Durations are in nanoseconds. Numbers of acquisitions, and sums of holding times, are estimates from
+samples, each of which stands for as many acquisitions as were passed over since the one before it;
+what happens on the slow path (finding a mutex held, waiting, sleeping) is counted each time.
+"""
+
+import dataclasses
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from lockwright.errors import LockwrightError
+
+FORMAT = "lockwright profile 1"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Durations. count, total: of all, by the weights of the samples; samples: how many were taken.
+
+    buckets: pairs of a lower bound in ns and the weight of what lies between it and the next bound;
+    p50, p90, p99 and most are as fine as the buckets.
+    """
+
+    count: float = 0
+    total: float = 0
+    samples: int = 0
+    p50: float = 0
+    p90: float = 0
+    p99: float = 0
+    most: float = 0
+    buckets: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """In ns; 0 where there is nothing."""
+        return self.total / self.count if self.count else 0.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A place in code or data: a file that was loaded, the offset in its address space, and what is
+    known of it by symbols and debug information."""
+
+    module: str
+    offset: int
+    symbol: str = ""
+    symbol_offset: int = 0
+    source: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The most telling name: symbol and source, or module and offset."""
+        name = self.symbol or f"{Path(self.module).name}+{self.offset:#x}"
+        return f"{name} ({self.source})" if self.source else name
+
+
+OBJECT = "object"
+"""The mutex lies in a variable of a module: the frame is its address, the symbol its name."""
+CREATED = "created"
+"""The mutex was initialised by a call: the frame is the caller."""
+FIRST_TAKEN = "first taken"
+"""Neither is known: the frame is the first caller that was seen to take it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """By what a mutex can be found again in another run.
+
+    kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: which of the mutexes of that place, from 0, in
+    the order in which they were created; -1 where the record stands for all of them. type_name: the
+    C++ type that has it as a member, where debug information tells.
+    """
+
+    kind: str
+    frame: Frame
+    ordinal: int = 0
+    type_name: str = ""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A stack from which a mutex was taken. stack[0] is the caller of the lock function, and the
+    last the outermost that is known. waited, held: ns, of threads that came this way."""
+
+    stack: tuple[Frame, ...]
+    acquisitions: float
+    contended: int
+    waited: float
+    held: float
+
+
+@dataclass(frozen=True)
+class Block:
+    """Threads at `waiter` waited for one that had taken the mutex at `holder`. Both are indices
+    into the mutex's sites; holder is -1 where it is not known."""
+
+    holder: int
+    waiter: int
+    times: int
+    waited: float
+
+
+@dataclass(frozen=True)
+class Mutex:
+    """One mutex, or all of one place where there are too many to tell apart (instances > 1).
+
+    contended: acquisitions that found it held. waiting: of those; holding: of all; hand_over: from
+    the unlock to the return of the waiter that was next. arrivals[n]: how many found n others
+    waiting. waiters_mean, waiters_most: seen from outside at regular times, in which it was
+    `sampled_times` times; the mean is over those times at which anyone waited or held it.
+    trylocks that fail are neither acquisitions nor contended. futile_wakeups: returns from a
+    condition variable wait after which the thread waited again before it had released the mutex.
+    threads: that took it in a sample or waited for it.
+    owner_changes: share of samples in which another thread had it last.
+    preempted_holds: share of timed holds during which the kernel took the processor away from the
+    holder.
+    bytes: of the mutex, and what it belongs to where that was allocated with it.
+    """
+
+    name: str
+    place: Place
+    address: int
+    type: str
+    acquisitions: float
+    contended: int
+    waiting: Distribution
+    holding: Distribution
+    hand_over: Distribution
+    arrivals: tuple[int, ...] = ()
+    waiters_mean: float = 0
+    waiters_most: int = 0
+    sampled_times: int = 0
+    instances: int = 1
+    trylocks: float = 0
+    failed_trylocks: int = 0
+    cond_waits: int = 0
+    cond_signals: int = 0
+    futile_wakeups: int = 0
+    threads: int = 0
+    owner_changes: float = 0
+    preempted_holds: float = 0
+    bytes: int = 40
+    sites: tuple[Site, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def lost(self) -> float:
+        """Time that threads spent waiting for it, in ns, summed over the threads."""
+        return self.waiting.total
+
+    @property
+    def contended_share(self) -> float:
+        """Of the acquisitions, those that found it held; from 0 to 1."""
+        return min(1.0, self.contended / self.acquisitions) if self.acquisitions else 0.0
+
+
+@dataclass(frozen=True)
+class Creation:
+    """How mutexes came to be. created, destroyed: calls of pthread_mutex_init and _destroy.
+    creators: threads that created any; by_most: share of them that the busiest of these created.
+    early: share that was created in the first tenth of the run. alive_most: at one time."""
+
+    created: int = 0
+    destroyed: int = 0
+    creators: int = 0
+    by_most: float = 0
+    early: float = 0
+    alive_most: int = 0
+
+
+@dataclass(frozen=True)
+class Process:
+    """The process as a whole, over `duration` ns.
+
+    processors: that it may use. threads_most: at one time, threads_mean: averaged over time.
+    lock_calls: acquisitions of any mutex; rwlock_calls, spin_calls, unprofiled_calls (of mutexes
+    that are shared, robust or have a protocol): not looked into. cpu_user, cpu_system: ns.
+    voluntary, involuntary: context switches. migrations: seen between samples of one thread.
+    page_faults: minor and major. mmap_calls: mappings made and removed through the C library's
+    functions. fault_time: share of system time spent in page faults, stalls: cycles lost to memory
+    per instruction outside locks; None where this cannot be known.
+    """
+
+    duration: float = 0
+    processors: int = 0
+    threads_most: int = 0
+    threads_mean: float = 0
+    lock_calls: float = 0
+    rwlock_calls: int = 0
+    spin_calls: int = 0
+    unprofiled_calls: int = 0
+    cond_waits: int = 0
+    cpu_user: float = 0
+    cpu_system: float = 0
+    voluntary: int = 0
+    involuntary: int = 0
+    migrations: float = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    mmap_calls: int = 0
+    fault_time: float | None = None
+    stalls: float | None = None
+    creation: Creation = field(default_factory=Creation)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Part of the timeline: one thread waited for a mutex or held it. kind: "wait" or "hold";
+    mutex: index into the profile's mutexes; site: index into the mutex's sites, or -1; begin, end:
+    ns after the start of the profile."""
+
+    thread: int
+    mutex: int
+    kind: str
+    begin: float
+    end: float
+    site: int = -1
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One run of one process. mutexes: in the order of the time lost, the worst first.
+
+    thread_names: of the numbers in `timeline`. partial: why the profile is less than a whole run,
+    or empty. mechanism: "preload", or how it was attached to a process that ran.
+    """
+
+    command: tuple[str, ...]
+    pid: int
+    started: str
+    mechanism: str
+    process: Process
+    mutexes: tuple[Mutex, ...]
+    timeline: tuple[Moment, ...] = ()
+    thread_names: dict[str, str] = field(default_factory=dict)
+    partial: str = ""
+    exit_status: int | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> float:
+        """Time that threads spent waiting for any mutex, in ns, summed over the threads."""
+        return sum(mutex.lost for mutex in self.mutexes)
+
+    def to_json(self) -> str:
+        """One line of JSON; `from_json` reads it."""
+        whole = {"format": FORMAT, **dataclasses.asdict(self)}
+        return json.dumps(whole, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Raises ValueError for anything but a profile of this format."""
+        whole = json.loads(text)
+        if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
+            raise ValueError("it does not begin as a profile does")
+        return typing.cast(Self, _build(cls, whole))
+
+
+def read(path: Path) -> Profile:
+    """The profile in a file. Raises LockwrightError if there is none in it."""
+    try:
+        return Profile.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot read {path}: {error.strerror}",
+            "name a file that 'lockwright profile -o' wrote",
+        ) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise LockwrightError(
+            f"{path} is not a profile ({error})", "name a file that 'lockwright profile -o' wrote"
+        ) from error
+
+
+def _build(wanted: Any, value: Any) -> Any:
+    """`value`, of JSON's types, as what an annotation says."""
+    if dataclasses.is_dataclass(wanted):
+        hints = typing.get_type_hints(wanted)
+        return wanted(**{key: _build(hints[key], part) for key, part in value.items()})  # type: ignore[operator]
+    origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return tuple(_build(arguments[0], part) for part in value)
+    if origin is tuple:
+        return tuple(_build(one, part) for one, part in zip(arguments, value, strict=True))
+    if origin in (types.UnionType, typing.Union) and value is not None:
+        return _build(next(one for one in arguments if one is not type(None)), value)
+    return value
