@@ -183,7 +183,9 @@ class Process:
     voluntary, involuntary: context switches. migrations: seen between samples of one thread.
     page_faults: minor and major. mmap_calls: mappings made and removed through the C library's
     functions. fault_time: share of system time spent in page faults, stalls: cycles lost to memory
-    per instruction outside locks; None where this cannot be known.
+    per instruction outside locks; touched: bytes of memory that were touched within 20 ms, the
+    median of a few looks; last_cache: bytes of a processor's last-level cache; None where this
+    cannot be known.
     """
 
     duration: float = 0
@@ -205,6 +207,8 @@ class Process:
     mmap_calls: int = 0
     fault_time: float | None = None
     stalls: float | None = None
+    touched: float | None = None
+    last_cache: int | None = None
     creation: Creation = field(default_factory=Creation)
 
 
