@@ -19,7 +19,7 @@ from lockwright.compare.stats import Summary
 from lockwright.doctor.finding import ABSENT, WARN, Finding
 from lockwright.locks import BASELINE
 from lockwright.meters import FACTS
-from lockwright.page import assemble
+from lockwright.page import assemble, lists
 from lockwright.page.table import grid, row
 from lockwright.provenance import FINDINGS
 
@@ -39,11 +39,11 @@ def render(report: Report) -> str:
         "tables": "".join(_table(report, summaries) for summaries in report.tables)
         + "".join(_metered(report, each) for each in report.meter_tables),
         "ratio": escape(table.quotient(plan)),
-        "legend": _facts(
+        "legend": lists.terms(
             dict([*table.legend(plan), *metered.legend(plan, report.meter_tables)]), "legend"
         ),
-        "warnings": _warnings([*report.remarks, *report.warnings]),
-        "provenance": _facts(_provenance(report)),
+        "warnings": lists.points([*report.remarks, *report.warnings]),
+        "provenance": lists.terms(_provenance(report)),
     }
     return assemble.fill(_PAGE, parts, _data(report), [assemble.CHIPS])
 
@@ -138,11 +138,6 @@ def _keys(summary: Summary) -> tuple[str, ...]:
     return summary.lock, *("" if number is None else repr(number) for number in numbers)
 
 
-def _warnings(warnings: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(warning)}</li>" for warning in warnings)
-    return f"<ul>{items}</ul>" if items else "<p>None.</p>"
-
-
 def _provenance(report: Report) -> dict[str, str]:
     comparison, plan = report.comparison, report.comparison.plan
     facts = {
@@ -170,11 +165,6 @@ def _provenance(report: Report) -> dict[str, str]:
         f"{probe['mutexes']:,} taken {probe['acquisitions']:,} times in the first run"
     )
     return facts
-
-
-def _facts(facts: dict[str, str], kind: str = "") -> str:
-    rows = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-    return f'<dl class="{kind}">{"".join(rows)}</dl>'
 
 
 def _data(report: Report) -> dict[str, Any]:

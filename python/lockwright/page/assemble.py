@@ -12,14 +12,18 @@ CHIPS = "chips"
 
 
 def fill(
-    folder: Path, parts: Mapping[str, str], data: Mapping[str, object], also: Sequence[str] = ()
+    folder: Path,
+    parts: Mapping[str, str],
+    data: Mapping[str, object],
+    also: Sequence[str | Path] = (),
 ) -> str:
     """The frame that all pages share, around the page.html of `folder`.
 
     parts: what stands there as @@name@@; one is the title. also: what only some pages share, such
-    as CHIPS. Besides `parts` there are css and js (what all pages share, what is in `also`, then
-    page.css and page.js of the folder), plotly, and data: JSON for a script, which names `locks`
-    and `baseline`. Raises ValueError for numbers that are not finite.
+    as CHIPS, or pieces of this page, as paths without a suffix. Besides `parts` there are css and
+    js (what all pages share, what is in `also`, then page.css and page.js of the folder), plotly,
+    and data: JSON for a script, which names `locks` and `baseline`. Raises ValueError for numbers
+    that are not finite.
     """
     places = [*(_BASE / name for name in ("base", *also)), folder / "page"]
     given = {

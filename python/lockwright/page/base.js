@@ -84,6 +84,14 @@ function shortFigure(value) {
   return String(Number(value.toPrecision(3)));
 }
 
+// Nanoseconds as a person says them.
+function time(ns) {
+  for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+    if (ns >= size) return `${Number((ns / size).toPrecision(3))} ${unit}`;
+  }
+  return `${Number(ns.toPrecision(3))} ns`;
+}
+
 function draw(element, traces, wanted) {
   // A page about to be printed does not resize its plots by itself.
   const size = root.classList.contains("paper") ? { width: element.clientWidth } : {};

@@ -22,7 +22,7 @@ from lockwright.bench.tour.plan import SECTION_CYCLES, Plan
 from lockwright.bench.tour.store import Header
 from lockwright.compare.progress import duration
 from lockwright.doctor.finding import ABSENT, WARN
-from lockwright.page import assemble
+from lockwright.page import assemble, lists
 from lockwright.page.table import grid, row
 from lockwright.provenance import FINDINGS
 
@@ -68,14 +68,14 @@ def render(tour: Tour) -> str:
         "machine": escape(_machine(tour)),
         "command": escape(tour.command),
         "measured": escape(_measured(tour)),
-        "summary": _points(_summary(tour, fastest)),
+        "summary": lists.points(_summary(tour, fastest)),
         "cycles": f"{SECTION_CYCLES:,}",
         "processors": str(tour.header.processors),
         "throughput": _throughput(tour.plan, fastest),
         "energy": _energy(tour),
         "claims": _claims(tour.findings),
-        "remarks": _points(tour.remarks),
-        "provenance": _facts(_provenance(tour)),
+        "remarks": lists.points(tour.remarks),
+        "provenance": lists.terms(_provenance(tour)),
     }
     return assemble.fill(_PAGE, parts, data(tour), [assemble.CHIPS])
 
@@ -245,13 +245,3 @@ def _provenance(tour: Tour) -> dict[str, str]:
         if named:
             facts[f"lockwright doctor: {level}"] = "; ".join(named)
     return facts
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    rows = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-    return f"<dl>{''.join(rows)}</dl>"
-
-
-def _points(lines: Sequence[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>" if items else "<p>None.</p>"

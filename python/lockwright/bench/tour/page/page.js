@@ -1,11 +1,3 @@
-// Nanoseconds as a person says them.
-function time(ns) {
-  for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
-    if (ns >= size) return `${Number((ns / size).toPrecision(3))} ${unit}`;
-  }
-  return `${Number(ns.toPrecision(3))} ns`;
-}
-
 // Lines over places on the horizontal axis that have names, such as numbers of threads. series:
 // {name, values, texts}, a value null where there is none. options: title; xTitle; yTitle; places,
 // their names; logarithmic; ticks, which says a value; range; styled, how a series looks; shapes.
