@@ -1,0 +1,89 @@
+"""What a profile says of the process as a whole."""
+
+from lockwright.page import lists
+from lockwright.profile import figures
+from lockwright.profile.record import Creation, Process, Profile
+
+
+def sentence(profile: Profile) -> str:
+    """How much time was lost to waiting, and to how many mutexes."""
+    process = profile.process
+    if not profile.mutexes:
+        return "The program took no mutex that a profile looks into."
+    waited = [mutex for mutex in profile.mutexes if mutex.lost > 0]
+    if not waited:
+        return (
+            f"No thread waited for any of the {figures.count(len(profile.mutexes))} mutexes seen."
+        )
+    many = "one mutex" if len(waited) == 1 else f"{figures.count(len(waited))} mutexes"
+    said = f"Threads waited {figures.time(profile.lost)} in all for {many}"
+    given = process.threads_mean * process.duration
+    if given <= 0:
+        return f"{said}."
+    return (
+        f"{said}: {figures.share(min(1.0, profile.lost / given))} of the time that"
+        f" {figures.count(process.threads_mean)} threads had in {figures.time(process.duration)}."
+    )
+
+
+def facts(profile: Profile) -> str:
+    """The figures of the process."""
+    process = profile.process
+    return lists.terms(_of(process) | _of_creation(process))
+
+
+def _of(process: Process) -> dict[str, str]:
+    seconds = process.duration / 1e9
+
+    def rate(number: float, what: str = "") -> str:
+        said = f"{figures.count(number)}{what}"
+        return f"{said}, {figures.count(number / seconds)} a second" if seconds > 0 else said
+
+    found = {
+        "threads": f"{process.threads_most} at most, {process.threads_mean:.3g} on average",
+        "processors": str(process.processors),
+        "processor time": f"{figures.time(process.cpu_user)} in the program,"
+        f" {figures.time(process.cpu_system)} in the kernel",
+        "acquisitions of mutexes": rate(process.lock_calls),
+        "waits on condition variables": rate(process.cond_waits),
+        "blocking calls (voluntary switches)": rate(process.voluntary),
+        "involuntary switches": rate(process.involuntary),
+        "migrations": rate(process.migrations),
+        "page faults": f"{rate(process.minor_faults)}; {figures.count(process.major_faults)} from"
+        " a disk",
+        "mappings made and removed": rate(process.mmap_calls),
+        "time in page faults": "not measurable here"
+        if process.fault_time is None
+        else f"{figures.share(process.fault_time)} of the kernel's time",
+        "memory stalls": "not measurable here"
+        if process.stalls is None
+        else f"{process.stalls:.2f} cycles per instruction outside locks",
+    }
+    unseen = {
+        "reader-writer locks": process.rwlock_calls,
+        "spin locks": process.spin_calls,
+        "shared, robust and priority mutexes": process.unprofiled_calls,
+    }
+    for what, calls in unseen.items():
+        if calls:
+            found[what] = f"{rate(calls, ' calls')}, not looked into"
+    return found
+
+
+def _of_creation(process: Process) -> dict[str, str]:
+    created: Creation = process.creation
+    if not created.created:
+        return {"mutexes created by calls": "none"}
+    said = (
+        f"{figures.count(created.created)} created, {figures.count(created.destroyed)} destroyed,"
+        f" {figures.count(created.alive_most)} at one time"
+    )
+    by = (
+        f"{created.creators} thread{'s' if created.creators != 1 else ''}; the busiest made"
+        f" {figures.share(created.by_most)}"
+    )
+    return {
+        "mutexes created by calls": said,
+        "created by": by,
+        "created in the first tenth": figures.share(created.early),
+    }
