@@ -1,0 +1,93 @@
+"""Puts the advice together."""
+
+from lockwright import locks
+from lockwright.advise import ranking, thresholds
+from lockwright.advise.advice import Advice, Diagnosis, Evidence
+from lockwright.advise.bottlenecks import contention, diagnose
+from lockwright.advise.changes import changes
+from lockwright.advise.evidence import at_least
+from lockwright.advise.figures import figure
+from lockwright.advise.seen import Seen
+from lockwright.advise.steps import walk
+from lockwright.advise.tail_latency import tail_latency
+from lockwright.profile.record import Profile
+
+SHORTLIST = 5
+"""Locks on the shortlist, unless more or fewer are wanted."""
+
+
+def advise(
+    profile: Profile, *, registry: locks.Registry | None = None, size: int = SHORTLIST
+) -> Advice:
+    """What a profile says. registry: the locks to choose from, those of the build unless given;
+    size: of the shortlist. Raises LockwrightError where there is no registry."""
+    known = list(registry or locks.registry())
+    seen = Seen(profile)
+    diagnoses = diagnose(seen)
+    fired = [each for each in diagnoses if each.fired]
+    steps, conflicts = walk(seen, diagnoses, known, seen.nodes)
+    left = [lock for lock in known if lock.name in steps[-1].kept]
+    sensitivity = _sensitivity(seen)
+    sensitive = bool(fired) or sensitivity.met is not False
+    candidates = ranking.shortlist(
+        seen, left, [each.key for each in fired], contention.level(seen), seen.nodes, size
+    )
+    return Advice(
+        sentence=_sentence(seen, fired, sensitive, [each.lock for each in candidates]),
+        sensitive=sensitive,
+        sensitivity=(sensitivity,),
+        diagnoses=diagnoses,
+        steps=steps,
+        shortlist=candidates,
+        conflicts=conflicts,
+        changes=changes(seen, fired),
+        tail_latency=tail_latency(seen),
+        remarks=_remarks(seen, diagnoses),
+    )
+
+
+def _sensitivity(seen: Seen) -> Evidence:
+    return at_least(
+        "time lost waiting for mutexes, of the time in which threads ran or waited",
+        seen.lost_share,
+        thresholds.LOST,
+        "share",
+        "without any waiting the program would gain about as much, and 5 % is the margin within"
+        " which two locks count as equal (spec §4.3)",
+    )
+
+
+def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
+    lost = figure(seen.lost_share, "share")
+    if not sensitive:
+        return (
+            f"No lock will change much: threads lost {lost} of their time waiting for mutexes,"
+            " and none of the nine bottlenecks is there."
+        )
+    locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"
+    if not fired:
+        return f"Threads lost {lost} of their time waiting for mutexes; {locks_to_try}."
+    titles = " and ".join(each.title for each in fired)
+    where = ""
+    concerned = [index for each in fired for index in each.mutexes]
+    if concerned:
+        where = f" at {seen.mutexes[min(concerned)].name}"
+    return f"It is {titles}{where}; {locks_to_try}."
+
+
+def _remarks(seen: Seen, diagnoses: tuple[Diagnosis, ...]) -> tuple[str, ...]:
+    profile, process = seen.profile, seen.process
+    remarks = [f"{each.title} is not measurable here" for each in diagnoses if not each.measurable]
+    if profile.partial:
+        remarks.append(f"the profile is less than a whole run: {profile.partial}")
+    if process.unprofiled_calls:
+        remarks.append(
+            f"{process.unprofiled_calls:,} calls were of mutexes that are shared, robust or have a"
+            " protocol: these stay with the C library under any lock"
+        )
+    if process.rwlock_calls:
+        remarks.append(
+            f"{process.rwlock_calls:,} calls were of reader-writer locks, which were not looked"
+            " into: 'lockwright run --rwlock' changes them"
+        )
+    return tuple(remarks)

@@ -1,0 +1,148 @@
+"""Bottlenecks 1 to 4: how many threads want a mutex at a time, and how often."""
+
+from lockwright.advise import thresholds
+from lockwright.advise.advice import Diagnosis, Evidence
+from lockwright.advise.evidence import all_met, at_least, at_most, informs
+from lockwright.advise.seen import Seen
+from lockwright.profile.record import Mutex
+
+HIGH = "high contention"
+EXTREME = "extreme contention"
+TRYLOCK = "trylock contention"
+UNCONTENDED = "many uncontended acquisitions"
+
+_BANDS = "10 to 40 waiters of 64 threads are high, more are extreme (spec §4.4)"
+_NOBODY_WAITS = "it is the margin within which two locks count as equal (spec §4.3)"
+
+
+def level(seen: Seen) -> str:
+    """The contention of the hottest mutex: "low", "high" or "extreme"."""
+    if seen.hottest is None:
+        return "low"
+    share = seen.in_line(seen.mutexes[seen.hottest])
+    if share > thresholds.EXTREME:
+        return "extreme"
+    return "high" if share >= thresholds.HIGH else "low"
+
+
+def high(seen: Seen) -> Diagnosis:
+    """1: part of the threads stand in line."""
+    return _contention(seen, "high", HIGH, "avoid light locks and locks that park")
+
+
+def extreme(seen: Seen) -> Diagnosis:
+    """2: most threads stand in line."""
+    return _contention(seen, "extreme", EXTREME, "a hierarchical lock")
+
+
+def _contention(seen: Seen, band: str, title: str, advice: str) -> Diagnosis:
+    hottest = None if seen.hottest is None else seen.mutexes[seen.hottest]
+    lost = at_least(
+        "time lost waiting for it, of the time in which threads ran or waited",
+        seen.lost(hottest.lost) if hottest else seen.lost_share,
+        thresholds.LOST,
+        "share",
+        _NOBODY_WAITS,
+    )
+    shown = hottest or (seen.mutexes[0] if seen.mutexes else None)
+    share = seen.in_line(shown) if shown else 0.0
+    line: tuple[Evidence, ...]
+    quantity = "threads in line at the hottest mutex, of those that could be"
+    if band == "high":
+        line = (
+            at_least(quantity, share, thresholds.HIGH, "share", _BANDS),
+            at_most(quantity, share, thresholds.EXTREME, "share", _BANDS),
+        )
+    else:
+        met = share > thresholds.EXTREME
+        line = (Evidence(quantity, share, thresholds.EXTREME, "share", _BANDS, met),)
+    more = _line_of(seen, shown) if shown else ()
+    return Diagnosis(
+        key=band,
+        title=title,
+        fired=level(seen) == band,
+        evidence=(lost, *line, *more),
+        mutexes=tuple(i for i in seen.hot if _band(seen, i) == band),
+        advice=advice,
+    )
+
+
+def _band(seen: Seen, index: int) -> str:
+    share = seen.in_line(seen.mutexes[index])
+    if share > thresholds.EXTREME:
+        return "extreme"
+    return "high" if share >= thresholds.HIGH else "low"
+
+
+def _line_of(seen: Seen, mutex: Mutex) -> tuple[Evidence, ...]:
+    return (
+        informs("waiters on average", seen.waiters(mutex), "threads"),
+        informs("threads that use it at one time", seen.users(mutex), "threads"),
+        informs("acquisitions that found it held", mutex.contended_share, "share"),
+    )
+
+
+def trylock(seen: Seen) -> Diagnosis:
+    """3: threads try in a loop."""
+
+    def rate(mutex: Mutex) -> float:
+        return seen.per_cpu_second(mutex.failed_trylocks) or 0.0
+
+    def tries(mutex: Mutex) -> float:
+        return mutex.failed_trylocks / max(1.0, mutex.acquisitions)
+
+    concerned = tuple(
+        index
+        for index, mutex in enumerate(seen.mutexes)
+        if tries(mutex) >= thresholds.TRIES_PER_ENTRY and rate(mutex) >= thresholds.FAILED_TRIES
+    )
+    most = max(seen.mutexes, key=lambda mutex: mutex.failed_trylocks, default=None)
+    evidence = (
+        at_least(
+            "failed trylocks for each acquisition",
+            tries(most) if most else 0.0,
+            thresholds.TRIES_PER_ENTRY,
+            "",
+            "more than one failure for each entry is a loop",
+        ),
+        at_least(
+            "failed trylocks",
+            rate(most) if most else 0.0,
+            thresholds.FAILED_TRIES,
+            "1/cpu s",
+            "at 60 to 220 cycles each (spec §1.2b), 1 % of the processor time",
+        ),
+    )
+    advice = "a lock whose trylock takes long enough not to flood it"
+    return Diagnosis("trylock", TRYLOCK, bool(concerned), evidence, concerned, advice)
+
+
+def uncontended(seen: Seen) -> Diagnosis:
+    """4: mutexes are taken very often, and are mostly free."""
+    rate = seen.per_cpu_second(seen.process.lock_calls)
+    evidence = (
+        at_least(
+            "acquisitions",
+            rate,
+            thresholds.ACQUISITIONS,
+            "1/cpu s",
+            "150 cycles lie between a light and a heavy lock (spec §1.2): 5 % of the time",
+        ),
+        at_least(
+            "acquisitions that found the mutex free",
+            seen.immediate,
+            thresholds.IMMEDIATE,
+            "share",
+            "the papers say mostly",
+        ),
+    )
+    calls = seen.process.lock_calls
+    concerned = tuple(
+        index
+        for index, mutex in enumerate(seen.mutexes)
+        if calls and mutex.acquisitions >= 0.05 * calls and mutex.contended_share <= 0.05
+    )
+    fired = all_met(evidence)
+    return Diagnosis(
+        "uncontended", UNCONTENDED, fired, evidence, concerned if fired else (), "a light lock"
+    )

@@ -1,0 +1,108 @@
+"""Bottlenecks 7 and 8: what the memory of locks costs in the kernel's page-fault handler."""
+
+from lockwright.advise import thresholds
+from lockwright.advise.advice import Diagnosis
+from lockwright.advise.evidence import all_met, at_least, at_most, informs
+from lockwright.advise.seen import Seen
+
+CLEARING = "clearing new pages in the fault handler"
+FAULTS = "kernel lock in the fault handler"
+
+
+def _fault_time_source(seen: Seen) -> str:
+    if seen.process.fault_time is not None:
+        return "a hundredth can be seen in a comparison"
+    return f"estimated as {thresholds.FAULT_NS} ns for each; a hundredth can be seen"
+
+
+def page_clearing(seen: Seen) -> Diagnosis:
+    """7: one thread creates many mutexes at the start, whose pages the kernel has to clear."""
+    creation = seen.process.creation
+    known = creation.created > 0
+    evidence = (
+        at_least(
+            "mutexes at one time",
+            seen.instances,
+            thresholds.INSTANCES,
+            "",
+            "the fewest that the papers call many (fmm, spec §3.6)",
+        ),
+        at_least(
+            "mutexes that one thread created",
+            creation.by_most if known else None,
+            thresholds.ONE_CREATOR,
+            "share",
+            "one thread creates them (spec §5.2)",
+        ),
+        at_least(
+            "mutexes created in the first tenth of the run",
+            creation.early if known else None,
+            thresholds.EARLY,
+            "share",
+            "at the start (spec §5.2)",
+        ),
+        at_least(
+            "page faults, of the processor time",
+            seen.fault_time,
+            thresholds.FAULT_TIME,
+            "share",
+            _fault_time_source(seen),
+        ),
+    )
+    return Diagnosis(
+        key="page clearing",
+        title=CLEARING,
+        fired=all_met(evidence),
+        evidence=evidence,
+        mutexes=(),
+        advice="a lock that needs no memory outside the mutex",
+        measurable=known or seen.instances < thresholds.INSTANCES,
+    )
+
+
+def fault_handler(seen: Seen) -> Diagnosis:
+    """8: many threads create mutexes and map memory all the time, and meet in the kernel."""
+    process, creation = seen.process, seen.process.creation
+    kernel = process.cpu_system / seen.cpu if seen.cpu else None
+    if process.fault_time is not None:
+        share, what, source = (
+            seen.fault_time,
+            "page faults, of the processor time",
+            "dedup has 30 %",
+        )
+    else:
+        share, what = kernel, "in the kernel, of the processor time"
+        source = "in place of the fault handler's, of which dedup has 30 % (spec §4.5)"
+    evidence = (
+        at_least(
+            "mutexes created",
+            seen.per_second(creation.created),
+            thresholds.CREATIONS,
+            "1/s",
+            "all the time (spec §5.2)",
+        ),
+        at_most(
+            "mutexes that one thread created",
+            creation.by_most if creation.created else None,
+            thresholds.ONE_CREATOR,
+            "share",
+            "all threads create them (spec §5.2)",
+        ),
+        at_least(
+            "page faults",
+            seen.per_cpu_second(process.minor_faults + process.major_faults),
+            thresholds.FAULTS,
+            "1/cpu s",
+            "about a hundredth of the time, if no thread had to wait in the kernel",
+        ),
+        at_least(what, share, thresholds.KERNEL_TIME, "share", source),
+        informs("mappings made and removed", seen.per_second(process.mmap_calls), "1/s"),
+    )
+    return Diagnosis(
+        key="fault handler",
+        title=FAULTS,
+        fired=all_met(evidence),
+        evidence=evidence,
+        mutexes=(),
+        advice="a lock that needs no memory outside the mutex",
+    )

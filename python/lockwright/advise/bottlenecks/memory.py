@@ -1,0 +1,56 @@
+"""Bottleneck 9: the threads' own work waits for memory, and locks should not add to the traffic."""
+
+from lockwright.advise import thresholds
+from lockwright.advise.advice import Diagnosis, Evidence
+from lockwright.advise.evidence import all_met, at_least, informs
+from lockwright.advise.seen import Seen
+
+MEMORY = "memory contention"
+
+
+def memory_contention(seen: Seen) -> Diagnosis:
+    """9: by the processor's counters, or else by how much memory is touched in a short time."""
+    process = seen.process
+    traffic: Evidence
+    beside: tuple[Evidence, ...] = ()
+    if process.stalls is not None:
+        traffic = at_least(
+            "cycles lost to memory for each instruction outside locks",
+            process.stalls,
+            thresholds.STALLS,
+            "",
+            "between pca's 0.4 and 2.25 (spec §4.5)",
+        )
+        measurable = True
+    else:
+        known = process.touched is not None and bool(process.last_cache)
+        traffic = at_least(
+            "memory touched within 20 ms",
+            process.touched if known else None,
+            thresholds.CACHES_TOUCHED * (process.last_cache or 0),
+            "bytes",
+            "twice the last-level cache; in place of stalled cycles, which need counters",
+        )
+        beside = (informs("cycles lost to memory for each instruction", None, ""),)
+        measurable = known
+    evidence = (
+        traffic,
+        at_least("threads", seen.threads, 2, "threads", "one thread has no other to contend with"),
+        at_least(
+            "acquisitions",
+            seen.per_cpu_second(process.lock_calls),
+            thresholds.CALLS_BESIDE_MEMORY,
+            "1/cpu s",
+            "below, no lock adds traffic that counts: 1 us of it each is 1 % of the time",
+        ),
+        *beside,
+    )
+    return Diagnosis(
+        key="memory contention",
+        title=MEMORY,
+        fired=measurable and all_met(evidence),
+        evidence=evidence,
+        mutexes=(),
+        advice="a lock with low memory traffic",
+        measurable=measurable,
+    )

@@ -1,0 +1,135 @@
+"""Bottlenecks 5 and 6: the scheduler takes the processor from the holder, or from who is next."""
+
+from lockwright.advise import thresholds
+from lockwright.advise.advice import Diagnosis
+from lockwright.advise.evidence import all_met, at_least, informs
+from lockwright.advise.seen import Seen, longest
+from lockwright.profile.record import Mutex
+
+HOLDER = "lock holder preemption"
+HAND_OVER = "lock hand-over"
+
+_ENOUGH = 30
+"""Hand-overs from which on their mean says something."""
+
+
+def _held_without_processor(seen: Seen, mutex: Mutex) -> float:
+    """Of the run, the time in which it was held by a thread that lost its processor."""
+    time = mutex.holding.total * longest(mutex.holding, mutex.preempted_holds)
+    return min(1.0, seen.per_second(time) / 1e9 / max(1, mutex.instances))
+
+
+def holder_preemption(seen: Seen) -> Diagnosis:
+    """5: threads lose their processor while they hold a mutex that others want."""
+    process = seen.process
+    wanted = [index for index, mutex in enumerate(seen.mutexes) if mutex.contended]
+    held = {index: _held_without_processor(seen, seen.mutexes[index]) for index in wanted}
+    worst = max(wanted, key=held.__getitem__, default=None)
+    known = seen.profile.mechanism == "preload"
+    evidence = (
+        at_least(
+            "threads",
+            seen.threads,
+            process.processors + thresholds.SPARE_THREADS,
+            "threads",
+            "the processors, and the thread that started the others and waits for them",
+        ),
+        at_least(
+            "switches away from a thread that would have run on",
+            seen.per_cpu_second(process.involuntary),
+            thresholds.INVOLUNTARY,
+            "1/cpu s",
+            "a scheduler that shares a processor out switches at least 250 times a second",
+        ),
+        at_least(
+            "time in which the mutex was held without a processor, of the run",
+            None if not known else held[worst] if worst is not None else 0.0,
+            thresholds.PREEMPTED,
+            "share",
+            "the longest holds, as many as were interrupted",
+        ),
+        informs(
+            "holds during which the processor was lost",
+            seen.mutexes[worst].preempted_holds if worst is not None else 0.0,
+            "share",
+        ),
+    )
+    fired = seen.over_subscribed and all_met(evidence)
+    concerned = tuple(i for i in wanted if held[i] >= thresholds.PREEMPTED) if fired else ()
+    return Diagnosis(
+        key="holder preemption",
+        title=HOLDER,
+        fired=fired,
+        evidence=evidence,
+        mutexes=concerned,
+        advice="a lock that parks: malth-stp, or mcs-timepub, which passes over who does not run",
+        measurable=known,
+    )
+
+
+def hand_over(seen: Seen) -> Diagnosis:
+    """6: threads block so often that the next in line is rarely running."""
+
+    def ratio(mutex: Mutex) -> float:
+        return mutex.cond_waits / mutex.acquisitions if mutex.acquisitions else 0.0
+
+    def rate(mutex: Mutex) -> float:
+        return seen.per_second(mutex.cond_waits) / max(1, seen.process.processors)
+
+    blocking = [
+        index
+        for index, mutex in enumerate(seen.mutexes)
+        if mutex.cond_waits and ratio(mutex) >= thresholds.WAITS_PER_ENTRY
+    ]
+    total = sum(rate(seen.mutexes[index]) for index in blocking)
+    most = max(seen.mutexes, key=lambda mutex: mutex.cond_waits, default=None)
+    passed = sum(seen.mutexes[index].hand_over.count for index in blocking)
+    late = sum(seen.mutexes[index].hand_over.total for index in blocking)
+    held = sum(seen.mutexes[index].holding.total for index in blocking)
+    entries = sum(seen.mutexes[index].holding.count for index in blocking)
+    evidence = [
+        at_least(
+            "waits on condition variables for each acquisition of their mutex",
+            ratio(most) if most else 0.0,
+            thresholds.WAITS_PER_ENTRY,
+            "",
+            "the mutex serves to block",
+        ),
+        at_least(
+            "waits on condition variables, for each processor",
+            total,
+            thresholds.BLOCKING,
+            "1/s",
+            "50 us to get a sleeper running again, each time: 5 % of the time",
+        ),
+        informs(
+            "blocking calls but those for mutexes, for each processor",
+            seen.blocking,
+            "1/s",
+        ),
+        informs(
+            "changes of processor",
+            seen.per_cpu_second(seen.process.migrations),
+            "1/cpu s",
+        ),
+    ]
+    if passed >= _ENOUGH and entries:
+        evidence.insert(
+            2,
+            at_least(
+                "hand-over from one thread to the next, on average",
+                late / passed,
+                held / entries,
+                "ns",
+                "as long as the mutex is held; in place of a run with pinned threads",
+            ),
+        )
+    fired = all_met(tuple(evidence))
+    return Diagnosis(
+        key="hand-over",
+        title=HAND_OVER,
+        fired=fired,
+        evidence=tuple(evidence),
+        mutexes=tuple(blocking) if fired else (),
+        advice="avoid locks that hand over in order to threads that spin; pin the threads",
+    )

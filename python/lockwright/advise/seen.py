@@ -1,0 +1,140 @@
+"""What the rules ask of a profile: rates and shares, computed once."""
+
+from functools import cached_property
+
+from lockwright.advise import thresholds
+from lockwright.profile.record import Distribution, Mutex, Profile
+
+
+class Seen:
+    """A profile with what follows from it. What cannot be known is None."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Computes when asked."""
+        self.profile = profile
+        self.process = profile.process
+        self.mutexes = profile.mutexes
+
+    @cached_property
+    def seconds(self) -> float:
+        """That the run took."""
+        return self.process.duration / 1e9
+
+    @cached_property
+    def cpu(self) -> float:
+        """Processor time in ns."""
+        return self.process.cpu_user + self.process.cpu_system
+
+    @cached_property
+    def threads(self) -> float:
+        """That were there, on average."""
+        return self.process.threads_mean or self.process.threads_most
+
+    @cached_property
+    def nodes(self) -> int | None:
+        """NUMA nodes of the machine, where the profile says."""
+        known = self.profile.provenance.get("numa nodes")
+        return known if isinstance(known, int) else None
+
+    def per_second(self, number: float) -> float:
+        """For each second of the run."""
+        return number / self.seconds if self.seconds else 0.0
+
+    def per_cpu_second(self, number: float) -> float | None:
+        """For each second of processor time."""
+        return number / self.cpu * 1e9 if self.cpu else None
+
+    @cached_property
+    def lost_share(self) -> float:
+        """Time spent waiting, of the time in which threads ran or waited."""
+        return self.lost(self.profile.lost)
+
+    def lost(self, waited: float) -> float:
+        """The same of ns that were waited."""
+        active = self.profile.lost + self.cpu
+        return waited / active if active else 0.0
+
+    def users(self, mutex: Mutex) -> float:
+        """Threads that use it at one time: no more than there are."""
+        return min(mutex.threads or self.threads, self.threads)
+
+    def waiters(self, mutex: Mutex) -> float:
+        """That stand in line at one time, on average over the run; at each of several mutexes that
+        one record stands for."""
+        return self.per_second(mutex.lost) / 1e9 / max(1, mutex.instances)
+
+    def in_line(self, mutex: Mutex) -> float:
+        """Waiters, of the threads that could wait while one holds the mutex."""
+        others = self.users(mutex) - 1
+        return min(1.0, self.waiters(mutex) / others) if others > 0 else 0.0
+
+    @cached_property
+    def hot(self) -> tuple[int, ...]:
+        """Mutexes that cost a share of the time that counts."""
+        return tuple(
+            index
+            for index, mutex in enumerate(self.mutexes)
+            if self.lost(mutex.lost) >= thresholds.LOST
+        )
+
+    @cached_property
+    def hottest(self) -> int | None:
+        """Of these, the one with the most threads in line."""
+        return max(self.hot, key=lambda index: self.in_line(self.mutexes[index]), default=None)
+
+    @cached_property
+    def immediate(self) -> float | None:
+        """Acquisitions that found the mutex free, of all."""
+        calls = self.process.lock_calls
+        if not calls:
+            return None
+        return max(0.0, 1 - sum(mutex.contended for mutex in self.mutexes) / calls)
+
+    @cached_property
+    def over_subscribed(self) -> bool:
+        """More threads than processors, that take the processors away from each other."""
+        switches = self.per_cpu_second(self.process.involuntary)
+        return (
+            self.threads >= self.process.processors + thresholds.SPARE_THREADS
+            and switches is not None
+            and switches >= thresholds.INVOLUNTARY
+        )
+
+    @cached_property
+    def blocking(self) -> float:
+        """Calls that put a thread to sleep, for each second and processor, without those that wait
+        for a mutex."""
+        others = self.process.voluntary - sum(mutex.contended for mutex in self.mutexes)
+        number = max(self.process.cond_waits, others)
+        return self.per_second(number) / max(1, self.process.processors)
+
+    @cached_property
+    def instances(self) -> int:
+        """Mutexes at one time: that were initialised by calls, or else that were seen."""
+        seen = sum(mutex.instances for mutex in self.mutexes)
+        return max(self.process.creation.alive_most, seen)
+
+    @cached_property
+    def fault_time(self) -> float | None:
+        """Page faults, of the processor time: measured, or else by what one costs."""
+        if not self.cpu:
+            return None
+        if self.process.fault_time is not None:
+            return self.process.fault_time * self.process.cpu_system / self.cpu
+        faults = self.process.minor_faults + self.process.major_faults
+        return min(1.0, faults * thresholds.FAULT_NS / self.cpu)
+
+
+def longest(distribution: Distribution, share: float) -> float:
+    """Of the time in a distribution, that in the longest `share` of the durations; by the buckets,
+    and without them as if all were equal."""
+    whole = sum(weight * low for low, weight in distribution.buckets)
+    if not whole:
+        return share
+    left = share * sum(weight for _, weight in distribution.buckets)
+    time = 0.0
+    for low, weight in reversed(distribution.buckets):
+        taken = min(left, weight)
+        time += taken * low
+        left -= taken
+    return min(1.0, time / whole)

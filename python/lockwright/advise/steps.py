@@ -1,0 +1,172 @@
+"""The six questions of the guidelines (spec §5.1), each a filter over what the last one left."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from lockwright.advise import thresholds, traits
+from lockwright.advise.advice import Diagnosis, Step
+from lockwright.advise.bottlenecks import contention
+from lockwright.advise.figures import figure
+from lockwright.advise.seen import Seen
+from lockwright.locks import Lock
+
+Keeps = Callable[[Lock], bool]
+
+
+@dataclass(frozen=True)
+class _Question:
+    text: str
+    answer: str
+    reason: str
+    rule: str
+    keeps: Keeps | None
+
+
+def walk(
+    seen: Seen, diagnoses: Iterable[Diagnosis], locks: list[Lock], nodes: int | None
+) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """The steps with what each keeps, and the conflicts.
+
+    A step that would leave no lock is set aside, so an earlier question counts for more: that is
+    how the papers come to advise locks that park for a program with extreme contention and more
+    threads than processors (spec §5.3).
+    """
+    fired = {each.key: each for each in diagnoses if each.fired}
+    measurable = {each.key: each.measurable for each in diagnoses}
+    left = list(locks)
+    steps: list[Step] = []
+    conflicts: list[str] = []
+    for number, question in enumerate(_questions(seen, fired, measurable, nodes), start=1):
+        if question.keeps is None:
+            steps.append(_step(number, question, left, left))
+            continue
+        kept = [lock for lock in left if question.keeps(lock)]
+        if kept:
+            steps.append(_step(number, question, kept, left))
+            left = kept
+            continue
+        conflicts.append(_conflict(locks, steps, number, question))
+        steps.append(_step(number, question, left, left, conflicts[-1]))
+    return tuple(steps), tuple(conflicts)
+
+
+def _conflict(locks: list[Lock], steps: list[Step], number: int, question: _Question) -> str:
+    if not any(question.keeps(lock) for lock in locks if question.keeps):
+        return f"none of the locks built here satisfies step {number} ({question.rule})"
+    blame = next(
+        step
+        for step in steps
+        if not any(question.keeps(lock) for lock in _named(locks, step) if question.keeps)
+    )
+    return (
+        f"no lock satisfies both step {blame.number} ({blame.rule}) and step {number}"
+        f" ({question.rule}); step {number} is set aside, because an earlier one counts for more"
+    )
+
+
+def _named(locks: Iterable[Lock], step: Step) -> list[Lock]:
+    return [lock for lock in locks if lock.name in step.kept]
+
+
+def _step(
+    number: int, question: _Question, kept: list[Lock], before: list[Lock], set_aside: str = ""
+) -> Step:
+    names = [lock.name for lock in kept]
+    return Step(
+        number=number,
+        question=question.text,
+        answer=question.answer,
+        reason=question.reason,
+        rule=question.rule,
+        kept=tuple(names),
+        dropped=tuple(lock.name for lock in before if lock.name not in names),
+        set_aside=set_aside,
+    )
+
+
+def _questions(
+    seen: Seen, fired: dict[str, Diagnosis], measurable: dict[str, bool], nodes: int | None
+) -> Iterable[_Question]:
+    many = seen.over_subscribed
+    yield _Question(
+        "Do more threads want to run than there are processors?",
+        "yes" if many else "no",
+        f"{figure(seen.threads, 'threads')}, {seen.process.processors} processors, "
+        f"{figure(seen.per_cpu_second(seen.process.involuntary), '1/cpu s')} switches away from a"
+        " thread that would have run on",
+        "locks that park, or that pass over threads that do not run" if many else "locks that spin",
+        traits.bears_many_threads if many else traits.spins,
+    )
+    blocking = seen.blocking >= thresholds.BLOCKING or "hand-over" in fired
+    yield _Question(
+        "Do threads often block for other reasons (condition variables, input and output)?",
+        "yes" if blocking else "no",
+        f"{figure(seen.blocking, '1/s')} blocking calls for each processor;"
+        f" {thresholds.BLOCKING:,} are many",
+        "no lock that hands over to a thread that spins" if blocking else "",
+        (lambda lock: not traits.hands_over_to_spinning(lock)) if blocking else None,
+    )
+    instances = seen.instances >= thresholds.INSTANCES
+    yield _Question(
+        "Are there many mutexes?",
+        "yes" if instances else "no",
+        f"{seen.instances:,} at one time; {thresholds.INSTANCES:,} are many",
+        "no lock that needs memory outside the mutex" if instances else "",
+        traits.small if instances else None,
+    )
+    tries = "trylock" in fired
+    yield _Question(
+        "Do threads call trylock in a loop?",
+        "yes" if tries else "no",
+        _failures(seen),
+        "locks with a hardened trylock" if tries else "",
+        traits.has_hardened_trylock if tries else None,
+    )
+    memory = "memory contention" in fired
+    yield _Question(
+        "Do threads contend for memory?",
+        ("yes" if memory else "no") if measurable["memory contention"] else "not measurable here",
+        _memory(seen),
+        "locks with low memory traffic" if memory else "",
+        traits.low_traffic if memory else None,
+    )
+    yield _contention(seen, many, nodes)
+
+
+def _failures(seen: Seen) -> str:
+    failed = sum(mutex.failed_trylocks for mutex in seen.mutexes)
+    return f"{figure(seen.per_cpu_second(failed), '1/cpu s')} failed trylocks"
+
+
+def _memory(seen: Seen) -> str:
+    process = seen.process
+    if process.stalls is not None:
+        return f"{process.stalls:.2f} cycles lost to memory for each instruction outside locks"
+    if process.touched is None or not process.last_cache:
+        return "neither counters nor the memory touched are known"
+    return (
+        f"{figure(process.touched, 'bytes')} touched within 20 ms,"
+        f" a cache of {figure(process.last_cache, 'bytes')}"
+    )
+
+
+def _contention(seen: Seen, many: bool, nodes: int | None) -> _Question:
+    level = contention.level(seen)
+    reason = "nothing is lost by waiting that counts"
+    if seen.hottest is not None:
+        mutex = seen.mutexes[seen.hottest]
+        reason = f"{figure(seen.in_line(mutex), 'share')} of the threads in line at {mutex.name}"
+    keeps: Keeps
+    if level == "low":
+        rule, keeps = "light locks", traits.light
+    elif level == "extreme" and nodes != 1:
+        rule, keeps = "hierarchical locks", traits.hierarchical
+    elif many:
+        # Step 1 asked for locks that park.
+        rule, keeps = "no light lock", lambda lock: not lock.light
+    else:
+        rule = "no light lock, and none that parks"
+        keeps = lambda lock: not lock.light and not lock.parking  # noqa: E731
+    if level == "extreme" and nodes == 1:
+        rule += " (on one NUMA node a hierarchical lock has nothing to keep to)"
+    return _Question("How contended is the hottest mutex?", level, reason, rule, keeps)

@@ -1,0 +1,85 @@
+"""Where each rule draws its line, and why there. Shares are from 0 to 1."""
+
+LOST = 0.05
+"""Time lost waiting, of the time in which threads ran or waited. If nobody ever waited, a program
+that loses less would gain less than the 5 % within which two locks count as equal (spec §4.3)."""
+
+HIGH = 10 / 63
+"""Of the threads that could stand in line at a mutex, those that do. The papers' bands are 10 to 40
+waiters (spec §4.4) on 64 processors with a thread each, of which one holds the mutex."""
+
+EXTREME = 40 / 63
+"""See HIGH."""
+
+TRIES_PER_ENTRY = 1.0
+"""Failed trylocks for each acquisition: with more, threads try in a loop."""
+
+FAILED_TRIES = 100_000
+"""Failed trylocks for each second of processor time: at about 60 to 220 cycles each (spec §1.2b),
+1 % of it."""
+
+ACQUISITIONS = 1_000_000
+"""For each second of processor time. Between a light and a heavy lock lie about 150 cycles (spec
+§1.2: 40 against 190), 50 ns at 3 GHz: at this rate, 5 % of the time."""
+
+IMMEDIATE = 0.95
+"""Acquisitions that find the mutex free, of all."""
+
+SPARE_THREADS = 1.5
+"""Threads more than processors: the one that started the others and waits for them does not count,
+and an average of counts is off by a fraction."""
+
+INVOLUNTARY = 20
+"""Times that a thread lost its processor, for each second of processor time. A scheduler that has
+to share a processor switches every 1 to 4 ms, 250 or more times."""
+
+PREEMPTED = 0.05
+"""Of the run, the time in which a mutex was held by a thread that lost its processor."""
+
+BLOCKING = 1_000
+"""Blocking calls for each second and processor: with about 50 us to get a sleeper running again,
+5 % of the time."""
+
+WAITS_PER_ENTRY = 0.1
+"""Waits on condition variables for each acquisition: from here on the mutex serves blocking."""
+
+INSTANCES = 2_000
+"""Mutexes at one time: the fewest that the papers call many are fmm's 2 K (spec §3.6), which with
+the 128 to 256 bytes of a heavy lock outgrow half a second-level cache."""
+
+ONE_CREATOR = 0.9
+"""Of the mutexes, those that one thread created."""
+
+EARLY = 0.5
+"""Of the mutexes, those created in the first tenth of the run."""
+
+FAULT_NS = 500
+"""Processor time that a first touch of a page costs, the clearing of its 4 KiB included; the page
+fault itself costs 250 to 1,000 ns on current processors."""
+
+FAULT_TIME = 0.01
+"""Page faults, of the processor time."""
+
+CREATIONS = 1_000
+"""Mutexes created for each second of the run."""
+
+FAULTS = 10_000
+"""Page faults for each second of processor time."""
+
+KERNEL_TIME = 0.2
+"""In the kernel, of the processor time. dedup spends 30 % in the fault handler with the locks that
+suit it, and 80 % with those that do not (spec §4.5)."""
+
+STALLS = 1.0
+"""Cycles lost to memory for each instruction outside locks. pca has 2.25 where memory contention
+hurts it, and 0.4 where not (spec §4.5); their geometric mean is 0.95."""
+
+CACHES_TOUCHED = 2.0
+"""Memory touched within 20 ms, in sizes of the last-level cache."""
+
+CALLS_BESIDE_MEMORY = 10_000
+"""Acquisitions for each second of processor time below which no lock adds memory traffic that
+counts: a contended one moves a few cache lines, about a microsecond, or 1 % at this rate."""
+
+ONE_SECTION = 0.5
+"""Time inside the section, of the processor time: above it an operation is about one section."""

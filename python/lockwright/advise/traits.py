@@ -1,0 +1,65 @@
+"""What the steps ask of a lock: from the registry, and where that does not say, from the papers."""
+
+from lockwright.locks import Lock
+
+BEARS = frozenset({"mcs-timepub", "gcr-ttas", "glk"})
+"""Spin, and yet go on with more threads than processors: they pass over waiters that do not run,
+keep all but a few asleep, or change to a mutex that parks."""
+
+LOW_TRAFFIC = frozenset(
+    {
+        "backoff",
+        "gcr-mcs-stp",
+        "gcr-ttas",
+        "lifo-cr",
+        "loiter",
+        "malth-spin",
+        "malth-stp",
+        "mcscrn",
+        "ttas-ls",
+    }
+)
+"""Four of the papers' matrix (spec §1.2), and those that keep few threads in circulation as
+malth-spin and malth-stp do."""
+
+
+def bears_many_threads(lock: Lock) -> bool:
+    """Keeps going with more threads than processors."""
+    return lock.parking or lock.name in BEARS
+
+
+def spins(lock: Lock) -> bool:
+    """Polls at least at first: one that sleeps afterwards does so after about the time of a context
+    switch, which few waits reach as long as every thread has a processor."""
+    return lock.waiting != "park"
+
+
+def hands_over_to_spinning(lock: Lock) -> bool:
+    """Names the next owner, whether that is running or not, and cannot put it to sleep."""
+    return (lock.fifo or lock.category == "direct handoff") and not lock.parking
+
+
+def small(lock: Lock) -> bool:
+    """Needs no memory outside the mutex for each mutex. Queue nodes come from a pool for each
+    thread, so their number does not grow with that of the mutexes."""
+    return lock.bytes_per_mutex_outside == 0
+
+
+def low_traffic(lock: Lock) -> bool:
+    """Moves few cache lines, or keeps few threads in circulation."""
+    return lock.name in LOW_TRAFFIC
+
+
+def has_hardened_trylock(lock: Lock) -> bool:
+    """A trylock in a loop does not flood it."""
+    return lock.hardened_trylock
+
+
+def light(lock: Lock) -> bool:
+    """Taking it when it is free costs one atomic operation and no queue node."""
+    return lock.light
+
+
+def hierarchical(lock: Lock) -> bool:
+    """Stays on a NUMA node for a while."""
+    return lock.numa_aware

@@ -1,0 +1,142 @@
+"""Profiles and locks made by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from lockwright.locks import Registry
+from lockwright.profile.record import (
+    OBJECT,
+    Creation,
+    Distribution,
+    Frame,
+    Mutex,
+    Place,
+    Process,
+    Profile,
+    Site,
+)
+
+SECOND = 1e9
+
+
+def distribution(count: float, mean: float, **more: Any) -> Distribution:
+    """Of `count` durations of `mean` ns."""
+    given = {"samples": int(count), "p50": mean, "p90": mean, "p99": mean, "most": mean}
+    return Distribution(count=count, total=count * mean, **(given | more))
+
+
+def frame(symbol: str = "work") -> Frame:
+    return Frame("/opt/program", 0x1234, symbol)
+
+
+def site(symbol: str = "work", *, held: float = 0, acquisitions: float = 1) -> Site:
+    return Site((frame(symbol),), acquisitions, 0, 0, held)
+
+
+def mutex(
+    *,
+    entries: float = 1000,
+    held: float = 1000,
+    contended: int = 0,
+    waited: float = 0,
+    hand_over: Distribution | None = None,
+    **more: Any,
+) -> Mutex:
+    """Taken `entries` times for `held` ns, after waiting `waited` ns in all."""
+    return Mutex(
+        name="hot",
+        place=Place(OBJECT, frame("hot")),
+        address=0x1000,
+        type="normal",
+        acquisitions=entries,
+        contended=contended,
+        waiting=distribution(contended, waited / contended if contended else 0),
+        holding=distribution(entries, held),
+        hand_over=hand_over or Distribution(),
+        **more,
+    )
+
+
+def process(**more: Any) -> Process:
+    """One second of two threads on two processors that nothing disturbs."""
+    usual = {
+        "duration": SECOND,
+        "processors": 2,
+        "threads_most": 2,
+        "threads_mean": 2.0,
+        "lock_calls": 1000.0,
+        "cpu_user": 2 * SECOND,
+    }
+    return Process(**(usual | more))
+
+
+def profile(*mutexes: Mutex, creation: Creation | None = None, **more: Any) -> Profile:
+    """Of a process with these mutexes; `more` goes to the process."""
+    whole = process(**more)
+    if creation is not None:
+        whole = dataclasses.replace(whole, creation=creation)
+    ordered = tuple(sorted(mutexes, key=lambda each: -each.lost))
+    return Profile(("program",), 1, "2026-01-01T00:00:00", "preload", whole, ordered)
+
+
+def lock(name: str, category: str = "competitive succession", **more: Any) -> dict[str, Any]:
+    """A row of locks.json: light, spinning and small unless told otherwise."""
+    usual = {
+        "name": name,
+        "header": "",
+        "category": category,
+        "waiting": "spin",
+        "fifo": False,
+        "light": True,
+        "parking": False,
+        "numa_aware": False,
+        "hardened_trylock": False,
+        "trylock": "nonblocking",
+        "timedlock": "polling",
+        "bytes_in_place": 8,
+        "bytes_per_mutex_outside": 0,
+        "bytes_per_node": 0,
+        "tunables": [],
+        "reference": "",
+        "summary": "",
+    }
+    return usual | more
+
+
+PARKS: dict[str, Any] = {"waiting": "spin then park", "parking": True}
+QUEUE: dict[str, Any] = {"light": False, "bytes_per_node": 64}
+HIERARCHICAL: dict[str, Any] = {
+    "category": "hierarchical",
+    "light": False,
+    "numa_aware": True,
+    "hardened_trylock": True,
+    "bytes_per_mutex_outside": 128,
+}
+
+#: A few of each kind, by the traits that they have.
+LOCKS = Registry(
+    Path("/nowhere"),
+    [
+        lock("pthread", "library", waiting="park", parking=True),
+        lock("futex", **PARKS),
+        lock("ttas"),
+        lock("backoff", waiting="spin with backoff"),
+        lock("ticket", "direct handoff", fifo=True),
+        lock("mcs-spin", "direct handoff", fifo=True, **QUEUE),
+        lock("mcs-stp", "direct handoff", fifo=True, **QUEUE, **PARKS),
+        lock("hmcs", **HIERARCHICAL),
+        lock("c-bo-mcs-stp", **HIERARCHICAL, **PARKS),
+        lock("malth-spin", "load control", **QUEUE),
+        lock("malth-stp", "load control", **QUEUE, **PARKS),
+        lock(
+            "mcs-timepub",
+            "load control",
+            **QUEUE,
+            hardened_trylock=True,
+            bytes_per_mutex_outside=64,
+        ),
+    ],
+)

@@ -1,0 +1,112 @@
+"""Beside the bottlenecks: what to change in the program, tail latency, and whether it matters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from lockwright.advise import Advice, advise
+from lockwright.profile.record import Profile
+
+from . import made
+from .made import SECOND
+
+
+def advised(profile: Profile) -> Advice:
+    return advise(profile, registry=made.LOCKS)
+
+
+def kinds(profile: Profile) -> list[str]:
+    return [each.kind for each in advised(profile).changes]
+
+
+@pytest.mark.parametrize(("waited", "wanted"), [(0.1, False), (0.12, True)])
+def test_a_program_that_hardly_waits_is_not_sensitive(waited: float, wanted: bool) -> None:
+    """0.105 s are 5 % of those and the two seconds that the threads ran."""
+    shared = made.mutex(contended=10, waited=waited * SECOND, threads=30)
+    advice = advised(made.profile(shared, threads_mean=30.0, threads_most=30))
+    assert advice.sensitive is wanted
+    assert advice.sentence.startswith("No lock will change much") is not wanted
+
+
+def test_the_sentence_names_the_bottleneck_and_where() -> None:
+    sentence = advised(
+        made.profile(made.mutex(contended=9, waited=0.3 * SECOND, threads=2))
+    ).sentence
+    assert sentence.startswith("It is high contention at hot; try ")
+
+
+def held(*sites: Any, held: float, waited: float = 0.5 * SECOND, **more: Any) -> Profile:
+    given: dict[str, Any] = {"threads": 2, "sites": sites} | more
+    return made.profile(made.mutex(held=held, contended=100, waited=waited, **given))
+
+
+def test_one_long_section_should_be_smaller() -> None:
+    long, short = made.site("long", held=7e8, acquisitions=1000), made.site("short", held=3e8)
+    changes = advised(held(long, short, held=1e6)).changes
+    assert [each.kind for each in changes] == ["smaller section", "sharding"]
+    assert "long" in changes[0].text
+    even = made.site("long", held=5e8, acquisitions=1000)
+    assert kinds(held(even, made.site("other", held=5e8, acquisitions=1000), held=1e6)) == [
+        "sharding"
+    ]
+    brief = made.site("brief", held=7e6, acquisitions=1000)
+    assert kinds(held(brief, held=7e3)) == ["sharding"]
+    assert kinds(held(long, held=1e6, waited=0.05 * SECOND)) == []
+
+
+def test_a_tiny_section_taken_often_may_be_an_atomic() -> None:
+    assert kinds(held(held=50, waited=0, entries=110_000)) == ["atomic"]
+    assert kinds(held(held=110, waited=0, entries=110_000)) == []
+    assert kinds(held(held=50, waited=0, entries=90_000)) == []
+    assert kinds(held(held=50, waited=0, entries=110_000, threads=1)) == []
+    assert kinds(held(held=50, waited=0, entries=110_000, cond_waits=1)) == []
+
+
+def test_one_mutex_that_everybody_waits_for_may_be_divided() -> None:
+    one = made.mutex(contended=100, waited=0.5 * SECOND, threads=2)
+    other = made.mutex(contended=100, waited=0.3 * SECOND, threads=2)
+    assert kinds(made.profile(one, other)) == ["sharding"]
+    third = made.mutex(contended=100, waited=0.4 * SECOND, threads=2)
+    assert kinds(made.profile(one, third)) == []
+
+
+def test_threads_that_are_woken_for_nothing() -> None:
+    for futile, waits, wanted in ((200, 700, True), (200, 900, False), (90, 300, False)):
+        hot = made.mutex(entries=10_000, cond_waits=waits, futile_wakeups=futile)
+        assert kinds(made.profile(hot)) == (["signal"] if wanted else [])
+
+
+def test_a_loop_of_trylocks_should_be_a_lock() -> None:
+    hot = made.mutex(entries=1000, failed_trylocks=300_000)
+    assert kinds(made.profile(hot)) == ["lock"]
+
+
+@pytest.mark.parametrize(("entries", "wanted"), [(1100, True), (900, False)])
+def test_the_lock_decides_the_tail_where_an_operation_is_one_section(
+    entries: float, wanted: bool
+) -> None:
+    """Half of the two seconds that the processors were used."""
+    hot = made.mutex(entries=entries, held=1e6, contended=9, waited=SECOND, threads=2)
+    tail = advised(made.profile(hot)).tail_latency
+    assert tail.one_section is wanted
+    assert ("first come, first served" in tail.text) is wanted
+
+
+def test_nobody_waits_so_nothing_decides_the_tail() -> None:
+    assert advised(made.profile(made.mutex())).tail_latency.one_section is None
+
+
+def test_the_whole_is_json() -> None:
+    whole = json.loads(advised(held(held=1e6)).to_json())
+    assert whole["format"] == "lockwright advice 1"
+    assert len(whole["diagnoses"]) == 9
+    assert len(whole["steps"]) == 6
+
+
+def test_an_empty_profile_has_advice() -> None:
+    """As of a program that ended at once."""
+    advice = advised(made.profile(duration=0, threads_mean=0, threads_most=0, cpu_user=0))
+    assert advice.sensitive is False
+    assert advice.fired == ()

@@ -1,0 +1,151 @@
+"""The six questions narrow the locks down in turn, and say where they contradict each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from lockwright.advise import Advice, advise
+from lockwright.advise.traits import BEARS, LOW_TRAFFIC
+from lockwright.locks import Registry
+from lockwright.profile.record import Creation, Profile
+
+from . import made
+from .made import SECOND
+
+
+def advised(profile: Profile, *, nodes: int | None = None) -> Advice:
+    if nodes is not None:
+        profile = dataclasses.replace(profile, provenance={"numa nodes": nodes})
+    return advise(profile, registry=made.LOCKS, size=3)
+
+
+def hot(share: float, **more: Any) -> Profile:
+    """Of 64 threads on as many processors, this share in line."""
+    threads = more.pop("threads", 64)
+    waited = share * (threads - 1) * SECOND
+    contended = made.mutex(contended=900, waited=waited, threads=threads)
+    usual: dict[str, Any] = {
+        "processors": 64,
+        "threads_most": threads,
+        "threads_mean": float(threads),
+    }
+    return made.profile(contended, **(usual | more))
+
+
+def test_extreme_contention_alone_leads_to_hierarchical_locks() -> None:
+    """The papers' example, upscaledb: no, no, no, no, no, extreme (spec §5.1)."""
+    advice = advised(hot(0.9), nodes=8)
+    assert [step.answer for step in advice.steps] == [
+        "no",
+        "no",
+        "no",
+        "no",
+        "not measurable here",
+        "extreme",
+    ]
+    assert advice.steps[0].dropped == ("pthread",)
+    assert advice.steps[5].kept == ("hmcs", "c-bo-mcs-stp")
+    assert [each.lock for each in advice.shortlist] == ["hmcs", "c-bo-mcs-stp"]
+    assert advice.conflicts == ()
+
+
+def test_high_contention_leaves_no_light_lock_and_none_that_parks() -> None:
+    advice = advised(hot(0.3))
+    assert advice.steps[5].kept == ("mcs-spin", "hmcs", "malth-spin", "mcs-timepub")
+
+
+def test_one_node_gives_a_hierarchical_lock_nothing_to_keep_to() -> None:
+    advice = advised(hot(0.9), nodes=1)
+    assert advice.steps[5].kept == advised(hot(0.3)).steps[5].kept
+    assert "one NUMA node" in advice.steps[5].rule
+
+
+def test_little_contention_leaves_light_locks() -> None:
+    advice = advised(made.profile(made.mutex()))
+    assert advice.steps[5].answer == "low"
+    assert advice.steps[5].kept == ("futex", "ttas", "backoff", "ticket")
+
+
+def test_threads_that_block_rule_out_handing_over_to_spinners() -> None:
+    advice = advised(made.profile(made.mutex(), cond_waits=3000, voluntary=3000))
+    assert advice.steps[1].answer == "yes"
+    assert advice.steps[1].dropped == ("ticket", "mcs-spin")
+
+
+def test_many_mutexes_rule_out_memory_beside_them() -> None:
+    creation = Creation(created=3000, alive_most=3000)
+    advice = advised(made.profile(made.mutex(), creation=creation))
+    assert advice.steps[2].answer == "yes"
+    assert advice.steps[2].dropped == ("hmcs", "c-bo-mcs-stp", "mcs-timepub")
+
+
+def test_a_step_that_no_lock_is_left_for_is_named_and_set_aside() -> None:
+    """Many mutexes and extreme contention, of which the papers say that no lock answers both."""
+    creation = Creation(created=3000, alive_most=3000)
+    advice = advised(hot(0.9, creation=creation), nodes=8)
+    assert len(advice.conflicts) == 1
+    assert "step 3 (no lock that needs memory" in advice.conflicts[0]
+    assert "step 6 (hierarchical locks); step 6 is set aside" in advice.conflicts[0]
+    assert advice.steps[5].set_aside == advice.conflicts[0]
+    assert advice.steps[5].kept == advice.steps[4].kept == advice.steps[2].kept
+
+
+def test_parking_comes_before_the_answer_to_contention() -> None:
+    """As of mysql (spec §5.3): extreme, memory, and many threads lead to parking."""
+    profile = hot(0.9, threads=200, involuntary=100_000, stalls=2.0, lock_calls=1e6)
+    advice = advised(profile, nodes=8)
+    assert advice.steps[0].answer == "yes"
+    assert advice.steps[4].kept == ("malth-stp",)
+    assert [each.lock for each in advice.shortlist] == ["malth-stp"]
+    assert "step 5 (locks with low memory traffic)" in advice.conflicts[0]
+
+
+def test_more_threads_than_processors_put_the_lock_first_that_the_papers_do() -> None:
+    profile = hot(0.3, threads=200, involuntary=100_000)
+    advice = advised(profile)
+    assert [each.lock for each in advice.shortlist] == ["malth-stp", "mcs-timepub", "c-bo-mcs-stp"]
+    assert "§5.1" in advice.shortlist[0].reason
+
+
+def test_fifo_locks_that_park_come_last_of_those() -> None:
+    profile = hot(0.3, threads=200, involuntary=100_000)
+    names = [each.lock for each in advise(profile, registry=made.LOCKS, size=99).shortlist]
+    assert names[-1] == "mcs-stp"
+    assert "pthread" not in names
+
+
+def test_the_baseline_stands_beside() -> None:
+    advice = advised(made.profile(made.mutex()))
+    assert advice.baseline == "pthread"
+    assert len(advice.shortlist) == 3
+
+
+def test_a_question_that_no_lock_of_the_build_answers() -> None:
+    """A build of few locks."""
+    few = Registry(made.LOCKS.directory, [r for r in made.LOCKS.rows if r["name"] == "ttas"])
+    advice = advise(hot(0.9), registry=few)
+    assert "none of the locks built here satisfies step 6" in advice.conflicts[0]
+    assert [each.lock for each in advice.shortlist] == ["ttas"]
+
+
+def test_each_step_says_what_falls_out_and_adds_up() -> None:
+    advice = advised(hot(0.9, cond_waits=1_000_000, voluntary=1_000_000))
+    left = set(made.LOCKS.names)
+    for step in advice.steps:
+        assert set(step.kept) | set(step.dropped) == left
+        left = set(step.kept)
+
+
+def test_the_locks_that_are_known_by_name_exist(all_locks: list[dict[str, str]]) -> None:
+    """In the registry of a whole build; a part of it has some of them."""
+    from lockwright.advise import ranking
+
+    orders = [
+        value for name, value in vars(ranking).items() if name.startswith("_") and name.isupper()
+    ]
+    named = BEARS | LOW_TRAFFIC | {name for order in orders for name, _ in order}
+    built = {row["name"] for row in all_locks}
+    if len(built) > 40:
+        assert named <= built
+    assert named & built
