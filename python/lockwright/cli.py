@@ -21,6 +21,7 @@ COMMANDS = {
     "torture": "Try to break a lock.",
     "doctor": "Say what on this machine disturbs a measurement of locks.",
     "calibrate": "Measure this machine, and set the locks' numbers by it.",
+    "advise": "Say from a profile what the bottleneck is, and which locks to try.",
     "study": "What the runs of many programs under many locks come to.",
     "check": "Try every interleaving of small programs over a lock.",
 }

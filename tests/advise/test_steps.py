@@ -34,7 +34,7 @@ def hot(share: float, **more: Any) -> Profile:
 
 
 def test_extreme_contention_alone_leads_to_hierarchical_locks() -> None:
-    """The papers' example, upscaledb: no, no, no, no, no, extreme (spec §5.1)."""
+    """The papers' example, upscaledb: no, no, no, no, no, extreme (TOCS 2019, figure 7)."""
     advice = advised(hot(0.9), nodes=8)
     assert [step.answer for step in advice.steps] == [
         "no",
@@ -92,7 +92,7 @@ def test_a_step_that_no_lock_is_left_for_is_named_and_set_aside() -> None:
 
 
 def test_parking_comes_before_the_answer_to_contention() -> None:
-    """As of mysql (spec §5.3): extreme, memory, and many threads lead to parking."""
+    """As of mysql (TOCS 2019, table 17): extreme, memory, and many threads lead to parking."""
     profile = hot(0.9, threads=200, involuntary=100_000, stalls=2.0, lock_calls=1e6)
     advice = advised(profile, nodes=8)
     assert advice.steps[0].answer == "yes"
@@ -105,7 +105,7 @@ def test_more_threads_than_processors_put_the_lock_first_that_the_papers_do() ->
     profile = hot(0.3, threads=200, involuntary=100_000)
     advice = advised(profile)
     assert [each.lock for each in advice.shortlist] == ["malth-stp", "mcs-timepub", "c-bo-mcs-stp"]
-    assert "§5.1" in advice.shortlist[0].reason
+    assert "figure 7" in advice.shortlist[0].reason
 
 
 def test_fifo_locks_that_park_come_last_of_those() -> None:

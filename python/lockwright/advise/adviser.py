@@ -53,7 +53,7 @@ def _sensitivity(seen: Seen) -> Evidence:
         thresholds.LOST,
         "share",
         "without any waiting the program would gain about as much, and 5 % is the margin within"
-        " which two locks count as equal (spec §4.3)",
+        " which two locks count as equal (TOCS 2019)",
     )
 
 

@@ -8,7 +8,12 @@ def at_least(
 ) -> Evidence:
     """Met from the threshold on; not met where the value is not known."""
     met = value is not None and value >= threshold
-    return Evidence(quantity, value, threshold, unit, source, met)
+    return Evidence(quantity, value, threshold, unit, source, met, "at least")
+
+
+def above(quantity: str, value: float, threshold: float, unit: str, source: str) -> Evidence:
+    """Met beyond the threshold."""
+    return Evidence(quantity, value, threshold, unit, source, value > threshold, "above")
 
 
 def at_most(
@@ -16,7 +21,7 @@ def at_most(
 ) -> Evidence:
     """Met up to the threshold; not met where the value is not known."""
     met = value is not None and value <= threshold
-    return Evidence(quantity, value, threshold, unit, source, met)
+    return Evidence(quantity, value, threshold, unit, source, met, "at most")
 
 
 def informs(quantity: str, value: float | None, unit: str, source: str = "") -> Evidence:

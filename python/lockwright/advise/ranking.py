@@ -13,8 +13,8 @@ one thread's own."""
 Order = tuple[tuple[str, str], ...]
 
 _MANY_THREADS: Order = (
-    ("malth-stp", "advised first where threads outnumber processors (spec §5.1)"),
-    ("mcs-timepub", "passes over waiters that do not run (spec §5.1)"),
+    ("malth-stp", "advised first where threads outnumber processors (TOCS 2019, figure 7)"),
+    ("mcs-timepub", "passes over waiters that do not run (TOCS 2019, figure 7)"),
     ("lifo-cr", "keeps the lock with the threads that run, as malth-stp does"),
     ("mutexee", "takes a thread that runs before it wakes one that sleeps"),
     ("gcr-mcs-stp", "keeps all but a few waiters asleep"),
@@ -36,17 +36,23 @@ _MANY_THREADS: Order = (
 )
 
 _MEMORY: Order = (
-    ("malth-spin", "keeps few threads in circulation, which spares the caches (spec §5.1)"),
-    ("malth-stp", "keeps few threads in circulation, which spares the caches (spec §5.1)"),
-    ("backoff", "polls rarely (spec §5.1)"),
-    ("ttas-ls", "polls rarely (spec §5.1)"),
+    (
+        "malth-spin",
+        "keeps few threads in circulation, which spares the caches (TOCS 2019, figure 7)",
+    ),
+    (
+        "malth-stp",
+        "keeps few threads in circulation, which spares the caches (TOCS 2019, figure 7)",
+    ),
+    ("backoff", "polls rarely (TOCS 2019, figure 7)"),
+    ("ttas-ls", "polls rarely (TOCS 2019, figure 7)"),
     ("lifo-cr", "keeps few threads in circulation"),
     ("gcr-ttas", "keeps few threads in circulation"),
 )
 
 _TRYLOCK: Order = (
-    ("c-bo-mcs-spin", "its trylock takes long, 170 cycles (spec §1.2b)"),
-    ("hmcs", "its trylock takes longest, 220 cycles (spec §1.2b)"),
+    ("c-bo-mcs-spin", "its trylock takes long, 170 cycles (TOCS 2019)"),
+    ("hmcs", "its trylock takes longest, 220 cycles (TOCS 2019)"),
     ("mcs-timepub", "its trylock is hardened, and it passes over waiters that do not run"),
     ("c-tkt-tkt", "its trylock takes two levels"),
     ("c-ptl-tkt", "its trylock takes two levels"),
@@ -55,11 +61,11 @@ _TRYLOCK: Order = (
 )
 
 _EXTREME: Order = (
-    ("hmcs", "among the best with all threads in three of the papers' machines (spec §4.8)"),
-    ("c-tkt-tkt", "among the best with all threads (spec §4.8)"),
-    ("c-bo-mcs-spin", "among the best with all threads (spec §4.8)"),
-    ("c-ptl-tkt", "among the best with all threads (spec §4.8)"),
-    ("ahmcs", "the papers' advice for extreme contention (spec §5.1)"),
+    ("hmcs", "among the best with all threads in three of the papers' machines (TOCS 2019)"),
+    ("c-tkt-tkt", "among the best with all threads (TOCS 2019)"),
+    ("c-bo-mcs-spin", "among the best with all threads (TOCS 2019)"),
+    ("c-ptl-tkt", "among the best with all threads (TOCS 2019)"),
+    ("ahmcs", "the papers' advice for extreme contention (TOCS 2019, figure 7)"),
     ("cna", "hands over within a node, in one word"),
     ("shfllock", "hands over within a node, in two words"),
     ("fissile", "hands over within a node, in two words"),
@@ -67,14 +73,14 @@ _EXTREME: Order = (
 )
 
 _HIGH: Order = (
-    ("mcs-spin", "best of all with the best number of nodes on the 64 processors (spec §4.8)"),
-    ("mcs-timepub", "best of all with all threads on the 64 processors (spec §4.8)"),
+    ("mcs-spin", "best of all with the best number of nodes on the 64 processors (TOCS 2019)"),
+    ("mcs-timepub", "best of all with all threads on the 64 processors (TOCS 2019)"),
     ("malth-spin", "keeps few threads in circulation"),
     ("reciprocating", "hands over in short, local steps"),
     ("clh-spin", "every thread polls a place of its own"),
     ("mcs-try", "every thread polls a place of its own"),
-    ("hmcs", "among the best with the best number of nodes (spec §4.8)"),
-    ("c-tkt-tkt", "among the best with the best number of nodes (spec §4.8)"),
+    ("hmcs", "among the best with the best number of nodes (TOCS 2019)"),
+    ("c-tkt-tkt", "among the best with the best number of nodes (TOCS 2019)"),
 )
 
 _PRIVATE: Order = (

@@ -1,4 +1,4 @@
-"""The six questions of the guidelines (spec §5.1), each a filter over what the last one left."""
+"""The six questions of the guidelines (TOCS 2019, figure 7): each narrows down what is left."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def walk(
 
     A step that would leave no lock is set aside, so an earlier question counts for more: that is
     how the papers come to advise locks that park for a program with extreme contention and more
-    threads than processors (spec §5.3).
+    threads than processors (TOCS 2019, table 17).
     """
     fired = {each.key: each for each in diagnoses if each.fired}
     measurable = {each.key: each.measurable for each in diagnoses}
@@ -91,9 +91,9 @@ def _questions(
     yield _Question(
         "Do more threads want to run than there are processors?",
         "yes" if many else "no",
-        f"{figure(seen.threads, 'threads')}, {seen.process.processors} processors, "
-        f"{figure(seen.per_cpu_second(seen.process.involuntary), '1/cpu s')} switches away from a"
-        " thread that would have run on",
+        f"{figure(seen.threads, 'threads')}, {seen.process.processors} processors; switches away"
+        " from a thread that would have run on:"
+        f" {figure(seen.per_cpu_second(seen.process.involuntary), '1/cpu s')}",
         "locks that park, or that pass over threads that do not run" if many else "locks that spin",
         traits.bears_many_threads if many else traits.spins,
     )
@@ -101,7 +101,7 @@ def _questions(
     yield _Question(
         "Do threads often block for other reasons (condition variables, input and output)?",
         "yes" if blocking else "no",
-        f"{figure(seen.blocking, '1/s')} blocking calls for each processor;"
+        f"blocking calls for each processor: {figure(seen.blocking, '1/s')};"
         f" {thresholds.BLOCKING:,} are many",
         "no lock that hands over to a thread that spins" if blocking else "",
         (lambda lock: not traits.hands_over_to_spinning(lock)) if blocking else None,
@@ -135,7 +135,7 @@ def _questions(
 
 def _failures(seen: Seen) -> str:
     failed = sum(mutex.failed_trylocks for mutex in seen.mutexes)
-    return f"{figure(seen.per_cpu_second(failed), '1/cpu s')} failed trylocks"
+    return f"failed trylocks: {figure(seen.per_cpu_second(failed), '1/cpu s')}"
 
 
 def _memory(seen: Seen) -> str:

@@ -1,4 +1,4 @@
-"""The rule on tail latency (spec §5.4): whether the lock decides it."""
+"""The rule on tail latency (TOCS 2019, section 7.4): whether the lock decides it."""
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import TailLatency
@@ -8,7 +8,7 @@ from lockwright.advise.seen import Seen
 
 def tail_latency(seen: Seen) -> TailLatency:
     """Of the mutex that costs most: in kyotocabinet and upscaledb an operation is about one section
-    of it, and only there did the papers find that fair locks shorten the tail (spec §4.8)."""
+    of it, and only there did the papers find that fair locks shorten the tail (TOCS 2019)."""
     if not seen.hot or not seen.cpu:
         text = "Nobody waits long enough for a lock to decide how long an operation takes."
         return TailLatency(None, text, ())

@@ -1,12 +1,15 @@
-"""Where each rule draws its line, and why there. Shares are from 0 to 1."""
+"""Where each rule draws its line, and why there. Shares are from 0 to 1.
+
+TOCS 2019 is Guerraoui et al., Lock-Unlock: Is That All?, ACM TOCS 36(1), 2019.
+"""
 
 LOST = 0.05
 """Time lost waiting, of the time in which threads ran or waited. If nobody ever waited, a program
-that loses less would gain less than the 5 % within which two locks count as equal (spec §4.3)."""
+that loses less would gain less than the 5 % within which two locks count as equal (TOCS 2019)."""
 
 HIGH = 10 / 63
 """Of the threads that could stand in line at a mutex, those that do. The papers' bands are 10 to 40
-waiters (spec §4.4) on 64 processors with a thread each, of which one holds the mutex."""
+waiters (TOCS 2019) on 64 processors with a thread each, of which one holds the mutex."""
 
 EXTREME = 40 / 63
 """See HIGH."""
@@ -15,12 +18,12 @@ TRIES_PER_ENTRY = 1.0
 """Failed trylocks for each acquisition: with more, threads try in a loop."""
 
 FAILED_TRIES = 100_000
-"""Failed trylocks for each second of processor time: at about 60 to 220 cycles each (spec §1.2b),
+"""Failed trylocks for each second of processor time: at about 60 to 220 cycles each (TOCS 2019),
 1 % of it."""
 
 ACQUISITIONS = 1_000_000
-"""For each second of processor time. Between a light and a heavy lock lie about 150 cycles (spec
-§1.2: 40 against 190), 50 ns at 3 GHz: at this rate, 5 % of the time."""
+"""For each second of processor time. Between a light and a heavy lock lie about 150 cycles (TOCS
+2019: 40 against 190), 50 ns at 3 GHz: at this rate, 5 % of the time."""
 
 IMMEDIATE = 0.95
 """Acquisitions that find the mutex free, of all."""
@@ -44,7 +47,7 @@ WAITS_PER_ENTRY = 0.1
 """Waits on condition variables for each acquisition: from here on the mutex serves blocking."""
 
 INSTANCES = 2_000
-"""Mutexes at one time: the fewest that the papers call many are fmm's 2 K (spec §3.6), which with
+"""Mutexes at one time: the fewest that the papers call many are fmm's 2 K (TOCS 2019), which with
 the 128 to 256 bytes of a heavy lock outgrow half a second-level cache."""
 
 ONE_CREATOR = 0.9
@@ -68,11 +71,11 @@ FAULTS = 10_000
 
 KERNEL_TIME = 0.2
 """In the kernel, of the processor time. dedup spends 30 % in the fault handler with the locks that
-suit it, and 80 % with those that do not (spec §4.5)."""
+suit it, and 80 % with those that do not (TOCS 2019)."""
 
 STALLS = 1.0
 """Cycles lost to memory for each instruction outside locks. pca has 2.25 where memory contention
-hurts it, and 0.4 where not (spec §4.5); their geometric mean is 0.95."""
+hurts it, and 0.4 where not (TOCS 2019); their geometric mean is 0.95."""
 
 CACHES_TOUCHED = 2.0
 """Memory touched within 20 ms, in sizes of the last-level cache."""

@@ -19,8 +19,8 @@ LOW_TRAFFIC = frozenset(
         "ttas-ls",
     }
 )
-"""Four of the papers' matrix (spec §1.2), and those that keep few threads in circulation as
-malth-spin and malth-stp do."""
+"""Four of the papers' matrix (TOCS 2019, table 18), and those that keep few threads in circulation
+as malth-spin and malth-stp do."""
 
 
 def bears_many_threads(lock: Lock) -> bool:

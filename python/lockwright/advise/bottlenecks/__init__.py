@@ -1,4 +1,4 @@
-"""The nine bottlenecks of the papers (spec §5.2), each a function of what is seen in a profile."""
+"""The nine bottlenecks of the papers (TOCS 2019), each a function of what is seen in a profile."""
 
 from lockwright.advise.advice import Diagnosis
 from lockwright.advise.bottlenecks import contention, footprint, memory, scheduling

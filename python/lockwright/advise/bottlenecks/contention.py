@@ -2,7 +2,7 @@
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
-from lockwright.advise.evidence import all_met, at_least, at_most, informs
+from lockwright.advise.evidence import above, all_met, at_least, at_most, informs
 from lockwright.advise.seen import Seen
 from lockwright.profile.record import Mutex
 
@@ -11,18 +11,13 @@ EXTREME = "extreme contention"
 TRYLOCK = "trylock contention"
 UNCONTENDED = "many uncontended acquisitions"
 
-_BANDS = "10 to 40 waiters of 64 threads are high, more are extreme (spec §4.4)"
-_NOBODY_WAITS = "it is the margin within which two locks count as equal (spec §4.3)"
+_BANDS = "10 to 40 waiters of 64 threads are high, more are extreme (TOCS 2019)"
+_NOBODY_WAITS = "it is the margin within which two locks count as equal (TOCS 2019)"
 
 
 def level(seen: Seen) -> str:
     """The contention of the hottest mutex: "low", "high" or "extreme"."""
-    if seen.hottest is None:
-        return "low"
-    share = seen.in_line(seen.mutexes[seen.hottest])
-    if share > thresholds.EXTREME:
-        return "extreme"
-    return "high" if share >= thresholds.HIGH else "low"
+    return "low" if seen.hottest is None else _band(seen, seen.hottest)
 
 
 def high(seen: Seen) -> Diagnosis:
@@ -54,8 +49,7 @@ def _contention(seen: Seen, band: str, title: str, advice: str) -> Diagnosis:
             at_most(quantity, share, thresholds.EXTREME, "share", _BANDS),
         )
     else:
-        met = share > thresholds.EXTREME
-        line = (Evidence(quantity, share, thresholds.EXTREME, "share", _BANDS, met),)
+        line = (above(quantity, share, thresholds.EXTREME, "share", _BANDS),)
     more = _line_of(seen, shown) if shown else ()
     return Diagnosis(
         key=band,
@@ -110,7 +104,7 @@ def trylock(seen: Seen) -> Diagnosis:
             rate(most) if most else 0.0,
             thresholds.FAILED_TRIES,
             "1/cpu s",
-            "at 60 to 220 cycles each (spec §1.2b), 1 % of the processor time",
+            "at 60 to 220 cycles each (TOCS 2019), 1 % of the processor time",
         ),
     )
     advice = "a lock whose trylock takes long enough not to flood it"
@@ -126,7 +120,7 @@ def uncontended(seen: Seen) -> Diagnosis:
             rate,
             thresholds.ACQUISITIONS,
             "1/cpu s",
-            "150 cycles lie between a light and a heavy lock (spec §1.2): 5 % of the time",
+            "150 cycles between a light and a heavy lock (TOCS 2019): 5 % of the time",
         ),
         at_least(
             "acquisitions that found the mutex free",

@@ -25,21 +25,21 @@ def page_clearing(seen: Seen) -> Diagnosis:
             seen.instances,
             thresholds.INSTANCES,
             "",
-            "the fewest that the papers call many (fmm, spec §3.6)",
+            "the fewest that the papers call many (fmm, TOCS 2019)",
         ),
         at_least(
             "mutexes that one thread created",
             creation.by_most if known else None,
             thresholds.ONE_CREATOR,
             "share",
-            "one thread creates them (spec §5.2)",
+            "one thread creates them (TOCS 2019)",
         ),
         at_least(
             "mutexes created in the first tenth of the run",
             creation.early if known else None,
             thresholds.EARLY,
             "share",
-            "at the start (spec §5.2)",
+            "at the start (TOCS 2019)",
         ),
         at_least(
             "page faults, of the processor time",
@@ -72,21 +72,21 @@ def fault_handler(seen: Seen) -> Diagnosis:
         )
     else:
         share, what = kernel, "in the kernel, of the processor time"
-        source = "in place of the fault handler's, of which dedup has 30 % (spec §4.5)"
+        source = "in place of the fault handler's, of which dedup has 30 % (TOCS 2019)"
     evidence = (
         at_least(
             "mutexes created",
             seen.per_second(creation.created),
             thresholds.CREATIONS,
             "1/s",
-            "all the time (spec §5.2)",
+            "all the time (TOCS 2019)",
         ),
         at_most(
             "mutexes that one thread created",
             creation.by_most if creation.created else None,
             thresholds.ONE_CREATOR,
             "share",
-            "all threads create them (spec §5.2)",
+            "all threads create them (TOCS 2019)",
         ),
         at_least(
             "page faults",

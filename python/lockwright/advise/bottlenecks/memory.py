@@ -19,7 +19,7 @@ def memory_contention(seen: Seen) -> Diagnosis:
             process.stalls,
             thresholds.STALLS,
             "",
-            "between pca's 0.4 and 2.25 (spec §4.5)",
+            "between pca's 0.4 and 2.25 (TOCS 2019)",
         )
         measurable = True
     else:

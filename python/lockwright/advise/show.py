@@ -1,0 +1,99 @@
+"""Advice as a person reads it in a terminal."""
+
+import shlex
+from collections.abc import Iterable
+
+from rich.console import Console
+
+from lockwright.advise.advice import Advice, Diagnosis, Evidence, Step
+from lockwright.advise.figures import figure
+from lockwright.profile.record import Profile
+from lockwright.terminal import print_wrapped
+
+_FEW = 12
+"""Names that are listed one by one."""
+
+
+def show(console: Console, profile: Profile, advice: Advice, every: bool) -> None:
+    """The sentence, then what it rests on. every: all evidence, not only what decided."""
+    print_wrapped(console, "", advice.sentence, "bold")
+    for each in advice.sensitivity:
+        print_wrapped(console, "", _said(each), "default")
+    _head(console, "The nine bottlenecks")
+    wide = max(len(each.title) for each in advice.diagnoses)
+    for diagnosis in advice.diagnoses:
+        _show_diagnosis(console, profile, diagnosis, wide, every)
+    _head(console, "The six questions")
+    for step in advice.steps:
+        _show_step(console, step)
+    for conflict in advice.conflicts:
+        print_wrapped(console, "  conflict: ", conflict, "yellow")
+    _head(console, f"Locks to try, beside {advice.baseline}")
+    for candidate in advice.shortlist:
+        print_wrapped(console, f"  {candidate.lock:<16}", candidate.reason, "default")
+    if advice.changes:
+        _head(console, "What to change in the program")
+    for change in advice.changes:
+        name = "" if change.mutex is None else f"{profile.mutexes[change.mutex].name}: "
+        print_wrapped(console, "  ", name + change.text, "default")
+        for each in change.evidence:
+            print_wrapped(console, "      ", _said(each), "dim")
+    _head(console, "Tail latency")
+    print_wrapped(console, "  ", advice.tail_latency.text, "default")
+    if advice.remarks:
+        _head(console, "Remarks")
+    for remark in advice.remarks:
+        print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
+    if advice.shortlist:
+        locks = ",".join([advice.baseline, *(each.lock for each in advice.shortlist)])
+        command = f"lockwright compare --locks {locks} -- {shlex.join(profile.command)}"
+        console.print(f"\nMeasure them: {command}", soft_wrap=True)
+
+
+def _head(console: Console, text: str) -> None:
+    console.print(f"\n{text}", style="bold")
+
+
+def _show_diagnosis(
+    console: Console, profile: Profile, diagnosis: Diagnosis, wide: int, every: bool
+) -> None:
+    if diagnosis.fired:
+        names = [profile.mutexes[index].name for index in diagnosis.mutexes]
+        text = f"{diagnosis.advice}{_at(names)}"
+        print_wrapped(console, f"  yes  {diagnosis.title:<{wide}}  ", text, "yellow")
+    else:
+        word = "no " if diagnosis.measurable else " ? "
+        against = next((each for each in diagnosis.evidence if each.met is False), None)
+        text = "" if every or against is None else _said(against)
+        print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
+    for each in diagnosis.evidence if every or diagnosis.fired else ():
+        print_wrapped(console, " " * 7, _said(each), "dim")
+
+
+def _at(names: list[str]) -> str:
+    return f", at {_listed(names)}" if names else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(dict.fromkeys(names))
+    if len(names) > _FEW:
+        return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+    return ", ".join(names)
+
+
+def _said(evidence: Evidence) -> str:
+    text = f"{evidence.quantity}: {figure(evidence.value, evidence.unit)}"
+    if evidence.threshold is None or evidence.value is None:
+        return text
+    limit = f"{evidence.sense} {figure(evidence.threshold, evidence.unit)}"
+    return f"{text}; counts if {limit} ({evidence.source})"
+
+
+def _show_step(console: Console, step: Step) -> None:
+    print_wrapped(console, f"  {step.number}  ", f"{step.question} {step.answer}.", "default")
+    print_wrapped(console, "     ", step.reason[:1].upper() + step.reason[1:] + ".", "dim")
+    if step.set_aside:
+        print_wrapped(console, "     ", "set aside: no lock is left that answers it", "yellow")
+    elif step.rule:
+        out = f"; out: {_listed(step.dropped)}" if step.dropped else ""
+        print_wrapped(console, "     ", f"{step.rule}: {len(step.kept)} locks{out}", "dim")
