@@ -17,6 +17,7 @@ COMMANDS = {
     "path": "Where the library of a lock lies.",
     "run": "Run a program with a lock in place.",
     "compare": "Run a program under several locks and show which is best.",
+    "tune": "Find the lock under which a program runs best, and prove it.",
     "bench": "Measure what each lock costs.",
     "torture": "Try to break a lock.",
     "doctor": "Say what on this machine disturbs a measurement of locks.",

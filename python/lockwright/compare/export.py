@@ -35,6 +35,7 @@ def to_json(report: Report) -> str:
         "summaries": [_row(summary) for table in report.tables for summary in table],
         "warnings": list(report.warnings),
         "verdict": asdict(report.verdict),
+        **report.more,
         "runs": [_row(run) for run in report.records],
     }
     return json.dumps(whole, indent=2) + "\n"

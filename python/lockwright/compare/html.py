@@ -52,8 +52,7 @@ def _measured(report: Report) -> str:
     plan = report.comparison.plan
     what = f"{plan.unit} from the program's output" if plan.metric else "wall time in seconds"
     better = "lower" if plan.lower_is_better else "higher"
-    warmup = f"{plan.warmup} warm-up" if plan.warmup else "no warm-up"
-    return f"Measured: {what} ({better} is better), {plan.runs} runs of each lock, {warmup}."
+    return f"Measured: {what} ({better} is better), {plan.how_often}."
 
 
 def _use(command: str | None) -> str:
@@ -143,7 +142,7 @@ def _provenance(report: Report) -> dict[str, str]:
     facts = {
         "started": comparison.started,
         "command": shlex.join(plan.command),
-        "runs": f"{plan.runs} after {plan.warmup} warm-up, at most {plan.timeout:g} s each",
+        "runs": f"{plan.how_often}, at most {plan.timeout:g} s each",
     }
     if plan.metric:
         facts["metric"] = f"{plan.metric} ({plan.unit})"

@@ -41,7 +41,8 @@ class Plan:
     """A comparison. timeout: seconds per run; metric: None measures wall time in seconds.
 
     locks: what is compared, the names of peers at its end; peers: whose libraries are not ours;
-    energy, counters: what else is measured.
+    energy, counters: what else is measured. budget: seconds in which locks are tried and dropped,
+    margin: the difference that is of account then; budget is None where every lock makes all runs.
     """
 
     command: tuple[str, ...]
@@ -57,6 +58,8 @@ class Plan:
     peers: tuple[Peer, ...] = ()
     energy: bool = False
     counters: bool = False
+    budget: float | None = None
+    margin: float = 0.05
 
     def slots(self) -> Iterator[Slot]:
         """Every run, in order: a round runs each lock once, in an order shuffled per round.
@@ -81,6 +84,21 @@ class Plan:
         if self.prepare is None or threads == AS_IT_IS:
             return self.prepare
         return template.expand(self.prepare, threads)
+
+    @property
+    def how_often(self) -> str:
+        """How many runs each lock makes, in words."""
+        if self.budget is not None:
+            return (
+                f"every lock run in rounds until it is shown to be worse, {self.budget:g} s at most"
+            )
+        warmup = f"{self.warmup} warm-up" if self.warmup else "no warm-up"
+        return f"{self.runs} runs of each lock, {warmup}"
+
+    @property
+    def more(self) -> str:
+        """What makes the figures surer, as the user asks for it."""
+        return "more --runs" if self.budget is None else "a larger --budget"
 
     def path_of(self, lock: str, registry: Registry) -> Path:
         """What is preloaded for a lock, or for a peer."""
@@ -161,6 +179,14 @@ def check(plan: Plan) -> None:
         raise LockwrightError(
             f"--timeout {plan.timeout:g} is not possible",
             "give the seconds that a run may take, above 0",
+        )
+    if plan.budget is not None and not (math.isfinite(plan.budget) and plan.budget > 0):
+        raise LockwrightError(
+            f"--budget {plan.budget:g} is not possible", "give a time above 0, as in 5m or 90s"
+        )
+    if not 0 < plan.margin < 1:
+        raise LockwrightError(
+            f"--margin {plan.margin:g} is not possible", "give a share above 0 and below 1"
         )
     if plan.metric is not None:
         _check_metric(plan.metric)

@@ -1,7 +1,8 @@
 """Everything a finished comparison has to say, gathered for whoever shows it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from lockwright.compare import metered, stats, verdict, warnings
 from lockwright.compare.record import Record
@@ -16,6 +17,7 @@ class Report:
     """tables: one list of summaries per number of threads, in the plan's order, best first.
 
     meter_tables: energy and counters, likewise; remarks: what a reader must know of these.
+    more: parts of the JSON file that not every comparison has.
     """
 
     comparison: Comparison
@@ -26,6 +28,7 @@ class Report:
     verdict: Verdict
     meter_tables: Sequence[metered.Table] = ()
     remarks: Sequence[str] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make(

@@ -95,10 +95,12 @@ class Runner:
         library: Path,
         extra: dict[str, str] | None = None,
         meters: Meters | None = None,
+        timeout: float | None = None,
     ) -> Answer:
         """One run with `library` preloaded and `extra` added to the environment.
 
-        meters: what is read around it, from right before it starts until it has ended.
+        meters: what is read around it, from right before it starts until it has ended. timeout:
+        seconds that it may take; None for the plan's.
         """
         request = {
             "program": str(self._program),
@@ -106,7 +108,8 @@ class Runner:
             "environment": preload(library, self._environment) | (extra or {}),
             "bare_environment": self._environment,
             "prepare": self._plan.preparation(threads),
-            "timeout": self._plan.timeout,
+            "timeout": self._plan.timeout if timeout is None else timeout,
+            "prepare_timeout": self._plan.timeout,
             "metric": self._plan.metric,
             "announce": meters is not None,
         }
@@ -123,12 +126,14 @@ class Runner:
             reading.values["page_faults"] = facts["faults"]
         return Answer(facts, reading.values)
 
-    def measure(self, slot: Slot, library: Path) -> Record:
-        """The run that `slot` asks for."""
+    def measure(self, slot: Slot, library: Path, timeout: float | None = None) -> Record:
+        """The run that `slot` asks for. timeout: seconds that it may take; None for the plan's."""
         started = results.now()
-        answer = self.ask(slot.threads, library, self._settings.get(slot.lock), self._meters)
+        extra = self._settings.get(slot.lock)
+        answer = self.ask(slot.threads, library, extra, self._meters, timeout)
         facts = answer.facts
-        note = answer.problem(self._plan.timeout) or ""
+        limit = self._plan.timeout if timeout is None or facts["stage"] == "prepare" else timeout
+        note = answer.problem(limit) or ""
         value = None
         if answer.outcome == "timeout" and facts["stage"] == "run":
             outcome = record.TIMEOUT

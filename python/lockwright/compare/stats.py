@@ -52,7 +52,8 @@ class Summary:
 
     values: of the counted runs that finished, in order of rounds; median and spread are None
     where there are too few; gave_up: not run further after GIVE_UP time-outs; mark: `*` for the
-    best, `=` for one within 5 % of it, else empty.
+    best, `=` for one within 5 % of it, else empty. fate: what became of it where locks are dropped;
+    limit: seconds after which its runs were killed then.
     """
 
     threads: int
@@ -67,6 +68,8 @@ class Summary:
     note: str
     gave_up: bool
     mark: str = ""
+    fate: str = ""
+    limit: float | None = None
 
     @property
     def complete(self) -> bool:
@@ -214,10 +217,10 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
                 gave_up=has_given_up(records, threads, lock),
             )
         )
-    return _marked(summaries, plan.lower_is_better)
+    return marked(summaries, plan.lower_is_better)
 
 
-def _marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
+def marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
     """Sorted, with marks. Only a lock that finished every counted run can be marked."""
 
     def order(summary: Summary) -> tuple[bool, float]:
@@ -229,7 +232,7 @@ def _marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
     best = next((s for s in ranked if s.complete and s.median is not None), None)
     if best is None or best.median is None:
         return ranked
-    marked = []
+    found = []
     for summary in ranked:
         mark = ""
         if summary is best:
@@ -241,5 +244,5 @@ def _marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
                 else summary.median >= NEAR * best.median
             )
             mark = "=" if near else ""
-        marked.append(replace(summary, mark=mark))
-    return marked
+        found.append(replace(summary, mark=mark))
+    return found

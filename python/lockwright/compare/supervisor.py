@@ -279,7 +279,8 @@ def _serve(request: dict[str, Any], announce: Callable[[str], bool]) -> dict[str
         if request["prepare"]:
             shell = ["sh", "-c", request["prepare"]]
             bare = request["bare_environment"]
-            answer = run("/bin/sh", shell, bare, request["timeout"], None, err)
+            limit = request["prepare_timeout"]
+            answer = run("/bin/sh", shell, bare, limit, None, err)
             if answer["outcome"] != "exited" or answer["status"] != 0:
                 return answer | {"stage": "prepare", "last_line": _last_line(err.text())}
             os.ftruncate(err.handle, 0)

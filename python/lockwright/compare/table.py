@@ -30,7 +30,8 @@ def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
     if summary.median is not None:
         median = figures.figure(summary.median)
     elif summary.timeouts:
-        median = f">{plan.timeout:g}" if plan.metric is None else "timed out"
+        limit = summary.limit or plan.timeout
+        median = f">{limit:g}" if plan.metric is None else "timed out"
     else:
         median = "failed" if summary.failures else "-"
     variation = "-" if summary.spread is None else f"{summary.spread:.1%}"
@@ -44,6 +45,8 @@ def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
 
 def remarks(plan: Plan, summary: Summary) -> str:
     """What went wrong, in words; empty if nothing did."""
+    if summary.fate:
+        return summary.fate
     parts = []
     if summary.timeouts:
         runs = "run" if summary.timeouts == 1 else "runs"
@@ -79,15 +82,18 @@ def quotient(plan: Plan) -> str:
 def legend(plan: Plan) -> list[tuple[str, str]]:
     """What the marks and columns mean, as (term, meaning)."""
     return [
-        ("*", "best median"),
+        ("*", "best median" if plan.budget is None else "the best"),
         ("=", "within 5 % of the best median"),
         ("rel. sd", "standard deviation of the runs, in per cent of their mean"),
         ("ratio", f"{quotient(plan)}; above 1 is better than {BASELINE}"),
-        (
-            "95 % CI",
-            "confidence interval of the ratio; where 1 is in it, chance may explain the difference",
-        ),
+        ("95 % CI", f"{_interval(plan)}; where 1 is in it, chance may explain the difference"),
     ]
+
+
+def _interval(plan: Plan) -> str:
+    if plan.budget is None:
+        return "confidence interval of the ratio"
+    return "confidence interval of all ratios together, whenever one looks at them"
 
 
 def show(console: Console, report: "Report") -> None:

@@ -43,21 +43,22 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
         # The largest number of threads is where locks differ most, and where it matters which is
         # used.
         table, best = max(gains, key=lambda gain: gain[0][0].threads)
-        command = _use(plan, best)
+        command = use(plan, best)
         others += _caution(best.lock, [each for each in tables if each is not table])
     if others:
         text = "; ".join(others)
         sentences.append(text[:1].upper() + text[1:])
     if not gains and (hope := _most_promising(tables)) is not None:
         sentences.append(
-            f"The most promising is {hope.lock}{at(hope.threads)}: {_measure(plan, hope)},"
+            f"The most promising is {hope.lock}{at(hope.threads)}: {measure(plan, hope)},"
             " which chance may explain; more --runs can tell"
         )
-        command = _use(plan, hope)
+        command = use(plan, hope)
     return Verdict(" ".join(f"{text}." for text in sentences), command)
 
 
-def _use(plan: Plan, lock: Summary) -> str:
+def use(plan: Plan, lock: Summary) -> str:
+    """The line that runs the program under that lock, by itself."""
     words = shlex.join(plan.argv(lock.threads))
     peer = plan.peer(lock.lock)
     if peer is not None:
@@ -100,10 +101,11 @@ def _gain(plan: Plan, best: Summary) -> str:
     text = f"{best.lock} {what}{at(best.threads)}"
     if best.ratio is None:
         return f"{text}, where {BASELINE} finished no run"
-    return f"{text}: {_measure(plan, best)}"
+    return f"{text}: {measure(plan, best)}"
 
 
-def _measure(plan: Plan, lock: Summary) -> str:
+def measure(plan: Plan, lock: Summary) -> str:
+    """How much better than the baseline a lock is, in words."""
     assert lock.ratio is not None
     good = "fast" if plan.metric is None else "good"
     text = f"{figures.ratio(lock.ratio.value)} times as {good} as {BASELINE}"

@@ -38,7 +38,7 @@ def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
             cells.setdefault((run.threads, run.lock), []).append(run)
     values = {cell: [run.value or 0.0 for run in runs] for cell, runs in cells.items()}
     found = [
-        _spread(values),
+        _spread(plan, values),
         *_outstanding(plan, values),
         _disturbed([run for run in records if run.counted and run.others is not None]),
         _short(cells),
@@ -46,7 +46,7 @@ def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
     return [text for text in found if text is not None]
 
 
-def _spread(values: Mapping[_Cell, Sequence[float]]) -> str | None:
+def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
     wide = {
         cell: share
         for cell, mine in values.items()
@@ -57,7 +57,7 @@ def _spread(values: Mapping[_Cell, Sequence[float]]) -> str | None:
     worst = max(wide, key=wide.__getitem__)
     return (
         f"{_of(len(wide), len(values))} rel. sd is above {WIDE_SPREAD:.0%}, highest "
-        f"with {_named(worst)} ({wide[worst]:.0%}); more --runs make the ratios surer"
+        f"with {_named(worst)} ({wide[worst]:.0%}); {plan.more} can make the ratios surer"
     )
 
 

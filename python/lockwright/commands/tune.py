@@ -1,0 +1,197 @@
+"""`lockwright tune`: find the lock under which a program runs best, and prove it."""
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lockwright.commands.comparing import Asked, Ready, of_comparisons
+
+if TYPE_CHECKING:
+    from lockwright.compare.plan import Plan
+    from lockwright.compare.store import Comparison, Store
+    from lockwright.locks import Registry
+    from lockwright.meters import Meters
+    from lockwright.tune.entry import Entry
+    from lockwright.tune.session import Session
+
+_MOST_ROUNDS = 100
+
+
+@click.command("tune", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="How long it may take in all, as in 90s, 5m or 1h.  [default: 5m, and 1m for a program"
+    " that mutexes cost next to nothing]",
+)
+@click.option(
+    "--margin",
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="A smaller difference between locks is of no account.",
+)
+@click.option("--locks", metavar="A,B,...", help="Try these locks, not those of the advice.")
+@of_comparisons
+def command(budget: str | None, margin: float, locks: str | None, asked: Asked) -> int:
+    """Find the lock under which a program runs best, and prove it.
+
+    Runs the program in rounds, under each of some locks and the C library's mutex once per round.
+    A lock that is shown to be worse than another drops out, and a run is killed once it has taken
+    three times as long as the best lock's. It ends when one lock is left, when no other can be
+    better than the best by more than --margin, or when the budget is used up; and says what the
+    best lock gains, with a confidence interval, or that there is nothing to gain.
+
+    The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
+    'lockwright compare'. Results are kept as they come: repeat the command with --resume if it was
+    interrupted.
+
+    Example: lockwright tune --threads 8 -- kccachetest wicked -th {threads} 20000
+    """
+    from lockwright import interrupts
+    from lockwright.commands import comparing
+    from lockwright.compare.progress import say
+    from lockwright.compare.runner import Runner
+    from lockwright.compare.store import Store
+    from lockwright.locks import BASELINE, registry
+    from lockwright.meters import Meters
+    from lockwright.tune import budget as budgets
+    from lockwright.tune.session import Session
+
+    seconds = None if budget is None else budgets.seconds(budget)
+    comparing.choose_ways(asked)
+    known = registry()
+    ready = comparing.make_ready(
+        asked,
+        known,
+        (BASELINE,),
+        runs=_MOST_ROUNDS,
+        warmup=1,
+        budget=seconds or budgets.USUAL,
+        margin=margin,
+    )
+    named = _named(locks, ready, known)
+    with interrupts.heeded():
+        store = Store(ready.results)
+        session = None
+        began = time.monotonic()
+        try:
+            meters = Meters(energy=asked.energy, counters=asked.counters)
+            if asked.resume:
+                comparison = _resumed(store, ready, seconds, named)
+                meters.idle = comparing.idle_of(comparison)
+                began -= sum(record.wall for record in store.records(comparison))
+            else:
+                comparison = _begun(store, ready, seconds, named, meters)
+            comparing.remark(ready)
+            reading = meters if meters.wanted else None
+            settings = ready.under(_own_locks(comparison.plan)).settings
+            with Runner(comparison.plan, ready.program, settings, reading) as runner:
+                session = Session(comparison, store, known, runner)
+                assert comparison.plan.budget is not None
+                session.carry_out(began + comparison.plan.budget - time.monotonic())
+            _tell(asked, session, comparison, reading)
+            store.finish(comparison)
+        except interrupts.Stopped as stopped:
+            if session is None or not session.records:
+                say("interrupted before the first run ended; nothing is kept, so just start again")
+            else:
+                _tell(asked, session, session.comparison, reading)
+                line = comparing.to_go_on(asked)
+                say(f"interrupted, what was measured is kept; go on with: {line}")
+            return stopped.status
+        finally:
+            store.close()
+    return 0
+
+
+def _named(locks: str | None, ready: Ready, known: "Registry") -> "Entry | None":
+    """The locks that the user asks for; None if the program is to decide."""
+    from lockwright.compare import plan
+    from lockwright.tune import candidates
+    from lockwright.tune.entry import Entry
+
+    if locks is None:
+        return None
+    names, _ = plan.choose_locks(locks, known)
+    ready.under(names)
+    return Entry(candidates.named(names))
+
+
+def _own_locks(plan: "Plan") -> tuple[str, ...]:
+    return tuple(lock for lock in plan.locks if plan.peer(lock) is None)
+
+
+def _begun(
+    store: "Store",
+    ready: Ready,
+    seconds: float | None,
+    named: "Entry | None",
+    meters: "Meters",
+) -> "Comparison":
+    """A race that makes sense, its first run made, put into the results file."""
+    from lockwright.commands import comparing
+    from lockwright.compare.probe import probe
+    from lockwright.compare.progress import say
+    from lockwright.compare.runner import Runner
+    from lockwright.locks import BASELINE
+    from lockwright.tune import budget, entry
+
+    with Runner(ready.plan, ready.program) as runner:
+        counts = probe(ready.plan, ready.registry, runner)
+    chosen = named or entry.by_family(ready.registry)
+    if chosen.sentence:
+        say(chosen.sentence)
+    say(f"tries {', '.join((BASELINE, *chosen.locks))}")
+    usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
+    whole = ready.under((BASELINE, *chosen.locks), budget=seconds or usual)
+    return comparing.begin(store, whole, counts, meters, chosen.as_facts())
+
+
+def _resumed(
+    store: "Store", ready: Ready, seconds: float | None, named: "Entry | None"
+) -> "Comparison":
+    """The interrupted race of this command, with the budget that is asked for."""
+    from lockwright.commands import comparing
+
+    def fits(other: "Plan") -> bool:
+        if other.budget is None or (
+            named and set(_own_locks(other)) - set(named.locks) - {"pthread"}
+        ):
+            return False
+        return replace(other, locks=ready.plan.locks, budget=ready.plan.budget) == ready.plan
+
+    comparison = comparing.interrupted(store, ready.plan, fits)
+    comparing.check_same(comparison, ready.under(_own_locks(comparison.plan)).facts_of_run())
+    store.adopt(comparison)
+    if seconds is None:
+        return comparison
+    return replace(comparison, plan=replace(comparison.plan, budget=seconds))
+
+
+def _tell(
+    asked: Asked, session: "Session", comparison: "Comparison", reading: "Meters | None"
+) -> None:
+    """Prints what was found, and writes the files."""
+    from lockwright.commands import comparing
+    from lockwright.compare import table
+    from lockwright.terminal import output, print_terms, print_wrapped
+    from lockwright.tune import report
+
+    title = asked.title or f"Tuning {Path(asked.arguments[0]).name}"
+    made, tried = report.make(comparison, title, session.records, session.endings, reading)
+    screen = output()
+    print_wrapped(screen, "", "locks that were tried", "bold")
+    print_terms(screen, tried)
+    screen.print()
+    table.show(screen, made)
+    sys.stdout.flush()
+    try:
+        comparing.write_files(asked, lambda option: comparing.render(option, made))
+    finally:
+        table.conclude(screen, made.verdict, comparing.callable_line(made.verdict.command))
+        sys.stdout.flush()

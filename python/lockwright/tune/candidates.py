@@ -1,0 +1,84 @@
+"""The locks that take part in a race: who is recommended, and who joins in case that is wrong."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE, Lock, Registry
+
+NAMED, ADVISED, HEDGE = "named", "advised", "hedge"
+"""Why a lock takes part: the user named it, the advice did, or as one of its family."""
+
+_REPRESENTATIVES = (
+    "futex",
+    "mcs-stp",
+    "malth-stp",
+    "backoff",
+    "shfllock-stp",
+    "mcs-timepub",
+    "hmcs",
+    "ticket",
+)
+"""One lock of each family, those first that do well with more threads than processors."""
+
+DIVERSE = 3
+"""How many of these prove that a program is not lock-sensitive."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A lock of a race. why: NAMED, ADVISED or HEDGE; reason: in words."""
+
+    lock: str
+    why: str
+    reason: str
+
+
+def family(lock: Lock) -> tuple[str, bool]:
+    """What locks have in common that run alike: their category, and whether waiters sleep."""
+    return lock.category, lock.parking
+
+
+def named(locks: Iterable[str]) -> tuple[Entrant, ...]:
+    """Locks that the user asks for."""
+    return tuple(Entrant(lock, NAMED, "named by --locks") for lock in locks if lock != BASELINE)
+
+
+def advised(
+    shortlist: Sequence[tuple[str, str]], known: Registry, most: int | None = None
+) -> tuple[Entrant, ...]:
+    """The locks of a shortlist, with reasons, and one of each family that has none there.
+
+    most: how many of these others, at most.
+    """
+    chosen = [
+        Entrant(lock, ADVISED, reason)
+        for lock, reason in shortlist
+        if lock != BASELINE and _possible(lock, known)
+    ]
+    families = {family(known.find(each.lock)) for each in chosen}
+    hedges = []
+    for name in _REPRESENTATIVES:
+        if name not in known.names or not _possible(name, known):
+            continue
+        mine = family(known.find(name))
+        if mine not in families:
+            families.add(mine)
+            doubt = "in case the advice is wrong: " if chosen else ""
+            hedges.append(Entrant(name, HEDGE, f"{doubt}one of its family, {_described(mine)}"))
+    return (*chosen, *hedges[:most])
+
+
+def _described(of: tuple[str, bool]) -> str:
+    category, parking = of
+    return f"{category} whose waiters {'sleep' if parking else 'spin'}"
+
+
+def _possible(lock: str, known: Registry) -> bool:
+    """Whether the ways chosen for other locks admit it: a large lock cannot be a spin lock."""
+    try:
+        known.check_environment(lock, os.environ)
+    except LockwrightError:
+        return False
+    return True

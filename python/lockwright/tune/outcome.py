@@ -1,0 +1,201 @@
+"""What a race came to: a table of its locks, a sentence, and the line that makes use of it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lockwright.compare import figures, stats, verdict
+from lockwright.compare.plan import Plan
+from lockwright.compare.record import Record
+from lockwright.compare.stats import Ratio, Summary
+from lockwright.compare.verdict import Verdict
+from lockwright.compare.warnings import at
+from lockwright.locks import BASELINE
+from lockwright.tune import race
+from lockwright.tune.entry import Entry
+from lockwright.tune.race import Exit, Field, State
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """At one number of threads. ending: why the race ended; rows: the best lock first."""
+
+    threads: int
+    state: State
+    ending: int
+    rows: Sequence[Summary]
+
+    @property
+    def best(self) -> Summary | None:
+        """The lock that won, or leads; None if none is left."""
+        return next((row for row in self.rows if row.lock == self.state.best), None)
+
+    def row(self, lock: str) -> Summary:
+        """The one of a lock."""
+        return next(row for row in self.rows if row.lock == lock)
+
+
+def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) -> Outcome:
+    """What came of the race at that number of threads."""
+    field = Field(plan, threads, records)
+    state = field.state()
+    rows = []
+    for row in stats.summarise(plan, records, threads):
+        gone = state.out.get(row.lock)
+        killed = field.killed(row.lock)
+        complete = gone is None or gone.how == race.WORSE
+        rows.append(
+            replace(
+                row,
+                wanted=len(row.values) if complete and row.values else plan.runs,
+                ratio=_ratio(field, row),
+                fate=_fate(plan, killed, gone),
+                limit=round(max(killed), 2) if killed else None,
+                mark="",
+            )
+        )
+    ranked = _ranked(plan, state, stats.marked(rows, plan.lower_is_better))
+    return Outcome(threads, state, ending, ranked)
+
+
+def _ratio(field: Field, row: Summary) -> Ratio | None:
+    """To the baseline, with the interval that the race goes by."""
+    lead = field.lead(row.lock, BASELINE)
+    if row.ratio is None or not lead.number:
+        return None
+    if math.isinf(lead.low):
+        return replace(row.ratio, low=None, high=None)
+    low, high = (math.exp(max(-300.0, min(300.0, end))) for end in (lead.low, lead.high))
+    return Ratio(
+        math.exp(lead.mean), low, high, row.ratio.deviation, lead.number, not low <= 1 <= high
+    )
+
+
+def _ranked(plan: Plan, state: State, rows: Sequence[Summary]) -> list[Summary]:
+    """Those left, in their order, before the others; the leader has the star."""
+    place = {lock: number for number, lock in enumerate(state.left)}
+    best = state.best
+    ranked = sorted(rows, key=lambda row: place.get(row.lock, len(place)))
+    return [
+        replace(row, mark="*" if row.lock == best else row.mark.replace("*", "=")) for row in ranked
+    ]
+
+
+def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
+    """killed: the seconds after which runs of the lock were killed."""
+    if gone is not None and gone.how == race.WORSE:
+        rounds = f"{gone.after} round{'' if gone.after == 1 else 's'}"
+        return f"dropped after {rounds}: shown to be worse than {gone.than}"
+    if gone is not None and gone.how == race.FAILED:
+        return f"dropped: a run failed ({gone.note[:120]})"
+    if not killed:
+        return ""
+    if max(killed) >= plan.timeout:
+        limit = f"{plan.timeout:g} s (--timeout)"
+    else:
+        limit = f"{race.TOO_SLOW:g} times the best lock's time"
+    if gone is not None:
+        return f"dropped: did not finish within {limit}"
+    return f"{len(killed)} run{'' if len(killed) == 1 else 's'} killed after {limit}"
+
+
+def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
+    """The verdict on all numbers of threads. entry: what the profile said before."""
+    said = [_sentence(plan, each, entry) for each in outcomes]
+    if not entry.sensitive:
+        said.insert(0, entry.sentence.rstrip("."))
+    gains = [each for each in outcomes if _gained(each)]
+    chosen = max(gains or [each for each in outcomes if _hope(each)], key=_threads, default=None)
+    use = None
+    if chosen is not None and chosen.best is not None:
+        use = verdict.use(plan, chosen.best)
+    sentences = [
+        f"{text[:1].upper()}{text[1:]}." if place else f"{text}." for place, text in enumerate(said)
+    ]
+    return Verdict(" ".join(sentences), use)
+
+
+def _threads(one: Outcome) -> int:
+    return one.threads
+
+
+def _gained(one: Outcome) -> bool:
+    best = one.best
+    if best is None or best.lock == BASELINE:
+        return False
+    return (best.ratio is not None and best.ratio.better) or not one.row(BASELINE).values
+
+
+def _hope(one: Outcome) -> bool:
+    """Whether more runs might show a gain."""
+    best = one.best
+    if best is None or best.lock == BASELINE or one.ending == race.ALL_NEAR:
+        return False
+    return best.ratio is not None and best.ratio.value > 1
+
+
+def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
+    where, best = at(one.threads), one.best
+    if best is None:
+        return f"no lock finished its runs{where}"
+    if _gained(one):
+        if best.ratio is None or not one.row(BASELINE).values:
+            text = f"{best.lock} is best{where}, where {BASELINE} finished no run"
+        else:
+            text = f"{best.lock} is best{where}: {verdict.measure(plan, best)}"
+        return text + _rivals(plan, one)
+    if (most := _most_possible(one)) is not None and most <= 1 + plan.margin:
+        rivals = [row.lock for row in one.rows if row.lock != BASELINE]
+        none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{rivals[0]} is not"
+        by = f" by more than {most - 1:.1%}" if most >= 1.0005 else ""
+        return f"no gain{where}: {none} better than {BASELINE}{by}"
+    if not entry.sensitive and (few := _few(plan, one)):
+        return few + where
+    text = f"no lock is shown to be better than {BASELINE}{where}"
+    if _hope(one):
+        text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
+    if one.ending in (race.TIME_UP, race.ROUNDS_UP):
+        text += f"; {plan.more} can tell"
+    return text
+
+
+def _few(plan: Plan, one: Outcome) -> str:
+    """What runs show that are too few for intervals; empty if they are not."""
+    rivals = [row for row in one.rows if row.lock != BASELINE and row.ratio is not None]
+    values = [row.ratio.value for row in rivals if row.ratio is not None]
+    if not values:
+        return "the budget ended before another lock was tried, so no run proves it"
+    if any(row.ratio is not None and row.ratio.low is not None for row in rivals):
+        return ""
+    runs = max(len(row.values) for row in rivals)
+    names = ", ".join(row.lock for row in rivals)
+    ends = " to ".join(dict.fromkeys(figures.ratio(end) for end in (min(values), max(values))))
+    each = "one run" if runs == 1 else f"{runs} runs"
+    good = "fast" if plan.metric is None else "good"
+    return f"in {each} each, {names} were {ends} times as {good} as {BASELINE}: too few to say more"
+
+
+def _most_possible(one: Outcome) -> float | None:
+    """The largest ratio to the baseline that any lock may have; None where that is not known.
+
+    A lock that is shown to be worse than another, or too slow, cannot have the largest.
+    """
+    ends = []
+    for row in one.rows:
+        if row.lock == BASELINE or row.lock in one.state.out:
+            continue
+        if row.ratio is None or row.ratio.high is None:
+            return None
+        ends.append(row.ratio.high)
+    return max(ends, default=1.0)
+
+
+def _rivals(plan: Plan, one: Outcome) -> str:
+    """What is to be said of the other locks that are left."""
+    others = [lock for lock in one.state.left[1:] if lock != BASELINE]
+    if not others:
+        return ""
+    named = ", ".join(others)
+    if one.ending == race.ALL_NEAR:
+        return f"; not better by more than {plan.margin:.0%}: {named}"
+    return f"; {plan.more} can tell whether it is better than {named}"

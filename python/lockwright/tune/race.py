@@ -1,0 +1,191 @@
+"""Which locks are still in the race at one number of threads, by the runs made so far.
+
+Successive elimination (Even-Dar, Mannor and Mansour, Action elimination and stopping conditions for
+the multi-armed bandit, Journal of Machine Learning Research 7, 2006): all locks that are left run
+once in each round, then those shown to be worse than another drop out. Two locks are compared by
+the logarithms of their ratios in the rounds that both have run, with intervals that bear the
+repeated looks. The best lock drops out only if one of its intervals, one for each other lock, is
+wrong, so the chance of error is divided by the number of these.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lockwright.compare import record
+from lockwright.compare.plan import Plan
+from lockwright.compare.record import Record
+from lockwright.doctor.load import BUSY
+from lockwright.locks import BASELINE
+from lockwright.tune.sequential import ERROR, Interval, interval
+
+TOO_SLOW = 3.0
+"""A run is killed once it has taken so many times the median of the fastest lock."""
+
+LEAST_LIMIT = 1.0
+"""Seconds that a run may take in any case."""
+
+LEAST_ROUNDS = 5
+"""Rounds of the best lock and of the baseline, so that the gain is known with some certainty."""
+
+ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
+"""Why a race ended: one lock is left; none that is left can be better than the best by more than
+the margin; the budget or the rounds are used up; no lock is left."""
+
+WORSE, SLOW, FAILED = "worse", "slow", "failed"
+
+
+class Exit(NamedTuple):
+    """How a lock dropped out. after: rounds; than: the lock that it is shown to be worse than."""
+
+    how: str
+    after: int
+    than: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class State:
+    """left: the locks in the race, the best first; out: the others."""
+
+    left: tuple[str, ...]
+    out: Mapping[str, Exit]
+    rounds: int
+
+    @property
+    def best(self) -> str | None:
+        """The lock that leads; None if all are out."""
+        return self.left[0] if self.left else None
+
+
+class Field:
+    """The runs of a race at one number of threads, up to a round."""
+
+    def __init__(
+        self, plan: Plan, threads: int, records: Iterable[Record], rounds: int | None = None
+    ) -> None:
+        """rounds: those to look at; None for all."""
+        self._plan = plan
+        mine = [r for r in records if r.threads == threads and r.counted]
+        self._runs: dict[str, list[Record]] = {lock: [] for lock in plan.locks}
+        for run in mine:
+            if rounds is None or run.round <= rounds:
+                self._runs[run.lock].append(run)
+        sign = -1 if plan.lower_is_better else 1
+        self._logs = {
+            lock: {r.round: sign * math.log(value) for r in runs if (value := self._value(r)) > 0}
+            for lock, runs in self._runs.items()
+        }
+        self._error = ERROR / max(1, len(plan.locks) - 1)
+
+    def _value(self, run: Record) -> float:
+        """What a run counts for; 0 for nothing. A run that was killed took at least so long: to
+        leave it out would leave out what is bad about the lock."""
+        if run.outcome == record.TIMEOUT and self._plan.metric is None:
+            return run.wall
+        return run.value or 0.0
+
+    def lead(self, lock: str, other: str) -> Interval:
+        """By how much a lock is better than another: the logarithm of the ratio."""
+        mine, others = self._logs[lock], self._logs[other]
+        both = sorted(mine.keys() & others.keys())
+        return interval([mine[number] - others[number] for number in both], self._error)
+
+    def exit(self, lock: str) -> Exit | None:
+        """How a lock dropped out by its own runs; None if it did not."""
+        runs = self._runs[lock]
+        bad = [r for r in runs if r.value is None or r.value <= 0]
+        failed = [r for r in bad if r.outcome != record.TIMEOUT]
+        if failed:
+            return Exit(
+                FAILED, failed[0].round, note=failed[0].note or "its figure is not positive"
+            )
+        finished = len(runs) - len(bad)
+        # What kept the processors busy beside it may have kept the run from its end, too.
+        disturbed = any(r.others is not None and r.others > BUSY for r in bad)
+        if len(bad) > finished and (len(bad) > 1 or not disturbed):
+            return Exit(SLOW, bad[-1].round)
+        return None
+
+    def state(self) -> State:
+        """Who is in the race and who is out."""
+        out = {lock: gone for lock in self._plan.locks if (gone := self.exit(lock)) is not None}
+        running = [lock for lock in self._plan.locks if lock not in out]
+        for lock in running:
+            if (beaten := self._beaten(lock, running)) is not None:
+                out[lock] = beaten
+        left = [lock for lock in running if lock not in out]
+        scores = self._scores(left)
+        rounds = max((r.round for runs in self._runs.values() for r in runs), default=0)
+        return State(tuple(sorted(left, key=lambda lock: -scores[lock])), out, rounds)
+
+    def _beaten(self, lock: str, running: Sequence[str]) -> Exit | None:
+        by = [(self.lead(other, lock), other) for other in running if other != lock]
+        shown = [(lead.low, lead.number, other) for lead, other in by if lead.low > 0]
+        if not shown:
+            return None
+        _, _, other = max(shown)
+        return Exit(WORSE, len(self._logs[lock]), than=other)
+
+    def _scores(self, left: Sequence[str]) -> dict[str, float]:
+        """Mean distance of a lock from the others of each round."""
+        numbers = {number for lock in left for number in self._logs[lock]}
+        means = {
+            number: statistics.fmean(
+                self._logs[lock][number] for lock in left if number in self._logs[lock]
+            )
+            for number in numbers
+        }
+        return {
+            lock: statistics.fmean(
+                [value - means[number] for number, value in self._logs[lock].items()] or [-math.inf]
+            )
+            for lock in left
+        }
+
+    def rounds_of(self, lock: str) -> int:
+        """Rounds of a lock that count."""
+        return len(self._logs[lock])
+
+    def killed(self, lock: str) -> list[float]:
+        """Seconds after which runs of a lock were killed."""
+        return [r.wall for r in self._runs[lock] if r.outcome == record.TIMEOUT]
+
+    def ended(self, state: State) -> int | None:
+        """ONE_LEFT, ALL_NEAR or NONE_LEFT if there is nothing more to find out; else None."""
+        best = state.best
+        if best is None:
+            return NONE_LEFT
+        if self.rounds_of(best) < LEAST_ROUNDS:
+            return None
+        margin = math.log1p(self._plan.margin)
+        others = [lock for lock in state.left if lock != best]
+        if not others:
+            return ONE_LEFT
+        near = all(self.lead(lock, best).high <= margin for lock in others)
+        # Whether the best one gains anything has to be told, too.
+        if BASELINE in others:
+            near = near and self.lead(best, BASELINE).high <= margin
+        return ALL_NEAR if near else None
+
+    def limit(self, lock: str) -> float:
+        """Seconds that the next run of a lock may take."""
+        medians = [
+            statistics.median(walls)
+            for runs in self._runs.values()
+            if (walls := [r.wall for r in runs if r.value is not None])
+        ]
+        if lock == BASELINE or not medians:
+            return self._plan.timeout
+        limit = max(LEAST_LIMIT, TOO_SLOW * min(medians))
+        return min(self._plan.timeout, round(limit, 2))
+
+    def expected(self, lock: str) -> float:
+        """Seconds that the next run of a lock is going to take, as far as that is known."""
+        walls = [r.wall for r in self._runs[lock]]
+        if walls:
+            return statistics.median(walls)
+        known = [r.wall for runs in self._runs.values() for r in runs if r.value is not None]
+        return statistics.median(known) if known else 0.0

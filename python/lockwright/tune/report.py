@@ -1,0 +1,59 @@
+"""Everything a race has to say, in the form of a comparison's report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from lockwright.compare import metered, warnings
+from lockwright.compare.record import Record
+from lockwright.compare.report import Report
+from lockwright.compare.store import Comparison
+from lockwright.meters import Meters
+from lockwright.tune import race
+from lockwright.tune.entry import FACTS, Entry
+from lockwright.tune.outcome import decide, outcome
+
+ENDINGS = {
+    race.ONE_LEFT: "one lock is left",
+    race.ALL_NEAR: "no other lock can be better than the best by more than the margin",
+    race.TIME_UP: "the budget is used up",
+    race.ROUNDS_UP: "the rounds are used up",
+    race.NONE_LEFT: "no lock is left",
+}
+
+
+def make(
+    comparison: Comparison,
+    title: str,
+    records: Sequence[Record],
+    endings: Mapping[int, int],
+    meters: Meters | None = None,
+) -> tuple[Report, list[tuple[str, str]]]:
+    """The report, and the locks with the reasons for which they took part.
+
+    endings: why the race at each number of threads ended; without one it was interrupted.
+    """
+    plan = comparison.plan
+    begun = [each for each in plan.threads if any(r.threads == each for r in records)]
+    outcomes = [outcome(plan, records, each, endings.get(each, race.TIME_UP)) for each in begun]
+    entry = Entry.from_facts(comparison.provenance)
+    races = [
+        {
+            "threads": each.threads or None,
+            "ended": ENDINGS[each.ending],
+            "left": each.state.left,
+            "dropped": {lock: gone._asdict() for lock, gone in each.state.out.items()},
+        }
+        for each in outcomes
+    ]
+    made = Report(
+        comparison,
+        title,
+        records,
+        [each.rows for each in outcomes],
+        warnings.collect(plan, records),
+        decide(plan, outcomes, entry),
+        metered.tables(plan, records, meters.idle if meters else None),
+        meters.said() if meters else [],
+        {FACTS: asdict(entry) | {"races": races}},
+    )
+    return made, [(each.lock, each.reason) for each in entry.entrants]

@@ -1,0 +1,189 @@
+"""`lockwright tune`: it finds the lock that a program runs best under, and claims no more."""
+
+import json
+import shlex
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, Program
+
+RATE = ["--metric", r"rate: (\d+)", "--unit", "ops"]
+Picky = Callable[[str], Path]
+
+
+@pytest.fixture
+def picky(program: Program, tmp_path: Path) -> Picky:
+    """Makes a program that takes mutexes and prints a rate of about 10,000.
+
+    `cases` are those of a shell that set `n`, in per cent of that, by the lock's library.
+    """
+
+    def make(cases: str) -> Path:
+        script = tmp_path / "picky"
+        script.write_text(
+            f"#!/bin/sh\n{program('ends')}\n"
+            f"case $LD_PRELOAD in {cases} *) n=100;; esac\n"
+            'echo "rate: $((n * 100 + $$ % 89))"\n'
+        )
+        script.chmod(0o755)
+        return script
+
+    return make
+
+
+def last(out: str) -> str:
+    """The sentence before the line that makes use of it."""
+    lines = out.splitlines()
+    return lines[lines.index("Use it:") - 1] if "Use it:" in lines else lines[-1]
+
+
+def rows(out: str) -> dict[str, list[str]]:
+    """Cells of the table by lock."""
+    table = out[out.index("  lock ") :].split("\n\n")[0]
+    return {line[2:].split()[0]: line.split() for line in table.splitlines()[1:]}
+
+
+def test_the_best_lock_is_found_and_the_others_drop_out(
+    cli: Cli, picky: Picky, tmp_path: Path
+) -> None:
+    """Shown worse, too slow, failed: each is said; the line at the end runs the winner."""
+    target = tmp_path / "o.json"
+    script = picky(
+        "*-futex.so) n=200;; *-mcs-stp.so) sleep 9;; *-ticket.so) n=50;; *-hmcs.so) exit 3;;"
+    )
+    locks = "futex,mcs-stp,ticket,hmcs,ttas"
+    began = time.monotonic()
+    result = cli("tune", "--locks", locks, "--json", target, *RATE, "--", script)
+    assert result.status == 0, result.err
+    assert time.monotonic() - began < 9, "a run was not killed that is far slower than the best"
+    assert last(result.out).startswith("futex is best: 2.00 times as good as pthread (95 % CI 1.")
+    use = shlex.split(result.out.splitlines()[-1])
+    assert use[1:] == ["run", "--lock", "futex", "--", str(script)]
+    table = rows(result.out)
+    assert table["futex"][0] == "*"
+    assert table["mcs-stp"][1] == "timed"
+    assert table["hmcs"][1] == "failed"
+    assert "mcs-stp: dropped: did not finish within 3 times the best lock's time" in result.out
+    assert "hmcs: dropped: a run failed (exit status 3)" in result.out
+    assert "shown to be worse than futex" in result.out
+    whole = json.loads(target.read_text())
+    race = whole["tune"]["races"][0]
+    assert race["ended"] == "one lock is left"
+    assert race["left"] == ["futex"]
+    made = {lock: sum(run["lock"] == lock for run in whole["runs"]) for lock in race["dropped"]}
+    # The losers cost less than the winner and the baseline, which have five rounds.
+    assert made["hmcs"] == 1
+    # A second one only if something else took the processors during the first.
+    assert made["mcs-stp"] <= 2
+    assert made["ticket"] < made["pthread"] == 5
+
+
+def test_no_gain_is_said_with_its_bound(cli: Cli, picky: Picky, tmp_path: Path) -> None:
+    """Where all locks are alike, no lock is named and the largest gain that is possible is."""
+    target = tmp_path / "o.json"
+    result = cli(
+        "tune", "--locks", "ttas,futex", "--json", target, *RATE, "--", picky("none) n=1;;")
+    )
+    assert result.status == 0, result.err
+    assert last(result.out).startswith("no gain: of 2 locks none is better than pthread")
+    race = json.loads(target.read_text())["tune"]["races"][0]
+    assert race["ended"] == "no other lock can be better than the best by more than the margin"
+
+
+def test_several_numbers_of_threads(cli: Cli, program: Program) -> None:
+    """A race and a table for each."""
+    words = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops", "--threads", "1,2"]
+    out = cli(
+        *["tune", "--locks", "ttas", *words, "--", program("worker"), "{threads}", "{=6000//t}"]
+    ).out
+    assert "\n1 thread\n" in out
+    assert "\n2 threads\n" in out
+    assert last(out).startswith("no gain at 1 thread: ttas is not better than pthread")
+    assert "No gain at 2 threads: ttas is not better than pthread" in last(out)
+
+
+def test_an_interrupted_race_says_what_it_found_and_goes_on(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """Nothing measured is lost; --resume ends it, with the locks that it had."""
+    base = tmp_path / "r.sqlite"
+    words = ["--locks", "ttas,futex", "--metric", r"rate: (\d+)", "--unit", "ops"]
+    words += ["--db", str(base), "--", str(program("worker")), "1", "9", "200"]
+    process = subprocess.Popen(
+        [*command, "tune", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    deadline = time.monotonic() + 60
+    while runs(base) < 4:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert rows(out).keys() == {"pthread", "ttas", "futex"}
+    assert "no lock is shown to be better than pthread" in out
+    line = shlex.split(err.splitlines()[-1].partition("go on with: ")[2])
+    assert line[-len(words) - 1 :] == ["--resume", *words]
+    kept = runs(base)
+    done = subprocess.run(
+        line,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert runs(base) > kept
+    with sqlite3.connect(base) as connection:
+        assert connection.execute(
+            "SELECT count(*), count(finished) FROM comparison"
+        ).fetchone() == (
+            1,
+            1,
+        )
+
+
+def runs(base: Path) -> int:
+    """How many are in the results file."""
+    if not base.exists():
+        return 0
+    connection = sqlite3.connect(base, timeout=20)
+    try:
+        return int(connection.execute("SELECT count(*) FROM run").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["--budget", "soon"], ["--budget 'soon' is not a time", "5m"]),
+        (["--budget", "0"], ["--budget '0' is not a time"]),
+        (["--margin", "5"], ["--margin 5 is not possible", "below 1"]),
+        (["--locks", "ttass"], ["no lock is named 'ttass'", "ttas"]),
+        (["--locks", ","], ["--locks names no lock"]),
+        (["--resume"], ["no interrupted comparison of this command"]),
+        (["--unit", "s"], ["--unit is given without --metric"]),
+    ],
+)
+def test_bad_input(cli: Cli, program: Program, words: list[str], parts: list[str]) -> None:
+    """One line, status 2."""
+    cli("tune", *words, "--", program("worker"), "1", "1").refuses(*parts)
+
+
+def test_a_program_without_mutexes_is_told_at_once(cli: Cli, program: Program) -> None:
+    """After one run."""
+    cli("tune", "--", program("idle")).refuses("took no mutex")

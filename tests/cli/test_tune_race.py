@@ -1,0 +1,187 @@
+"""The rules by which `lockwright tune` drops locks and ends, on runs that are made up."""
+
+import math
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+
+import pytest
+from lockwright.compare.plan import Plan
+from lockwright.compare.record import FAILED, FINISHED, TIMEOUT, Record
+from lockwright.compare.stats import t_quantile
+from lockwright.tune import budget, race
+from lockwright.tune.entry import Entry
+from lockwright.tune.outcome import decide, outcome
+from lockwright.tune.race import Field
+from lockwright.tune.sequential import interval
+
+
+def plan(*locks: str, metric: str | None = None) -> Plan:
+    return Plan(
+        command=("x",),
+        locks=("pthread", *locks),
+        threads=(0,),
+        runs=100,
+        warmup=1,
+        metric=metric,
+        unit="s",
+        lower_is_better=metric is None,
+        timeout=60,
+        prepare=None,
+        budget=300,
+    )
+
+
+def run(lock: str, number: int, seconds: float, outcome: str = FINISHED) -> Record:
+    value = seconds if outcome == FINISHED else None
+    return Record(0, number, lock, outcome, value, seconds, 0, 0, 0, 0, 0.0, 0, "why", "")
+
+
+def runs(seconds: Mapping[str, Sequence[float]]) -> list[Record]:
+    return [
+        run(lock, number, value)
+        for lock, values in seconds.items()
+        for number, value in enumerate(values, 1)
+    ]
+
+
+NOISE = (0.99, 1.01, 1.0, 1.005, 0.995, 1.008)
+
+
+def around(value: float, rounds: int = 6, shift: int = 0) -> list[float]:
+    return [value * NOISE[(number + shift) % len(NOISE)] for number in range(rounds)]
+
+
+def test_intervals_hold_at_all_looks() -> None:
+    """Of intervals for an error of 5 %, looked at after each of 40 values, at most about that share
+    is ever wrong; a t interval, which is for one look, is wrong several times as often."""
+    draw = random.Random(1)
+    wrong, usual, tries = 0, 0, 400
+    for _ in range(tries):
+        values = [draw.gauss(0, 1) for _ in range(40)]
+        found = [interval(values[:n]) for n in range(2, 41)]
+        wrong += any(not each.low <= 0 <= each.high for each in found)
+        for number, each in enumerate(found, 2):
+            half = t_quantile(number - 1) * statistics.stdev(values[:number]) / number**0.5
+            if abs(each.mean) > half:
+                usual += 1
+                break
+    assert wrong <= 0.07 * tries
+    assert usual >= 0.15 * tries
+
+
+def test_intervals_become_narrow() -> None:
+    """None for fewer than three values; then ever narrower ones about the mean."""
+    values = [0.1, 0.2, 0.3, 0.2, 0.1, 0.3] * 5
+    assert math.isinf(interval(values[:2]).high)
+    widths = [interval(values[:n]).high - interval(values[:n]).low for n in (3, 6, 12, 30)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 0.15
+    assert interval(values).mean == pytest.approx(0.2)
+
+
+def test_a_lock_that_is_shown_to_be_worse_drops_out() -> None:
+    """And only once it is shown: two rounds show nothing."""
+    seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
+    early = Field(plan("ttas", "futex"), 0, runs(seconds), 2).state()
+    assert set(early.left) == {"pthread", "ttas", "futex"}
+    state = Field(plan("ttas", "futex"), 0, runs(seconds)).state()
+    assert state.left == ("futex",)
+    assert {lock: gone.how for lock, gone in state.out.items()} == {
+        "pthread": race.WORSE,
+        "ttas": race.WORSE,
+    }
+
+
+def test_high_figures_win_where_they_are_good() -> None:
+    """The same runs as a rate turn the order round."""
+    seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
+    assert Field(plan("ttas", "futex", metric="x"), 0, runs(seconds)).state().left == ("ttas",)
+
+
+@pytest.mark.parametrize(
+    ("records", "out"),
+    [
+        ([run("ttas", 1, 3.0, TIMEOUT)], {"ttas": race.SLOW}),
+        ([run("ttas", 1, 1.0), run("ttas", 2, 3.0, TIMEOUT)], {}),
+        (
+            [run("ttas", 1, 1.0), *(run("ttas", n, 3.0, TIMEOUT) for n in (2, 3))],
+            {"ttas": race.SLOW},
+        ),
+        ([run("ttas", 1, 1.0, FAILED)], {"ttas": race.FAILED}),
+        ([run("ttas", 1, 1.0), run("ttas", 2, 1.0, FAILED)], {"ttas": race.FAILED}),
+    ],
+)
+def test_runs_that_do_not_end(records: list[Record], out: Mapping[str, str]) -> None:
+    """One killed run is enough, unless others of the lock have ended; so is one that failed."""
+    state = Field(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).state()
+    assert {lock: gone.how for lock, gone in state.out.items()} == out
+
+
+def test_the_time_of_a_run_follows_from_the_best() -> None:
+    """Three times its median, 1 s at least, --timeout at most; the baseline has all of that."""
+    field = Field(plan("ttas", "futex"), 0, runs({"pthread": [9.0], "ttas": [2.0]}))
+    assert field.limit("futex") == 6.0
+    assert field.limit("pthread") == 60
+    assert Field(plan("futex"), 0, runs({"pthread": [0.01]})).limit("futex") == 1
+    assert Field(plan("futex"), 0, runs({"pthread": [50.0]})).limit("futex") == 60
+    assert Field(plan("futex"), 0, []).limit("futex") == 60
+
+
+KNOWN = Entry(())
+
+
+def verdict(seconds: Mapping[str, Sequence[float]], entry: Entry = KNOWN) -> str:
+    others = [lock for lock in seconds if lock != "pthread"]
+    wanted = plan(*others)
+    field = Field(wanted, 0, runs(seconds))
+    ended = field.ended(field.state())
+    shown = outcome(wanted, runs(seconds), 0, race.TIME_UP if ended is None else ended)
+    return decide(wanted, [shown], entry).sentence
+
+
+def test_a_gain_is_told_with_its_interval() -> None:
+    """And whoever is as good is named."""
+    seconds = {
+        "pthread": around(1.0, 12),
+        "futex": around(0.5, 12, 2),
+        "ttas": around(0.501, 12, 4),
+        "hmcs": around(0.9, 12, 5),
+    }
+    text = verdict(seconds)
+    assert text.startswith("futex is best: 2.00 times as fast as pthread (95 % CI 1.9")
+    assert text.endswith("not better by more than 5%: ttas.")
+
+
+def test_no_gain_is_told_with_its_bound() -> None:
+    """As many per cent as the interval leaves open."""
+    text = verdict({"pthread": around(1.0, 12), "ttas": around(1.0, 12, 3)})
+    assert text.startswith("no gain: ttas is not better than pthread by more than ")
+
+
+def test_what_is_not_shown_is_not_claimed() -> None:
+    """A race that the budget ended early names the most promising lock, and what would tell."""
+    text = verdict({"pthread": [1.0, 1.1, 1.2], "ttas": [0.7, 1.0, 0.9]})
+    assert "no lock is shown to be better than pthread" in text
+    assert "the most promising is ttas" in text
+    assert "a larger --budget can tell" in text
+
+
+def test_an_insensitive_program_is_told_from_its_profile() -> None:
+    """With what the few runs show, and no more; or that there were none."""
+    entry = Entry((), "mutexes cost it 0.1 % of its threads' time.", sensitive=False)
+    text = verdict({"pthread": [1.0], "ttas": [0.98], "futex": [1.01]}, entry)
+    assert text.startswith("mutexes cost it 0.1 % of its threads' time. In one run each, ")
+    assert "0.99 to 1.02 times as fast as pthread: too few to say more" in text
+    assert "no run proves it" in verdict({"pthread": [1.0], "ttas": []}, entry)
+
+
+def test_times_are_read_as_people_write_them() -> None:
+    """Seconds, minutes, hours."""
+    assert [budget.seconds(text) for text in ("90", "90s", "5m", "1.5 h", "2min")] == [
+        90,
+        90,
+        300,
+        5400,
+        120,
+    ]
