@@ -24,6 +24,7 @@ COMMANDS = {
     "calibrate": "Measure this machine, and set the locks' numbers by it.",
     "advise": "Say from a profile what the bottleneck is, and which locks to try.",
     "study": "What the runs of many programs under many locks come to.",
+    "export": "Put a profile into the format of another program.",
     "check": "Try every interleaving of small programs over a lock.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""

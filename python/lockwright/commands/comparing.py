@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path)
 
+_KEPT = "all runs are kept: free space or name another file, and repeat with --resume"
+"""What to do where a result cannot be written."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -285,7 +288,7 @@ def write_files(asked: Asked, render: Callable[[str], str]) -> None:
 
     for option, file in asked.outputs:
         if file is not None:
-            files.write(file, render(option), option)
+            files.write(file, render(option), option, _KEPT)
             say(f"wrote {file}")
 
 

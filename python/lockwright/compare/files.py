@@ -11,6 +11,8 @@ from lockwright.errors import LockwrightError
 _TRIAL = b"\0" * 65536
 """Bytes written to see whether there is space; the CSV of a large comparison is about as long."""
 
+_TODO = "name a file in a directory that exists, can be written and has space"
+
 
 def try_out_all(named: Mapping[str, Path]) -> None:
     """Raises LockwrightError if one of the files, by option, cannot be written, or two are one."""
@@ -43,16 +45,17 @@ def try_out(path: Path, option: str) -> None:
     except OSError as error:
         raise LockwrightError(
             f"cannot write {option} {path}: {error.strerror}",
-            "name a file in a directory that exists, can be written and has space",
+            _TODO,
         ) from error
 
 
-def write(path: Path, text: str, option: str) -> None:
-    """Puts `text` at `path` in one step: a reader sees the old file or the new one.
+def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> None:
+    """Puts `content` at `path` in one step: a reader sees the old file or the new one.
 
-    A device or a pipe is written to directly. Raises LockwrightError if it fails.
+    A device or a pipe is written to directly. Raises LockwrightError, which says `todo`, if it
+    fails.
     """
-    data = text.encode(errors="replace")
+    data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
         if _is_special(path):
             path.write_bytes(data)
@@ -73,7 +76,7 @@ def write(path: Path, text: str, option: str) -> None:
     except OSError as error:
         raise LockwrightError(
             f"cannot write {option} {path}: {error.strerror}",
-            "all runs are kept: free space or name another file, and repeat with --resume",
+            todo,
         ) from error
 
 

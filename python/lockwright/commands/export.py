@@ -1,0 +1,42 @@
+"""`lockwright export`: a profile in the format of another program."""
+
+from pathlib import Path
+
+import click
+
+_FILE = click.Path(path_type=Path)
+_FORMATS = ("html", "speedscope", "firefox", "perfetto", "pprof", "folded")
+
+
+@click.command("export")
+@click.argument("profile", type=_FILE, metavar="PROFILE.json")
+@click.option("-o", "--output", type=_FILE, required=True, metavar="FILE", help="Write this file.")
+@click.option(
+    "--format",
+    "wanted",
+    type=click.Choice(_FORMATS),
+    help="Its format.  [default: what the name of FILE ends in says]",
+)
+def command(profile: Path, output: Path, wanted: str | None) -> None:
+    """Put a profile into the format of another program.
+
+    \b
+    format      FILE ends in                     opened by
+    html        .html                            any browser
+    speedscope  .speedscope.json                 https://www.speedscope.app
+    firefox     .firefox.json                    https://profiler.firefox.com
+    perfetto    .perfetto.json, .trace.json      https://ui.perfetto.dev
+    pprof       .pb.gz, .pprof                   go tool pprof
+    folded      .folded, .collapsed              flamegraph.pl
+
+    The stacks in them are those of waiting threads, as heavy as the time waited, with the mutex as
+    the innermost function; in pprof it is a label. Perfetto gets the timeline alone, the Firefox
+    Profiler both.
+
+    Example: lockwright export profile.json -o waiting.pb.gz
+    """
+    from lockwright.profile import export, record
+
+    name = wanted or export.of_name(output)
+    export.write(record.read(profile), output, name)
+    click.echo(f"wrote {output}, for {export.FORMATS[name].opened_by}", err=True)

@@ -1,0 +1,15 @@
+"""Folded stacks, one with its weight on each line, as Brendan Gregg's flamegraph.pl reads them."""
+
+from lockwright.profile.record import Profile
+
+
+def made(profile: Profile) -> str:
+    """Nanoseconds waited in each stack, outermost frame first, the mutex last."""
+    lines: dict[str, int] = {}
+    for mutex in profile.mutexes:
+        for site in mutex.sites:
+            names = [*(frame.shown for frame in reversed(site.stack)), mutex.name]
+            # A semicolon ends a frame, and the last space a stack.
+            line = ";".join(" ".join(name.replace(";", ":").split()) for name in names)
+            lines[line] = lines.get(line, 0) + round(site.waited)
+    return "".join(f"{stack} {weight}\n" for stack, weight in lines.items() if weight > 0)

@@ -1,0 +1,21 @@
+"""What the formats have in common: sources of frames, and names of threads."""
+
+from lockwright.profile.record import Profile
+
+
+def line_of(source: str) -> tuple[str, int]:
+    """File and line of a source such as `table.cpp:84`; "" and 0 for what is not known."""
+    file, _, line = source.rpartition(":")
+    return (file, int(line)) if file and line.isdigit() else (source, 0)
+
+
+def thread_name(profile: Profile, thread: int) -> str:
+    """The name of a thread of the timeline."""
+    return profile.thread_names.get(str(thread), f"thread {thread}")
+
+
+def site_name(profile: Profile, mutex: int, site: int) -> str:
+    """The place in the program from which a moment's thread came; "" where it is not known."""
+    sites = profile.mutexes[mutex].sites
+    known = 0 <= site < len(sites) and sites[site].stack
+    return sites[site].stack[0].shown if known else ""

@@ -1,0 +1,307 @@
+"""Exports: each file is as its format is defined, and says what the profile does."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from lockwright.errors import LockwrightError
+from lockwright.profile import export
+from lockwright.profile.export import firefox as firefox_format
+from lockwright.profile.export import folded, perfetto, pprof, speedscope
+from lockwright.profile.record import Moment, Place, Profile, Site
+from support.made_profile import frame, made_profile
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    """The made-up one, with names that formats have to quote."""
+    made = made_profile()
+    odd = frame("operator;(char const*, std::pair<int, int>)", "")
+    worst = replace(
+        made.mutexes[0], sites=(*made.mutexes[0].sites, Site((odd,), 10, 7, 5e6, 1e6), _BARE)
+    )
+    return replace(made, mutexes=(worst, *made.mutexes[1:]))
+
+
+_BARE = Site((), 1, 1, 1e6, 0)
+"""A site of which no frame is known."""
+
+
+def waited(profile: Profile) -> float:
+    return sum(site.waited for mutex in profile.mutexes for site in mutex.sites)
+
+
+def test_folded_stacks_have_the_time_waited(profile: Profile) -> None:
+    lines = folded.made(profile).splitlines()
+    weights = [int(line.rsplit(" ", 1)[1]) for line in lines]
+    assert sum(weights) == pytest.approx(waited(profile), rel=1e-6)
+    stacks = [line.rsplit(" ", 1)[0].split(";") for line in lines]
+    assert ["operator:(char const*, std::pair<int, int>)", "Table::mutex"] in stacks
+    assert stacks[0][0] == "clone3"
+    assert stacks[0][-1] == "Table::mutex"
+
+
+def test_speedscope(profile: Profile) -> None:
+    whole = json.loads(speedscope.made(profile))
+    assert whole["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    frames = whole["shared"]["frames"]
+    for each in frames:
+        assert set(each) <= {"name", "file", "line", "col"}
+        assert isinstance(each["name"], str)
+        assert isinstance(each.get("line", 1), int)
+    assert {"name": "worker", "file": "worker.cpp", "line": 31} in frames
+    for each in whole["profiles"]:
+        assert each["unit"] == "nanoseconds"
+        assert each["endValue"] >= each["startValue"]
+        if each["type"] == "sampled":
+            assert len(each["samples"]) == len(each["weights"])
+            assert all(0 <= frame < len(frames) for stack in each["samples"] for frame in stack)
+        else:
+            assert each["type"] == "evented"
+            check_events(each, len(frames))
+    first = whole["profiles"][whole["activeProfileIndex"]]
+    assert sum(first["weights"]) == pytest.approx(waited(profile))
+    assert frames[first["samples"][0][0]]["name"] == "clone3"
+    assert len(whole["profiles"]) == 2 + 8
+
+
+def check_events(of: dict[str, Any], frames: int) -> None:
+    """Each frame that is opened is closed, the last first, and time does not go back."""
+    still: list[int] = []
+    last = of["startValue"]
+    for event in of["events"]:
+        assert last <= event["at"] <= of["endValue"]
+        last = event["at"]
+        assert 0 <= event["frame"] < frames
+        if event["type"] == "O":
+            still.append(event["frame"])
+        else:
+            assert event["type"] == "C"
+            assert still.pop() == event["frame"]
+    assert still == []
+
+
+def test_firefox(profile: Profile) -> None:
+    whole = json.loads(firefox_format.made(profile))
+    assert whole["meta"]["preprocessedProfileVersion"] == 62
+    shared = whole["shared"]
+    strings, stacks, frames = shared["stringArray"], shared["stackTable"], shared["frameTable"]
+    functions = shared["funcTable"]
+    for name, table in shared.items():
+        if name != "stringArray":
+            check_table(table)
+    assert all(value < frames["length"] for value in stacks["frame"])
+    assert all(p is None or p < place for place, p in enumerate(stacks["prefix"]))
+    assert all(value < functions["length"] for value in frames["func"])
+    assert all(value < len(whole["meta"]["categories"]) for value in frames["category"])
+    assert all(value < len(strings) for value in functions["name"])
+    assert all(-1 <= value < shared["resourceTable"]["length"] for value in functions["resource"])
+    assert all(v is None or v < shared["sources"]["length"] for v in functions["source"])
+    assert all(value < len(whole["libs"]) for value in shared["resourceTable"]["lib"])
+    (schema,) = whole["meta"]["markerSchema"]
+    for thread in whole["threads"]:
+        samples, markers = thread["samples"], thread["markers"]
+        check_table({key: value for key, value in samples.items() if key != "weightType"})
+        check_table(markers)
+        assert all(value < stacks["length"] for value in samples["stack"])
+        assert all(value >= 0 for value in samples["timeDeltas"])
+        for data in markers["data"]:
+            assert data["type"] == schema["name"]
+            assert all(data[field["key"]] < len(strings) for field in schema["fields"])
+        assert all(b <= e for b, e in zip(markers["startTime"], markers["endTime"], strict=True))
+    whole_run, *others = whole["threads"]
+    assert sum(whole_run["samples"]["weight"]) == pytest.approx(waited(profile) / 1e6)
+    assert sum(thread["markers"]["length"] for thread in others) == len(profile.timeline)
+    # The innermost frame of a stack is the mutex.
+    innermost = frames["func"][stacks["frame"][whole_run["samples"]["stack"][0]]]
+    assert strings[functions["name"][innermost]] == "Table::mutex"
+
+
+def check_table(table: dict[str, Any]) -> None:
+    columns = {key: value for key, value in table.items() if key != "length"}
+    assert {len(column) for column in columns.values()} == {table["length"]}
+
+
+def test_perfetto(profile: Profile) -> None:
+    events = json.loads(perfetto.made(profile))["traceEvents"]
+    needed = {
+        "M": {"name", "pid", "tid", "args"},
+        "X": {"name", "cat", "ts", "dur", "pid", "tid"},
+        "C": {"name", "ts", "pid", "args"},
+    }
+    for event in events:
+        assert needed[event["ph"]] <= set(event)
+    slices = [event for event in events if event["ph"] == "X"]
+    assert len(slices) == len(profile.timeline)
+    named = {event["tid"] for event in events if event["name"] == "thread_name"}
+    assert {event["tid"] for event in slices} <= named
+    for one in sorted({event["tid"] for event in slices}):
+        of = sorted((e["ts"], e["ts"] + e["dur"]) for e in slices if e["tid"] == one)
+        assert all(
+            after >= end or later <= end for (_, end), (after, later) in itertools.pairwise(of)
+        )
+    assert sum(event["dur"] for event in slices) == pytest.approx(
+        sum(moment.end - moment.begin for moment in profile.timeline) / 1e3
+    )
+    counters = [event["args"]["waiters"] for event in events if event["ph"] == "C"]
+    assert min(counters) == 0
+    assert max(counters) > 1
+
+
+def test_slices_of_a_track_are_nested() -> None:
+    """Perfetto drops what overlaps without being nested."""
+    spans = [(0, 10), (2, 4), (4, 12), (11, 20), (12, 13), (12, 30), (0, 10)]
+    moments = [Moment(0, 0, "hold", begin, end) for begin, end in spans]
+    tracks = perfetto.lanes(moments)
+    assert sorted((m.begin, m.end) for track in tracks for m in track) == sorted(spans)
+    assert len(tracks) > 1
+    for track in tracks:
+        for a, b in itertools.combinations(track, 2):
+            apart = a.end <= b.begin or b.end <= a.begin
+            nested = (a.begin <= b.begin and b.end <= a.end) or (
+                b.begin <= a.begin and a.end <= b.end
+            )
+            assert apart or nested
+
+
+# Message: fields as name, number, and i for int64, u for uint64, b for bool, s for string, or a
+# message; with * where it is repeated. From profile.proto of github.com/google/pprof.
+PPROF = {
+    "ValueType": "type 1 i, unit 2 i",
+    "Label": "key 1 i, str 2 i, num 3 i, num_unit 4 i",
+    "Sample": "location_id 1 u*, value 2 i*, label 3 Label*",
+    "Mapping": "id 1 u, memory_start 2 u, memory_limit 3 u, file_offset 4 u, filename 5 i, "
+    "build_id 6 i, has_functions 7 b, has_filenames 8 b, has_line_numbers 9 b",
+    "Line": "function_id 1 u, line 2 i",
+    "Location": "id 1 u, mapping_id 2 u, address 3 u, line 4 Line*, is_folded 5 b",
+    "Function": "id 1 u, name 2 i, system_name 3 i, filename 4 i, start_line 5 i",
+    "Profile": "sample_type 1 ValueType*, sample 2 Sample*, mapping 3 Mapping*, "
+    "location 4 Location*, function 5 Function*, string_table 6 s*, drop_frames 7 i, "
+    "keep_frames 8 i, time_nanos 9 i, duration_nanos 10 i, period_type 11 ValueType, "
+    "period 12 i, comment 13 i*, default_sample_type 14 i",
+}
+TYPES = {"i": 3, "u": 4, "b": 8, "s": 9}
+MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
+
+
+def decode_pprof(data: bytes) -> Any:
+    """By Google's own library, which knows the format from the table above."""
+    file = descriptor_pb2.FileDescriptorProto(name="p.proto", package="p", syntax="proto3")
+    for name, fields in PPROF.items():
+        of = file.message_type.add(name=name)
+        for field in fields.split(", "):
+            called, number, kind = field.split()
+            label = REPEATED if kind.endswith("*") else OPTIONAL
+            kind = kind.rstrip("*")
+            one = of.field.add(name=called, number=int(number), label=label)
+            one.type = TYPES.get(kind, MESSAGE)
+            if one.type == MESSAGE:
+                one.type_name = f".p.{kind}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    made = message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))()
+    assert made.ParseFromString(data) == len(data)
+    return made
+
+
+def test_pprof(profile: Profile) -> None:
+    data = gzip.decompress(pprof.made(profile))
+    made = decode_pprof(data)
+    strings = list(made.string_table)
+    assert strings[0] == ""
+    assert len(set(strings)) == len(strings)
+    kinds = [(strings[each.type], strings[each.unit]) for each in made.sample_type]
+    assert kinds[:2] == [("contentions", "count"), ("delay", "nanoseconds")]
+    assert strings[made.default_sample_type] == "delay"
+    locations = {each.id: each for each in made.location}
+    functions = {each.id: each for each in made.function}
+    mappings = {each.id: each for each in made.mapping}
+    assert 0 not in locations | functions | mappings
+    assert len(locations) == len(made.location)
+    for each in made.location:
+        of = mappings[each.mapping_id]
+        assert of.memory_start <= each.address < of.memory_limit
+        assert [line.function_id in functions for line in each.line] == [True]
+    assert all(len(sample.value) == len(kinds) for sample in made.sample)
+    assert sum(sample.value[1] for sample in made.sample) == pytest.approx(
+        waited(profile), rel=1e-6
+    )
+    first = made.sample[0]
+    assert strings[first.label[0].key] == "mutex"
+    assert strings[first.label[0].str] == "Table::mutex"
+    # The innermost is the first.
+    inner, outer = (locations[first.location_id[place]].line[0] for place in (0, -1))
+    assert strings[functions[inner.function_id].name].startswith("Table::lookup")
+    assert inner.line == 84
+    assert strings[functions[outer.function_id].name] == "clone3"
+    assert {strings[each.filename] for each in made.mapping} >= {"/usr/bin/table-server"}
+    assert made.duration_nanos == 2_000_000_000
+    # Nothing was written that the format does not know.
+    assert made.SerializeToString(deterministic=True) == made.FromString(data).SerializeToString(
+        deterministic=True
+    )
+    made.DiscardUnknownFields()
+    assert made.ByteSize() == len(data)
+
+
+def test_a_profile_of_nothing_has_every_format() -> None:
+    empty = replace(made_profile(), mutexes=(), timeline=(), command=())
+    for each in export.FORMATS.values():
+        assert isinstance(each.made(empty), str | bytes)
+
+
+def test_places_without_symbols(profile: Profile) -> None:
+    bare = replace(frame("", ""), symbol_offset=0)
+    first = replace(
+        profile.mutexes[0], sites=(Site((bare,), 1, 1, 100, 0),), place=Place("object", bare)
+    )
+    alone = replace(profile, mutexes=(first,), timeline=())
+    assert folded.made(alone) == "table-server+0x4000;Table::mutex 100\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("a.html", "html"),
+        ("a.speedscope.json", "speedscope"),
+        ("a.FIREFOX.json", "firefox"),
+        ("a.trace.json", "perfetto"),
+        ("a.pb.gz", "pprof"),
+        ("a.folded", "folded"),
+    ],
+)
+def test_the_name_says_the_format(name: str, wanted: str) -> None:
+    assert export.of_name(Path(name)) == wanted
+
+
+def test_a_name_that_says_nothing_is_refused() -> None:
+    with pytest.raises(LockwrightError, match="does not say which format") as raised:
+        export.of_name(Path("profile.json"))
+    assert "--format" in raised.value.todo
+
+
+def test_the_command(lockwright: Path, tmp_path: Path) -> None:
+    source = tmp_path / "profile.json"
+    source.write_text(made_profile().to_json())
+
+    def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [lockwright, "export", *words], capture_output=True, text=True, timeout=60, check=False
+        )
+
+    done = run(source, "-o", tmp_path / "out.folded")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.folded").read_text() == folded.made(made_profile())
+    source.write_text("{}")
+    refused = run(source, "-o", tmp_path / "out.pb.gz")
+    assert refused.returncode == 2
+    assert "is not a profile" in refused.stderr
+    assert not (tmp_path / "out.pb.gz").exists()
