@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pandas as pd
 import pytest
 from lockwright.study import answers
@@ -38,6 +40,23 @@ def test_hierarchy(better: list[list[float]], begin: str) -> None:
     if begin != "Yes:":
         crossed = {"In part:": "1 (33 %)", "No:": "2 (67 %)"}[begin]
         assert f"of 3 pairs of locks that differ at all, {crossed}" in text
+
+
+def test_what_the_runs_do_not_show_is_no_answer() -> None:
+    """The same tables: by a margin they are the answer, by runs only as far as these show."""
+    same = facts([[0, 0.5, 1], [0, 0, 1], [0, 0, 0]])
+    always = pd.DataFrame({"max": [1.0, 1.0, 0.5], "opt": [1.0, 1.0, 0.5]}, index=LOCKS)
+    harmless = pd.DataFrame({"max": [0.0, 0.5, 0.5], "opt": [0.0, 0.5, 0.5]}, index=LOCKS)
+    begins = {}
+    for shown in (False, True):
+        given = dataclasses.replace(same, best=always, harmful=harmless, shown=shown)
+        begins[shown] = [each.text.split(":")[0] for each in answers.answers(given)][1:]
+    assert begins[False] == ["Yes", "Yes", "No"]
+    assert begins[True] == [
+        "The runs do not tell",
+        "Yes, as far as the runs show",
+        "No, as far as the runs show",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def test_locks_that_are_alike_are_seldom_told_apart() -> None:
         logs = random.normal(0, noise, (5, 8))
         variance = logs.var(axis=0, ddof=1) / 5
         mean = logs.mean(axis=0)
-        found = cells.Row(np.exp(mean), mean, variance, np.full(8, 4.0), np.sqrt(variance))
+        found = cells.Row(
+            np.exp(mean), mean, variance, np.full(8, 4.0), np.sqrt(variance), np.full(8, 4.0)
+        )
         wrong += bool(Shown().better(found).any())
     # Three standard deviations above 20 of 400.
     assert wrong <= 20 + 3 * np.sqrt(20)
@@ -134,7 +136,8 @@ def test_intervals_hold_the_figure_that_is_known() -> None:
 @pytest.mark.parametrize("number", [8, 28])
 def test_noise_is_no_effect_of_locks(number: int) -> None:
     """Locks that are all alike have an R.Dev of 0, and the intervals hold it although their noise
-    has driven them apart, which it does the more the more locks there are."""
+    has driven them apart, which it does the more the more locks there are. Without noise the figure
+    comes out too large as often as too small, and nothing is smaller than 0."""
     random = np.random.default_rng(3)
     figures = {
         (f"{application:02}", 1, f"lock{lock:02}"): list(np.exp(random.normal(0, 0.05, 4)))
@@ -145,7 +148,9 @@ def test_noise_is_no_effect_of_locks(number: int) -> None:
     assert (table.rdev_max > 0.01).mean() > 0.9
     for figure in ("rdev", "gain"):
         assert (table[f"{figure}_max_low"] == 0).mean() > 0.9
-        assert (table[f"{figure}_max_quiet"] < table[f"{figure}_max"] / 2).mean() > 0.8
+        quiet = table[f"{figure}_max_quiet"]
+        assert (quiet == 0).mean() > 0.5 - 2 * (0.25 / 40) ** 0.5
+        assert quiet.mean() < table[f"{figure}_max"].mean() / 2
 
 
 def test_a_run_that_collapsed_hides_no_effect() -> None:

@@ -115,20 +115,21 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Part]:
 def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -> Rule:
     """The chosen rule, or what the repetitions of the data allow."""
     ran = whole.mean.notna()
-    repeated = (whole.degrees.notna() & ran).sum().sum() / ran.sum().sum()
+    number = int(ran.sum().sum())
+    single = number - int((whole.degrees.notna() & ran).sum().sum())
     if isinstance(chosen, Margin):
         return chosen
-    if repeated < 0.5:
-        what = f"{sample.title}: {1 - repeated:.0%} of the configurations have a single figure"
+    if single > number / 2:
+        what = f"{sample.title}: {single / number:.0%} of the configurations have a single figure"
         if chosen is not None:
             raise LockwrightError(
                 f"{what}, which shows no spread", "use --tolerance 5%, or give every run"
             )
         notes.append(f"{what}, so the 5 % rule is used")
         return Margin()
-    if repeated < 1:
+    if single:
         notes.append(
-            f"{sample.title}: {1 - repeated:.0%} of the configurations have a single run, of which"
+            f"{sample.title}: {single} of {number} configurations have a single run, of which"
             " nothing can be shown"
         )
     return chosen or Shown()
@@ -145,5 +146,6 @@ def _answers(part: Part) -> Iterator[Answer]:
         part.matrices["max"].drop(columns="average") if some else empty,
         part.changes if some else None,
         part.sample.counted,
+        part.rule.intervals,
     )
     return answers.answers(facts)

@@ -26,7 +26,8 @@ class Facts:
     """What the answers of one machine and metric rest on: tables of the modules of their names.
 
     best, harmful, better (each lock against each at max): empty, and changes None, where there is
-    nothing to say.
+    nothing to say. shown: whether they rest on what the runs show, so that what these do not show
+    may be so all the same.
     """
 
     about: str
@@ -36,6 +37,7 @@ class Facts:
     better: pd.DataFrame
     changes: pd.DataFrame | None
     counted: str
+    shown: bool = False
 
 
 def answers(facts: Facts) -> Iterator[Answer]:
@@ -44,10 +46,13 @@ def answers(facts: Facts) -> Iterator[Answer]:
     yield Answer(facts.about, "How much do locks matter?", _how_much(facts.effect))
     if facts.best.empty:
         return
-    yield Answer(facts.about, "Is one lock always best?", _always_best(facts.best))
+    best = _always_best(facts.best, facts.shown)
+    yield Answer(facts.about, "Is one lock always best?", best)
     if facts.effect.sensitive.sum() > 1:
-        yield Answer(facts.about, "Is there a hierarchy of locks?", _hierarchy(facts.better))
-    yield Answer(facts.about, "Is every lock harmful?", _harmful(facts.harmful))
+        hierarchy = _hierarchy(facts.better, facts.shown)
+        yield Answer(facts.about, "Is there a hierarchy of locks?", hierarchy)
+    harmful = _harmful(facts.harmful, facts.shown)
+    yield Answer(facts.about, "Is every lock harmful?", harmful)
     if facts.changes is not None and facts.changes.iloc[:, -2].notna().any():
         text = _stable(facts.changes, facts.counted)
         yield Answer(facts.about, "Is the order of the locks stable?", text)
@@ -111,11 +116,22 @@ def _how_much(effect: pd.DataFrame) -> str:
     )
 
 
-def _always_best(best: pd.DataFrame) -> str:
+def _always_best(best: pd.DataFrame, shown: bool) -> str:
     at_max, at_opt = best["max"], best["opt"]
     lock = at_max.idxmax()
     if at_max[lock] == 1:
-        return f"Yes: at the largest count, {lock} is among the best for every application."
+        always = at_max.index[at_max == 1]
+        if shown:
+            begin = _begin("Yes", shown) if len(always) == 1 else "The runs do not tell"
+            return (
+                f"{begin}: at the largest count, {len(always)} of {len(at_max)} locks are such that"
+                " no other one is shown to be better for any lock-sensitive application:"
+                f" {', '.join(always)}."
+            )
+        return (
+            "Yes: at the largest count, for every lock-sensitive application these are among the"
+            f" best: {', '.join(always)}."
+        )
     often, other = _percent(at_max[lock]), at_opt.idxmax()
     return (
         f"No: at the largest count, {lock} is among the best most often, for {often} of the"
@@ -124,7 +140,7 @@ def _always_best(best: pd.DataFrame) -> str:
     )
 
 
-def _hierarchy(better: pd.DataFrame) -> str:
+def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
     """From the share of applications where the lock of the line is better than the column's."""
     shares = better.to_numpy()
     first, second = (
@@ -135,8 +151,8 @@ def _hierarchy(better: pd.DataFrame) -> str:
     one = int(((first > 0) ^ (second > 0)).sum())
     if not both:
         return (
-            "Yes: at the largest count, no lock is better than another for one application and"
-            " worse for another."
+            f"{_begin('Yes', shown)}: at the largest count, no lock is better than another for one"
+            " application and worse for another."
         )
     begin = "No" if both > one else "In part"
     return (
@@ -146,7 +162,7 @@ def _hierarchy(better: pd.DataFrame) -> str:
     )
 
 
-def _harmful(harmful: pd.DataFrame) -> str:
+def _harmful(harmful: pd.DataFrame, shown: bool) -> str:
     at_max = harmful["max"]
     lock = at_max.idxmin()
     if at_max[lock] > 0:
@@ -156,7 +172,15 @@ def _harmful(harmful: pd.DataFrame) -> str:
             f" {_percent(at_max.max())}."
         )
     harmless = ", ".join(at_max.index[at_max == 0])
-    return f"No: at the largest count these harm no lock-sensitive application: {harmless}."
+    return (
+        f"{_begin('No', shown)}: at the largest count these harm no lock-sensitive application:"
+        f" {harmless}."
+    )
+
+
+def _begin(answer: str, shown: bool) -> str:
+    """Of an answer that rests on what does not occur."""
+    return f"{answer}, as far as the runs show" if shown else answer
 
 
 def _stable(changes: pd.DataFrame, counted: str) -> str:

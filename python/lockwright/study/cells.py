@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lockwright.study.dataset import COUNT, Sample
+from lockwright.study.moderated import Vector, moderated
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 PLACES = ("one", "max", "opt")
@@ -20,9 +20,10 @@ PLACES = ("one", "max", "opt")
 class Row:
     """The locks of one application side by side; NaN for one that was not run.
 
-    mean: arithmetic mean of the runs. error: its standard error, as a share of it. log: mean of
-    their logarithms. variance: of that mean. degrees: of freedom of error and variance; NaN where
-    there is one run only.
+    mean: arithmetic mean of the runs. log: mean of their logarithms. variance: of that mean of
+    logarithms. error: standard error of the arithmetic mean, as a share of it. Both are steadied by
+    those of the other locks (see moderated); degrees and error_degrees: of freedom. NaN where there
+    is one run only.
     """
 
     mean: Vector
@@ -30,6 +31,7 @@ class Row:
     variance: Vector
     degrees: Vector
     error: Vector
+    error_degrees: Vector
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Cells:
     variance: pd.DataFrame
     degrees: pd.DataFrame
     error: pd.DataFrame
+    error_degrees: pd.DataFrame
 
     def row(self, key: object) -> Row:
         """One line."""
@@ -111,8 +114,8 @@ def of(sample: Sample) -> Cells:
     """The cells of a sample.
 
     Timers have a resolution: runs of equal length may differ by as much as the smallest step seen
-    between two runs of that application and count. So no mean is taken to be surer than a value
-    that was rounded to such steps, which has the variance step^2 / 12.
+    between two runs of that application and count. A value that was rounded to such steps may be
+    off by half of one, so no mean has a smaller standard error than that.
     """
     frame = sample.frame.assign(log=np.log(sample.frame.value))
     keys = ["application", COUNT, "lock"]
@@ -121,16 +124,39 @@ def of(sample: Sample) -> Cells:
     steps = gaps.where(gaps > 1e-12).groupby([ordered.application, ordered[COUNT]]).min()
     groups = frame.groupby(keys)
     number = groups.size()
-    spread = groups.log.var()
-    floor = steps.reindex(number.index.droplevel("lock")).fillna(0.0).to_numpy() ** 2 / 12
-    variance = np.maximum(spread / number, floor).where(number > 1)
     mean = groups.value.mean()
-    error = np.maximum(groups.value.std() / np.sqrt(number) / mean, np.sqrt(floor))
+    runs = pd.DataFrame(
+        {
+            "number": number,
+            "log": groups.log.var(),
+            "share": (groups.value.std() / mean) ** 2,
+            "least": steps.reindex(number.index.droplevel("lock")).fillna(0.0).to_numpy() ** 2 / 4,
+        }
+    )
+    variance, degrees = _steadied(runs, "log")
+    squared, error_degrees = _steadied(runs, "share")
     columns = {
         "mean": mean,
         "log": groups.log.mean(),
         "variance": variance,
-        "degrees": (number - 1).where(number > 1),
-        "error": error.where(number > 1),
+        "degrees": degrees,
+        "error": np.sqrt(squared),
+        "error_degrees": error_degrees,
     }
     return Cells(**{name: values.unstack("lock").sort_index() for name, values in columns.items()})
+
+
+def _steadied(runs: pd.DataFrame, which: str) -> tuple[pd.Series, pd.Series]:
+    """Variances of the means, and their degrees of freedom, from a column of variances of runs.
+
+    Those of one application and count steady each other.
+    """
+    several = runs.number > 1
+    # No variance of 0: nothing is known of its logarithm.
+    least = np.maximum(runs.least * runs.number, np.finfo(float).eps ** 2)
+    variance = np.maximum(runs[which], least).where(several)
+    degrees = (runs.number - 1.0).where(several)
+    for _, places in runs.groupby(["application", COUNT]).indices.items():
+        found = moderated(variance.to_numpy()[places], degrees.to_numpy()[places])
+        variance.iloc[places], degrees.iloc[places] = found
+    return np.maximum(variance / runs.number, runs.least), degrees

@@ -42,7 +42,7 @@ def effect(cells: Cells, rule: Rule) -> pd.DataFrame:
         table["sensitive"] = table.rdev_max > SENSITIVE
         table["undecided"] = False
         return table
-    table = pd.concat([table, _intervals(cells, table)], axis=1)
+    table = pd.concat([table, _intervals(cells).reindex(table.index)], axis=1)
     table["sensitive"] = table.rdev_max_low > SENSITIVE
     table["undecided"] = ~table.sensitive & ~(table.rdev_max_high <= SENSITIVE)
     return table
@@ -53,16 +53,15 @@ def sensitive(table: pd.DataFrame) -> list[str]:
     return list(table.index[table.sensitive])
 
 
-def _intervals(cells: Cells, table: pd.DataFrame) -> pd.DataFrame:
+def _intervals(cells: Cells) -> pd.DataFrame:
     columns = [f"{what}_{p}_{end}" for p in PLACES for what in WHAT for end in limits.ENDS]
     lines: dict[str, dict[str, float]] = {name: {} for name in cells.applications}
     random = np.random.default_rng(0)
     for place in PLACES:
         here = cells.at(place)
         for name, line in lines.items():
-            gains, deviations = (float(table.at[name, f"{what}_{place}"]) for what in WHAT)
-            found = limits.of_row(here.row(name), gains, deviations, random)
+            found = limits.of_row(here.row(name), random)
             for what, values in zip(WHAT, found or (), strict=False):
                 for end, value in zip(limits.ENDS, values, strict=True):
                     line[f"{what}_{place}_{end}"] = value
-    return pd.DataFrame(lines).T.reindex(index=table.index, columns=columns).astype(float)
+    return pd.DataFrame(lines).T.reindex(columns=columns).astype(float)

@@ -23,9 +23,7 @@ _LARGEST = 2.0**20
 """No factor is looked for beyond this; more is no limit at all."""
 
 
-def of_row(
-    row: Row, gain: float, deviation: float, random: np.random.Generator
-) -> tuple[Limits, Limits] | None:
+def of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | None:
     """For gain and R.Dev of the locks of one application, in the order of ENDS.
 
     Noise drives locks apart that are alike, so both figures come out too large, and the more so the
@@ -38,16 +36,19 @@ def of_row(
     The noise of a mean is log-normal, as wide as the standard error that its runs show, and drawn
     from Student's t in the place of the normal distribution, which allows for few runs.
 
-    None if a lock ran only once, or fewer than two ran.
+    Locks that ran only once are left out, of the figures too. None if fewer than two are left.
     """
-    ran = ~np.isnan(row.mean)
-    if np.isnan(row.degrees[ran]).any() or ran.sum() < 2:
+    ran = ~np.isnan(row.mean) & ~np.isnan(row.error_degrees)
+    if ran.sum() < 2:
         return None
-    drawn = random.standard_t(row.degrees[ran], (_DRAWS, int(ran.sum())))
+    means = row.mean[ran]
+    gain = float(means.max() / means.min() - 1)
+    deviation = float(_deviation(means.sum(), (means**2).sum(), len(means)))
+    drawn = random.standard_t(row.error_degrees[ran], (_DRAWS, int(ran.sum())))
     scale = np.sqrt(np.log1p(row.error[ran] ** 2))
     # With two runs the t distribution reaches beyond any float.
     noise = np.clip(scale * drawn, -50, 50)
-    apart = np.log(row.mean[ran])
+    apart = np.log(means)
     apart = apart - apart.mean()
     alike = np.ptp(apart) < 1e-12
     if alike:

@@ -92,8 +92,9 @@ class Margin:
 class Shown:
     """Better means that the runs show it, all pairs of locks of a table line taken together.
 
-    Welch's t test on the logarithms of the runs, one-sided, for each ordered pair; Holm's step-down
-    (Holm, 1979) shares the 5 % of error among the pairs. A lock with a single run shows nothing.
+    Welch's t test on the logarithms of the runs, with moderated variances (see moderated),
+    one-sided, for each ordered pair; Holm's step-down (Holm, 1979) shares the 5 % of error among
+    the pairs. A lock with a single run shows nothing.
     """
 
     @property

@@ -18,7 +18,7 @@ def page(data: DataSet, found: Analysis, files: Sequence[str]) -> str:
         f'<a class="card" href="{links.where(links.STUDY, part.name)}">'
         f'<div class="where">{escape(part.sample.title)}</div>'
         f'<div class="best">{int(part.effect.sensitive.sum())} of {len(part.effect)}</div>'
-        '<div class="gain">programs to which the lock matters</div></a>'
+        f'<div class="gain">programs to which the lock matters{_open(part)}</div></a>'
         for part in found.parts
     )
     questions = dict.fromkeys(answer.question for answer in found.answers)
@@ -52,6 +52,11 @@ def page(data: DataSet, found: Analysis, files: Sequence[str]) -> str:
         + f'<p class="quiet">Made by Lockwright {escape(version())} from'
         f" {escape(', '.join(files))}.</p>"
     )
+
+
+def _open(part: Part) -> str:
+    undecided = int(part.effect.undecided.sum())
+    return f", and of {undecided} more the runs cannot tell" if undecided else ""
 
 
 def _contents(parts: Iterable[Part]) -> str:
