@@ -15,6 +15,8 @@ def figure(value: float | None, unit: str) -> str:
             return _scaled(value, _TIMES, "ns")
         case "bytes":
             return _scaled(value, _SIZES, "bytes")
+        case "bytes/cpu s":
+            return f"{_scaled(value, _SIZES, 'bytes')} a second of processor time"
         case "1/s":
             return f"{_number(value)} a second"
         case "1/cpu s":

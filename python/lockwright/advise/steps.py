@@ -142,12 +142,9 @@ def _memory(seen: Seen) -> str:
     process = seen.process
     if process.stalls is not None:
         return f"{process.stalls:.2f} cycles lost to memory for each instruction outside locks"
-    if process.touched is None or not process.last_cache:
+    if process.touched is None:
         return "neither counters nor the memory touched are known"
-    return (
-        f"{figure(process.touched, 'bytes')} touched within 20 ms,"
-        f" a cache of {figure(process.last_cache, 'bytes')}"
-    )
+    return f"memory touched: {figure(process.touched, 'bytes/cpu s')}"
 
 
 def _contention(seen: Seen, many: bool, nodes: int | None) -> _Question:

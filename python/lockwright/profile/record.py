@@ -183,9 +183,9 @@ class Process:
     voluntary, involuntary: context switches. migrations: seen between samples of one thread.
     page_faults: minor and major. mmap_calls: mappings made and removed through the C library's
     functions. fault_time: share of system time spent in page faults, stalls: cycles lost to memory
-    per instruction outside locks; touched: bytes of memory that were touched within 20 ms, the
-    median of a few looks; last_cache: bytes of a processor's last-level cache; None where this
-    cannot be known.
+    per instruction outside locks; touched: bytes of memory that were touched for each second of
+    processor time, the median of a few looks that last until twice the last-level cache could have
+    been touched; last_cache: bytes of that; None where this cannot be known.
     """
 
     duration: float = 0

@@ -4,6 +4,7 @@ from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
 from lockwright.advise.evidence import all_met, at_least, informs
 from lockwright.advise.seen import Seen
+from lockwright.profile import touches
 
 MEMORY = "memory contention"
 
@@ -23,16 +24,15 @@ def memory_contention(seen: Seen) -> Diagnosis:
         )
         measurable = True
     else:
-        known = process.touched is not None and bool(process.last_cache)
+        measurable = process.touched is not None
         traffic = at_least(
-            "memory touched within 20 ms",
-            process.touched if known else None,
-            thresholds.CACHES_TOUCHED * (process.last_cache or 0),
-            "bytes",
-            "twice the last-level cache; in place of stalled cycles, which need counters",
+            "memory touched, more than the caches hold",
+            process.touched,
+            touches.RATE,
+            "bytes/cpu s",
+            "a fifth of what one can stream; in place of stalled cycles, which need counters",
         )
         beside = (informs("cycles lost to memory for each instruction", None, ""),)
-        measurable = known
     evidence = (
         traffic,
         at_least("threads", seen.threads, 2, "threads", "one thread has no other to contend with"),

@@ -1,0 +1,21 @@
+// Four threads for each processor compute, and now and then take a mutex for about as long as the
+// scheduler leaves a thread alone: it often loses its processor inside.
+#include "work.hpp"
+
+namespace {
+
+pthread_mutex_t log = PTHREAD_MUTEX_INITIALIZER;
+
+}  // namespace
+
+int main() {
+  const work::clock clock{std::chrono::milliseconds{900}};
+  work::in_threads(4 * work::processors(), [&](unsigned number) {
+    work::random random{number};
+    while (clock.runs()) {
+      work::compute(random.around(20'000'000));
+      const work::guard hold{log};
+      work::compute(500'000);
+    }
+  });
+}

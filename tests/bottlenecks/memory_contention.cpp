@@ -1,0 +1,33 @@
+// Threads stream over more memory than the caches hold, and add what they find to a total now and
+// then: the memory is what they contend for.
+#include <unistd.h>
+#include <algorithm>
+#include "work.hpp"
+
+namespace {
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+std::uint64_t total = 0;
+
+// Of each thread: twice the last-level cache, if the system knows it.
+std::size_t words() {
+  const long cache = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
+  const auto bytes = std::clamp(2 * cache, 64L << 20, 256L << 20);
+  return static_cast<std::size_t>(bytes) / sizeof(std::uint64_t);
+}
+
+}  // namespace
+
+int main() {
+  const work::clock clock{std::chrono::milliseconds{800}};
+  work::in_threads(work::processors(), [&](unsigned) {
+    std::vector<std::uint64_t> data(words(), 1);
+    constexpr std::size_t chunk = 16'384;
+    for (std::size_t at = 0; clock.runs(); at = at + 2 * chunk <= data.size() ? at + chunk : 0) {
+      std::uint64_t sum = 0;
+      for (std::size_t i = at; i < at + chunk; ++i) sum += data[i]++;
+      const work::guard hold{mutex};
+      total += sum;
+    }
+  });
+}

@@ -1,0 +1,40 @@
+// One thread creates a hundred thousand objects with a mutex each, in memory that the kernel has to
+// clear page by page; then threads visit them one after the other, each in its own part.
+#include <sys/mman.h>
+#include <new>
+#include "work.hpp"
+
+namespace {
+
+struct alignas(64) molecule {
+  pthread_mutex_t mutex;
+  std::uint64_t position;
+  unsigned char state[960];
+};
+
+constexpr unsigned count = 100'000;
+
+// Pages of the usual size, on machines that would give larger ones, too.
+molecule* pages() {
+  void* place = mmap(nullptr, count * sizeof(molecule), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) throw std::bad_alloc{};
+  madvise(place, count * sizeof(molecule), MADV_NOHUGEPAGE);
+  return static_cast<molecule*>(place);
+}
+
+}  // namespace
+
+int main() {
+  const work::clock clock{std::chrono::milliseconds{600}};
+  molecule* const all = pages();
+  for (unsigned i = 0; i < count; ++i) pthread_mutex_init(&all[i].mutex, nullptr);
+  const unsigned threads = work::processors();
+  work::in_threads(threads, [&](unsigned number) {
+    for (unsigned i = number * (count / threads); clock.runs(); i = (i + 1) % count) {
+      const work::guard hold{all[i].mutex};
+      ++all[i].position;
+      work::compute(5'000);
+    }
+  });
+}

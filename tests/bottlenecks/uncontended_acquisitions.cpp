@@ -1,0 +1,27 @@
+// A grid whose cells have a mutex each, and every thread stays in its own part of it.
+#include <array>
+#include "work.hpp"
+
+namespace {
+
+struct alignas(64) cell {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::uint64_t value = 0;
+};
+
+}  // namespace
+
+int main() {
+  const work::clock clock{std::chrono::milliseconds{500}};
+  work::in_threads(work::processors(), [&](unsigned) {
+    std::array<cell, 64> part;
+    while (clock.runs()) {
+      for (int round = 0; round < 100; ++round) {
+        for (auto& each : part) {
+          const work::guard hold{each.mutex};
+          ++each.value;
+        }
+      }
+    }
+  });
+}
