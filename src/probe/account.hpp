@@ -1,0 +1,53 @@
+// What is written down of acquisitions that are looked into. All but the first two are for the
+// holder of the mutex.
+#pragma once
+
+#include <cstdint>
+
+#include "sheet.hpp"
+#include "words.hpp"
+
+namespace lockwright::probe {
+
+/// The stack of the caller of a lock function, as a number plus one, if it is time for one; else 0.
+std::uint32_t stack_in_turn(sheet& target, thread_slot& thread, const record& of,
+                            std::uint64_t caller, std::uint64_t now);
+
+/// A trylock found the mutex held.
+void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
+
+/// One wait, that stands for `weight` of them.
+struct wait {
+  std::uint32_t weight;
+  std::uint32_t others;  ///< waited already
+  std::uint32_t stack;   ///< plus one
+  std::uint64_t caller;
+  std::uint64_t holder;  ///< caller that had taken it; 0 if that is not known
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+void note_wait(sheet& target, thread_slot& thread, record& of, const words& mutex,
+               const wait& seen);
+
+/// An acquisition that stands for `weight` of them, whose holding is measured from now on.
+/// previous: the kernel's number of the last holder, 0 if it is not known.
+struct acquisition {
+  std::uint32_t weight;
+  std::uint32_t previous;
+  std::uint32_t stack;  ///< plus one
+  bool tried;
+  std::uint64_t caller;
+};
+void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
+                const acquisition& seen);
+
+/// Goes on measuring after a condition variable has given the mutex back.
+void resume_hold(record& of, words& mutex, std::uint64_t caller);
+
+/// The end of a measured holding.
+void end_hold(words& mutex);
+
+/// To be called before a mutex is released that somebody waits for.
+void note_release(words& mutex);
+
+}  // namespace lockwright::probe

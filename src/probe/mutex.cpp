@@ -1,0 +1,405 @@
+// pthread_mutex_*. An acquisition that is not sampled and finds the mutex free costs what the C
+// library's does: the same protocol on the same words, without the call and the choice by kinds,
+// which pays for a countdown and for the word that says who called.
+#include "mutex.hpp"
+
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "account.hpp"
+#include "export.hpp"
+#include "lockwright/env/native/syscall.hpp"
+#include "real.hpp"
+#include "records.hpp"
+#include "state.hpp"
+#include "words.hpp"
+
+namespace lockwright::probe {
+namespace {
+
+using preload::real;
+
+/// Until when to wait.
+struct limit {
+  clockid_t clock;
+  const timespec* deadline;
+};
+
+/// until: null for ever.
+int wait_for(pthread_mutex_t* mutex, const limit* until) {
+  if (until == nullptr) {
+    return real.mutex_lock(mutex);
+  }
+  if (until->clock == CLOCK_REALTIME) {
+    return real.mutex_timedlock(mutex, until->deadline);
+  }
+  return real.mutex_clocklock(mutex, until->clock, until->deadline);
+}
+
+bool take(words& mutex) {
+  std::uint32_t free = 0;
+  return __atomic_compare_exchange_n(&mutex.lock, &free, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+
+void set_site(words& mutex, std::uint64_t site) {
+  __atomic_store_n(&mutex.site, site, __ATOMIC_RELAXED);
+}
+
+/// What the C library does once it has the word; in a simple mutex its count has no meaning and
+/// keeps the last holder.
+void own(words& mutex, const thread_slot& thread, std::uint64_t caller) {
+  const std::uint32_t tid = thread.tid;
+  __atomic_store_n(&mutex.owner, tid, __ATOMIC_RELAXED);  // waiters look at it
+  ++mutex.users;
+  mutex.count = tid;
+  set_site(mutex, caller);
+}
+
+/// Who had it before, for a caller that holds it and has not said so yet.
+std::uint32_t previous(const words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
+
+/// The calling thread's slot and the sheet; null where nobody reads what this thread does.
+sheet* meet(thread_slot*& thread) {
+  thread = mine != &nobody ? mine : &meet_thread();
+  if (mine == &nobody || attached() == nullptr) {
+    thread->countdown = 0x7fffffff;
+    return nullptr;
+  }
+  return attached();
+}
+
+/// Looks at the processor when a sample is taken; returns what the sample stands for.
+std::uint32_t sample(thread_slot& thread) {
+  std::uint32_t processor = 0;
+  const std::uint64_t now = ticks_on(processor);
+  if (thread.samples++ != 0 && processor != thread.processor) {
+    ++thread.migrations;
+  }
+  thread.processor = processor;
+  return next_sample(thread, now);
+}
+
+/// weight: of the sample that this acquisition is, or 0.
+[[gnu::noinline]] int lock_contended(pthread_mutex_t* mutex, std::uint64_t caller,
+                                     std::uint32_t weight, const limit* until = nullptr) {
+  thread_slot* thread = nullptr;
+  sheet* target = meet(thread);
+  if (target == nullptr) {
+    return wait_for(mutex, until);
+  }
+  words& its = words::of(mutex);
+  std::uint64_t begin = ticks();
+  const std::uint32_t standing_for = next_wait(*thread, begin);
+  record& of = record_of(*target, its, caller);
+  std::uint32_t stack = 0;
+  if (standing_for != 0) {
+    stack = stack_in_turn(*target, *thread, of, caller, begin);
+    if (stack != 0) {
+      begin = ticks();
+    }
+  }
+  const std::uint64_t holder = __atomic_load_n(&its.site, __ATOMIC_RELAXED) & address_bits;
+  const std::uint32_t others = __atomic_fetch_add(&its.number, 1, __ATOMIC_RELAXED);
+  thread->waiting_since = begin;
+  thread->waiting_site = caller;
+  __atomic_store_n(&thread->waiting_for, number_of(*target, of) + 1, __ATOMIC_RELEASE);
+  const int error = wait_for(mutex, until);
+  __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
+  __atomic_fetch_sub(&its.number, 1, __ATOMIC_RELAXED);
+  if (error != 0) {
+    return error;
+  }
+  const std::uint32_t last = previous(its);
+  if (is_simple(its)) {
+    its.count = thread->tid;
+  }
+  if (standing_for != 0) {
+    note_wait(*target, *thread, of, its,
+              {.weight = standing_for,
+               .others = others,
+               .stack = stack,
+               .caller = caller,
+               .holder = holder,
+               .begin = begin,
+               .end = ticks()});
+  }
+  set_site(its, caller);
+  if (weight != 0) {
+    begin_hold(*target, *thread, of, its,
+               {.weight = weight, .previous = last, .stack = 0, .tried = false, .caller = caller});
+  }
+  return 0;
+}
+
+[[gnu::noinline]] int lock_sampled(pthread_mutex_t* mutex, std::uint64_t caller,
+                                   const limit* until = nullptr) {
+  words& its = words::of(mutex);
+  thread_slot* thread = nullptr;
+  sheet* target = meet(thread);
+  if (target == nullptr) {
+    if (!take(its)) {
+      return wait_for(mutex, until);
+    }
+    own(its, *thread, caller);
+    return 0;
+  }
+  const std::uint32_t weight = sample(*thread);
+  record& of = record_of(*target, its, caller);
+  const std::uint32_t stack =
+      stack_in_turn(*target, *thread, of, caller, thread->last_sample);
+  if (!take(its)) {
+    return lock_contended(mutex, caller, weight, until);
+  }
+  const std::uint32_t last = previous(its);
+  own(its, *thread, caller);
+  begin_hold(*target, *thread, of, its,
+             {.weight = weight, .previous = last, .stack = stack, .tried = false, .caller = caller});
+  return 0;
+}
+
+/// After an acquisition that did not wait.
+void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t last, bool tried) {
+  words& its = words::of(mutex);
+  thread_slot* thread = nullptr;
+  sheet* target = meet(thread);
+  its.owner = thread->tid;  // a thread that nobody had met took it without a number
+  if (is_simple(its)) {
+    its.count = thread->tid;
+  }
+  if (target == nullptr) {
+    return;
+  }
+  const std::uint32_t weight = sample(*thread);
+  begin_hold(*target, *thread, record_of(*target, its, caller), its,
+             {.weight = weight, .previous = last, .stack = 0, .tried = tried, .caller = caller});
+}
+
+/// Whether the caller holds it already, which only some kinds know.
+bool is_held_by(const words& mutex, const thread_slot& thread) {
+  return knows_owner(mutex.kind) && mutex.owner == thread.tid && thread.tid != 0;
+}
+
+/// Mutexes of the other kinds, with the C library's functions.
+[[gnu::noinline]] int lock_other(pthread_mutex_t* mutex, std::uint64_t caller, bool tries,
+                                 const limit* until = nullptr) {
+  words& its = words::of(mutex);
+  thread_slot* thread = nullptr;
+  sheet* target = meet(thread);
+  if (target == nullptr || !is_profiled(its) || is_held_by(its, *thread)) {
+    thread->unprofiled += is_profiled(its) ? 0 : 1;
+    return tries ? real.mutex_trylock(mutex) : wait_for(mutex, until);
+  }
+  const bool is_sampled = --thread->countdown < 0;
+  const int error = real.mutex_trylock(mutex);
+  if (error == EBUSY) {
+    if (tries) {
+      thread->countdown += 1;
+      note_failure(*target, *thread, its, caller);
+      return error;
+    }
+    return lock_contended(mutex, caller, is_sampled ? sample(*thread) : 0, until);
+  }
+  if (error == 0) {
+    set_site(its, caller);
+    if (is_sampled) {
+      sample_held(mutex, caller, 0, tries);
+    }
+  }
+  return error;
+}
+
+[[gnu::noinline]] int unlock_other(pthread_mutex_t* mutex) {
+  words& its = words::of(mutex);
+  const bool is_last = !knows_owner(its.kind) ||
+                       (is_held_by(its, *mine) &&
+                        (type_of(its.kind) != recursive || its.count <= 1));
+  if (is_profiled(its) && is_last) {
+    if ((its.site & is_timed) != 0) {
+      end_hold(its);
+    }
+    if (__atomic_load_n(&its.lock, __ATOMIC_RELAXED) > 1) {
+      note_release(its);
+    }
+  }
+  return real.mutex_unlock(mutex);
+}
+
+[[gnu::noinline]] int busy(pthread_mutex_t* mutex, std::uint64_t caller) {
+  thread_slot* thread = nullptr;
+  if (sheet* target = meet(thread); target != nullptr) {
+    note_failure(*target, *thread, words::of(mutex), caller);
+  }
+  return EBUSY;
+}
+
+/// Somebody may sleep.
+[[gnu::noinline]] void release_to_waiter(words& mutex) {
+  note_release(mutex);
+  if (__atomic_exchange_n(&mutex.lock, 0, __ATOMIC_RELEASE) > 1) {
+    native_env::system_call(SYS_futex, native_env::argument(&mutex.lock),
+                            FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+  }
+}
+
+}  // namespace
+
+int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uint64_t caller) {
+  const int error = real.mutex_init(mutex, attributes);
+  thread_slot* thread = nullptr;
+  sheet* target = meet(thread);
+  words& its = words::of(mutex);
+  if (error != 0 || target == nullptr || !is_profiled(its)) {
+    return error;
+  }
+  ++thread->created;
+  if (thread->last_caller != caller) {
+    thread->last_caller = caller;
+    thread->last_place = place_of(*target, caller);
+  }
+  if (thread->last_place != 0) {
+    its.number = target->places[thread->last_place - 1].created.fetch_add(
+        1, std::memory_order_relaxed);
+    its.link = thread->last_place | is_place;
+  }
+  const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
+  __atomic_fetch_add(&target->creations.weights[when], 1, __ATOMIC_RELAXED);
+  return error;
+}
+
+int destroy(pthread_mutex_t* mutex) {
+  thread_slot* thread = nullptr;
+  words& its = words::of(mutex);
+  if (sheet* target = attached(); target != nullptr && is_profiled(its) && meet(thread) != nullptr) {
+    ++thread->destroyed;
+    if (record* known = known_record(*target, its); known != nullptr) {
+      known->destroyed = 1;
+    }
+  }
+  return real.mutex_destroy(mutex);
+}
+
+[[gnu::always_inline]] inline int lock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
+  words& its = words::of(mutex);
+  thread_slot& thread = *mine;
+  if (!is_simple(its)) [[unlikely]] {
+    return lock_other(mutex, caller, false);
+  }
+  if (--thread.countdown < 0) [[unlikely]] {
+    return lock_sampled(mutex, caller);
+  }
+  if (!take(its)) [[unlikely]] {
+    return lock_contended(mutex, caller, 0);
+  }
+  own(its, thread, caller);
+  return 0;
+}
+
+[[gnu::always_inline]] inline int unlock_here(pthread_mutex_t* mutex) {
+  words& its = words::of(mutex);
+  if (!is_simple(its)) [[unlikely]] {
+    return unlock_other(mutex);
+  }
+  if ((its.site & is_timed) != 0) [[unlikely]] {
+    end_hold(its);
+  }
+  its.owner = 0;
+  --its.users;
+  std::uint32_t alone = 1;
+  if (!__atomic_compare_exchange_n(&its.lock, &alone, 0, false, __ATOMIC_RELEASE,
+                                   __ATOMIC_RELAXED)) [[unlikely]] {
+    release_to_waiter(its);
+  }
+  return 0;
+}
+
+[[gnu::always_inline]] inline int try_lock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
+  words& its = words::of(mutex);
+  if (!is_simple(its)) [[unlikely]] {
+    return lock_other(mutex, caller, true);
+  }
+  if (!take(its)) {
+    return busy(mutex, caller);
+  }
+  thread_slot& thread = *mine;
+  const std::uint32_t last = its.count;
+  own(its, thread, caller);
+  if (--thread.countdown < 0) [[unlikely]] {
+    sample_held(mutex, caller, last, true);
+  }
+  return 0;
+}
+
+int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
+               std::uint64_t caller) {
+  words& its = words::of(mutex);
+  const limit until{.clock = clock, .deadline = deadline};
+  if (deadline == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) {
+    return real.mutex_clocklock(mutex, clock, deadline);
+  }
+  if (!is_simple(its)) {
+    return lock_other(mutex, caller, false, &until);
+  }
+  thread_slot& thread = *mine;
+  if (--thread.countdown < 0) {
+    return lock_sampled(mutex, caller, &until);
+  }
+  if (!take(its)) {
+    return lock_contended(mutex, caller, 0, &until);
+  }
+  own(its, thread, caller);
+  return 0;
+}
+
+int lock(pthread_mutex_t* mutex, std::uint64_t caller) { return lock_here(mutex, caller); }
+int try_lock(pthread_mutex_t* mutex, std::uint64_t caller) { return try_lock_here(mutex, caller); }
+int unlock(pthread_mutex_t* mutex) { return unlock_here(mutex); }
+
+}  // namespace lockwright::probe
+
+extern "C" {
+
+int lockwright_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
+  return lockwright::probe::init(m, attributes, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_mutex_destroy(pthread_mutex_t* m) noexcept { return lockwright::probe::destroy(m); }
+
+int lockwright_mutex_lock(pthread_mutex_t* m) noexcept {
+  return lockwright::probe::lock_here(m, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_mutex_trylock(pthread_mutex_t* m) noexcept {
+  return lockwright::probe::try_lock_here(m, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_mutex_unlock(pthread_mutex_t* m) noexcept {
+  return lockwright::probe::unlock_here(m);
+}
+
+int lockwright_mutex_timedlock(pthread_mutex_t* m, const timespec* deadline) noexcept {
+  return lockwright::probe::lock_until(m, CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
+                               const timespec* deadline) noexcept {
+  return lockwright::probe::lock_until(m, clock, deadline, LOCKWRIGHT_CALLER);
+}
+
+}  // extern "C"
+
+VERSIONED_DEFAULT(lockwright_mutex_init, "pthread_mutex_init", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_destroy, "pthread_mutex_destroy", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_lock, "pthread_mutex_lock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_unlock, "pthread_mutex_unlock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_trylock, "pthread_mutex_trylock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_mutex_trylock, old, "pthread_mutex_trylock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_timedlock, "pthread_mutex_timedlock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_mutex_timedlock, old, "pthread_mutex_timedlock", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_mutex_clocklock, "pthread_mutex_clocklock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_mutex_clocklock, old, "pthread_mutex_clocklock", "GLIBC_2.30");
+VERSIONED_OLD(lockwright_mutex_init, second, "__pthread_mutex_init", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_destroy, second, "__pthread_mutex_destroy", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_lock, second, "__pthread_mutex_lock", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_trylock, second, "__pthread_mutex_trylock", BASE_VERSION);
+VERSIONED_OLD(lockwright_mutex_unlock, second, "__pthread_mutex_unlock", BASE_VERSION);

@@ -1,0 +1,22 @@
+// The operations on mutexes, with the caller named, for the functions of both names.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <cstdint>
+
+namespace lockwright::probe {
+
+int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uint64_t caller);
+int destroy(pthread_mutex_t* mutex);
+int lock(pthread_mutex_t* mutex, std::uint64_t caller);
+int try_lock(pthread_mutex_t* mutex, std::uint64_t caller);
+int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
+               std::uint64_t caller);
+int unlock(pthread_mutex_t* mutex);
+
+/// The address that the calling function returns to.
+#define LOCKWRIGHT_CALLER reinterpret_cast<std::uint64_t>(__builtin_return_address(0))
+
+}  // namespace lockwright::probe

@@ -1,0 +1,72 @@
+// Calls that are counted and no more: of reader-writer locks, of spin locks, and for memory.
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "export.hpp"
+#include "lockwright/env/native/syscall.hpp"
+#include "real.hpp"
+#include "state.hpp"
+
+namespace {
+
+using lockwright::native_env::argument;
+using lockwright::native_env::system_call;
+using lockwright::preload::real;
+using namespace lockwright::probe;
+
+thread_slot& met() { return mine != &nobody ? *mine : meet_thread(); }
+
+long with_errno(long result) {
+  if (result < 0 && result > -4096) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  ++met().rwlock_calls;
+  return real.rwlock_rdlock(lock);
+}
+
+int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  ++met().rwlock_calls;
+  return real.rwlock_wrlock(lock);
+}
+
+int lockwright_spin_lock(pthread_spinlock_t* lock) noexcept {
+  ++met().spin_calls;
+  return real.spin_lock(lock);
+}
+
+void* lockwright_mmap(void* at, std::size_t length, int protection, int flags, int file,
+                      off_t offset) noexcept {
+  ++mine->mmap_calls;
+  return reinterpret_cast<void*>(
+      with_errno(system_call(SYS_mmap, argument(at), static_cast<long>(length), protection, flags,
+                             file, offset)));
+}
+
+int lockwright_munmap(void* at, std::size_t length) noexcept {
+  ++mine->mmap_calls;
+  return static_cast<int>(
+      with_errno(system_call(SYS_munmap, argument(at), static_cast<long>(length))));
+}
+
+}  // extern "C"
+
+VERSIONED_DEFAULT(lockwright_rwlock_rdlock, "pthread_rwlock_rdlock", "GLIBC_2.34");
+VERSIONED_DEFAULT(lockwright_rwlock_wrlock, "pthread_rwlock_wrlock", "GLIBC_2.34");
+VERSIONED_DEFAULT(lockwright_spin_lock, "pthread_spin_lock", "GLIBC_2.34");
+VERSIONED_DEFAULT(lockwright_mmap, "mmap", BASE_VERSION);
+VERSIONED_DEFAULT(lockwright_munmap, "munmap", BASE_VERSION);
+// A program for which file offsets always have 64 bits calls it so.
+VERSIONED_OLD(lockwright_mmap, large, "mmap64", BASE_VERSION);
+VERSIONED_OLD(lockwright_rwlock_rdlock, old, "pthread_rwlock_rdlock", BASE_VERSION);
+VERSIONED_OLD(lockwright_rwlock_wrlock, old, "pthread_rwlock_wrlock", BASE_VERSION);
+VERSIONED_OLD(lockwright_spin_lock, old, "pthread_spin_lock", BASE_VERSION);

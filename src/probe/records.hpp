@@ -1,0 +1,38 @@
+// Finding and making what the sheet has on a mutex.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "sheet.hpp"
+#include "words.hpp"
+
+namespace lockwright::probe {
+
+/// The record of a mutex, made if there is none. Whether the caller holds it does not matter.
+record& record_of(sheet& target, words& mutex, std::uint64_t caller);
+
+/// The record if there is one.
+record* known_record(sheet& target, const words& mutex);
+
+/// What is known beyond sums; null if there is no room for it. For the holder.
+detail* detail_of(sheet& target, record& of);
+
+/// The number of a caller in `of`, plus one; 0 if there is no room for it. For the holder.
+std::uint32_t site_of(sheet& target, detail& of, std::uint64_t caller);
+
+/// The entry for a pair of sites; null if there is no room for it. For the holder.
+block* block_of(detail& of, std::uint32_t holder, std::uint32_t waiter);
+
+/// The place of an initialisation, plus one; 0 if there is no room for it.
+std::uint32_t place_of(sheet& target, std::uint64_t caller);
+
+/// Sees to it that the file in which `address` lies is in the sheet.
+void note_module(sheet& target, std::uint64_t address);
+
+inline std::uint32_t number_of(const sheet& target, const record& one) {
+  return static_cast<std::uint32_t>(&one - target.records);
+}
+
+}  // namespace lockwright::probe

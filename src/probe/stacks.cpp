@@ -1,0 +1,67 @@
+#include "stacks.hpp"
+
+#include <unwind.h>
+
+#include "records.hpp"
+
+namespace lockwright::probe {
+namespace {
+
+struct walked {
+  std::uint64_t caller;
+  unsigned inner;  ///< frames of this library, which are left out
+  unsigned frames;
+  std::uint64_t pcs[stack::depth];
+};
+
+/// So many frames of this library at most are below the caller.
+constexpr unsigned most_inner = 12;
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* to) {
+  auto& so_far = *static_cast<walked*>(to);
+  const std::uint64_t pc = _Unwind_GetIP(context);
+  if (so_far.frames == 0 && pc != so_far.caller) {
+    return ++so_far.inner < most_inner ? _URC_NO_REASON : _URC_END_OF_STACK;
+  }
+  if (pc == 0) {
+    return _URC_END_OF_STACK;
+  }
+  so_far.pcs[so_far.frames++] = pc;
+  return so_far.frames < stack::depth ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+}  // namespace
+
+std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller) {
+  walked found{.caller = caller, .inner = 0, .frames = 0, .pcs = {}};
+  _Unwind_Backtrace(step, &found);
+  if (found.frames == 0) {
+    return 0;
+  }
+  std::uint64_t hash = record + 1;
+  for (unsigned i = 0; i < found.frames; ++i) {
+    hash = (hash ^ found.pcs[i]) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  hash |= 1;
+  for (std::uint64_t tries = 0; tries < 32; ++tries) {
+    const std::uint64_t at = (hash + tries) % sheet::stack_numbers;
+    stack& one = target.stacks[at];
+    std::uint64_t present = one.hash.load(std::memory_order_relaxed);
+    if (present == 0 && one.hash.compare_exchange_strong(present, hash)) {
+      one.record = record;
+      for (unsigned i = 0; i < found.frames; ++i) {
+        one.pcs[i] = found.pcs[i];
+        note_module(target, found.pcs[i]);
+      }
+      one.frames = found.frames;
+      present = hash;
+    }
+    if (present == hash) {
+      return static_cast<std::uint32_t>(at) + 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace lockwright::probe

@@ -1,0 +1,14 @@
+// Call stacks, by the unwinding tables that every program and library has.
+#pragma once
+
+#include <cstdint>
+
+#include "sheet.hpp"
+
+namespace lockwright::probe {
+
+/// Walks the calling thread's stack from the frame that returns to `caller` outwards. Returns its
+/// number in the sheet, plus one; 0 if there is none or no room for it.
+std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller);
+
+}  // namespace lockwright::probe

@@ -1,0 +1,8 @@
+// When the library has been loaded. A mutex may have been taken before.
+#include "state.hpp"
+
+namespace {
+
+[[gnu::constructor]] void start() { lockwright::probe::follow_forks(); }
+
+}  // namespace

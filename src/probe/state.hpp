@@ -1,0 +1,52 @@
+// What the library knows of the process and of the calling thread.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "clock.hpp"
+#include "sheet.hpp"
+
+namespace lockwright::probe {
+
+/// What a sample may cost: one in so many ticks, so that they take less than a hundredth of a
+/// thread's time. A sample takes some 150 ns. TODO-measured
+inline std::uint64_t sample_every() { return 16 * ticks_per_microsecond(); }
+
+/// Where threads count before they have been seen; never reaches an end.
+extern thread_slot nobody;
+
+/// The calling thread's place in the sheet, or what it has instead.
+extern thread_local constinit thread_slot* mine;
+
+/// Null where this process is not the one that is profiled.
+sheet* attached();
+
+/// The sheet, mapped and claimed if nobody has tried yet; null if this process is not profiled.
+sheet* attach();
+
+/// Lets a child of this process, whose sheet is its parent's, keep its hands off. To be called once,
+/// not from within a lock call: the C library may allocate for it.
+void follow_forks();
+
+/// The calling thread's slot, which may be one that nobody reads. Sets `mine`.
+thread_slot& meet_thread();
+
+/// Draws the next countdown at `now`; returns how many acquisitions the present one stands for.
+std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);
+
+/// Whether the caller's contended acquisition is to be looked into at `now`, and for how many it
+/// stands; 0: for none.
+std::uint32_t next_wait(thread_slot& thread, std::uint64_t now);
+
+/// Pseudo-random, from the slot.
+inline std::uint32_t draw(thread_slot& thread) {
+  std::uint32_t x = thread.random;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return thread.random = x;
+}
+
+}  // namespace lockwright::probe

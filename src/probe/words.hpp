@@ -1,0 +1,68 @@
+// The words of the C library's mutex, and what is kept in two of them that it uses in robust
+// mutexes only.
+//
+//   bytes | the C library's              | meaning here
+//   0-3   | 0 free, 1 held, 2 held and   |
+//         | somebody may sleep           |
+//   8-11  | the holder's number          |
+//   12-15 | users                        |
+//   16-19 | kind                         |
+//   24-27 | previous robust mutex        | record, plus one; or, with the highest bit, the place of
+//         |                              | its initialisation, plus one; 0 if neither is known
+//   28-31 |                              | threads that wait; or which mutex of the place it is
+//   32-39 | next robust mutex            | caller of the lock function of the holder, and flags
+//
+// Such a mutex may be zeroed, copied or initialised anew at any time: a record counts only if it
+// has the mutex's address.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kind.hpp"
+
+namespace lockwright::probe {
+
+using namespace preload;
+
+struct words {
+  std::uint32_t lock;
+  std::uint32_t count;
+  std::uint32_t owner;
+  std::uint32_t users;
+  std::uint32_t kind;
+  std::uint32_t spins;
+  std::uint32_t link;
+  std::uint32_t number;
+  std::uint64_t site;
+
+  static words& of(pthread_mutex_t* mutex) { return *reinterpret_cast<words*>(mutex); }
+};
+static_assert(offsetof(pthread_mutex_t, __data.__lock) == offsetof(words, lock));
+static_assert(offsetof(pthread_mutex_t, __data.__count) == offsetof(words, count));
+static_assert(offsetof(pthread_mutex_t, __data.__owner) == offsetof(words, owner));
+static_assert(offsetof(pthread_mutex_t, __data.__nusers) == offsetof(words, users));
+static_assert(offsetof(pthread_mutex_t, __data.__kind) == offsetof(words, kind));
+static_assert(offsetof(pthread_mutex_t, __data.__list) == offsetof(words, link));
+static_assert(sizeof(pthread_mutex_t) >= sizeof(words));
+
+/// Of `link`: it is a place.
+inline constexpr std::uint32_t is_place = 1U << 31;
+
+/// Of `site`. The holding time is being measured; the holder was woken by a condition variable.
+/// A site of 0: the last holder left the time at which it released the mutex to a waiter.
+inline constexpr std::uint64_t is_timed = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t is_woken = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t address_bits = is_woken - 1;
+
+/// What the C library sets for PTHREAD_MUTEX_NORMAL: that it is never to be elided.
+inline constexpr std::uint32_t never_elided = 0x200;
+
+/// Whether the C library does nothing with it but what is done here.
+inline bool is_simple(const words& mutex) { return (mutex.kind & ~never_elided) == normal; }
+
+inline bool is_profiled(const words& mutex) { return !is_library(mutex.kind); }
+
+}  // namespace lockwright::probe
