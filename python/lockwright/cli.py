@@ -16,6 +16,7 @@ COMMANDS = {
     "info": "All about one lock.",
     "path": "Where the library of a lock lies.",
     "run": "Run a program with a lock in place.",
+    "profile": "Run a program and say which of its mutexes cost most, and where.",
     "compare": "Run a program under several locks and show which is best.",
     "tune": "Find the lock under which a program runs best, and prove it.",
     "bench": "Measure what each lock costs.",

@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 _FORWARDED = {
@@ -24,17 +25,25 @@ PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the Python interpreter ignores; exec would hand that on to the program."""
 
 
-def run(program: Path, argv: list[str], environment: dict[str, str]) -> int:
+def run(
+    program: Path,
+    argv: list[str],
+    environment: dict[str, str],
+    started: Callable[[int], None] | None = None,
+) -> int:
     """Runs the program in our process group and returns its wait status.
 
-    Stops and continues with it, so that job control works as without us. Raises OSError if it
-    cannot be started.
+    Stops and continues with it, so that job control works as without us. started: called with its
+    number once it runs, with the signals blocked that go to it, as they have to be in every thread.
+    Raises OSError if it cannot be started.
     """
     watched = _FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     child = os.posix_spawn(
         program, argv, environment, setsigmask=before, setsigdef=list(PYTHON_IGNORES)
     )
+    if started is not None:
+        started(child)
     while True:
         news = signal.sigwaitinfo(watched)
         if news.si_signo != signal.SIGCHLD:

@@ -146,15 +146,15 @@ std::uint32_t sample(thread_slot& thread) {
   }
   const std::uint32_t weight = sample(*thread);
   record& of = record_of(*target, its, caller);
-  const std::uint32_t stack =
-      stack_in_turn(*target, *thread, of, caller, thread->last_sample);
+  const std::uint32_t stack = stack_in_turn(*target, *thread, of, caller, thread->last_sample);
   if (!take(its)) {
     return lock_contended(mutex, caller, weight, until);
   }
   const std::uint32_t last = previous(its);
   own(its, *thread, caller);
-  begin_hold(*target, *thread, of, its,
-             {.weight = weight, .previous = last, .stack = stack, .tried = false, .caller = caller});
+  begin_hold(
+      *target, *thread, of, its,
+      {.weight = weight, .previous = last, .stack = stack, .tried = false, .caller = caller});
   return 0;
 }
 
@@ -211,9 +211,9 @@ bool is_held_by(const words& mutex, const thread_slot& thread) {
 
 [[gnu::noinline]] int unlock_other(pthread_mutex_t* mutex) {
   words& its = words::of(mutex);
-  const bool is_last = !knows_owner(its.kind) ||
-                       (is_held_by(its, *mine) &&
-                        (type_of(its.kind) != recursive || its.count <= 1));
+  const bool is_last =
+      !knows_owner(its.kind) ||
+      (is_held_by(its, *mine) && (type_of(its.kind) != recursive || its.count <= 1));
   if (is_profiled(its) && is_last) {
     if ((its.site & is_timed) != 0) {
       end_hold(its);
@@ -258,8 +258,8 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
     thread->last_place = place_of(*target, caller);
   }
   if (thread->last_place != 0) {
-    its.number = target->places[thread->last_place - 1].created.fetch_add(
-        1, std::memory_order_relaxed);
+    its.number =
+        target->places[thread->last_place - 1].created.fetch_add(1, std::memory_order_relaxed);
     its.link = thread->last_place | is_place;
   }
   const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
@@ -270,7 +270,8 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
 int destroy(pthread_mutex_t* mutex) {
   thread_slot* thread = nullptr;
   words& its = words::of(mutex);
-  if (sheet* target = attached(); target != nullptr && is_profiled(its) && meet(thread) != nullptr) {
+  if (sheet* target = attached();
+      target != nullptr && is_profiled(its) && meet(thread) != nullptr) {
     ++thread->destroyed;
     if (record* known = known_record(*target, its); known != nullptr) {
       known->destroyed = 1;
@@ -306,8 +307,8 @@ int destroy(pthread_mutex_t* mutex) {
   its.owner = 0;
   --its.users;
   std::uint32_t alone = 1;
-  if (!__atomic_compare_exchange_n(&its.lock, &alone, 0, false, __ATOMIC_RELEASE,
-                                   __ATOMIC_RELAXED)) [[unlikely]] {
+  if (!__atomic_compare_exchange_n(&its.lock, &alone, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      [[unlikely]] {
     release_to_waiter(its);
   }
   return 0;

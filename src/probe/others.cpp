@@ -47,9 +47,8 @@ int lockwright_spin_lock(pthread_spinlock_t* lock) noexcept {
 void* lockwright_mmap(void* at, std::size_t length, int protection, int flags, int file,
                       off_t offset) noexcept {
   ++mine->mmap_calls;
-  return reinterpret_cast<void*>(
-      with_errno(system_call(SYS_mmap, argument(at), static_cast<long>(length), protection, flags,
-                             file, offset)));
+  return reinterpret_cast<void*>(with_errno(system_call(
+      SYS_mmap, argument(at), static_cast<long>(length), protection, flags, file, offset)));
 }
 
 int lockwright_munmap(void* at, std::size_t length) noexcept {

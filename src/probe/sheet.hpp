@@ -29,6 +29,7 @@ struct alignas(64) thread_slot {
   std::uint32_t random;
   std::uint64_t rwlock_calls;
   std::uint64_t spin_calls;
+  std::uint64_t mmap_calls;
 
   std::uint64_t waiting_since;
   std::uint64_t waiting_site;  ///< caller of the lock function
@@ -53,7 +54,6 @@ struct alignas(64) thread_slot {
   std::uint64_t cond_waits;
 
   std::uint64_t unprofiled;
-  std::uint64_t mmap_calls;
   std::uint64_t created;
   std::uint64_t destroyed;
   std::uint64_t last_caller;  ///< of pthread_mutex_init
@@ -61,6 +61,7 @@ struct alignas(64) thread_slot {
   std::uint32_t moments_left;  ///< of its block
   std::uint64_t next_moment;
   std::uint64_t contended;
+  std::uint64_t unused;
 };
 static_assert(sizeof(thread_slot) == 256);
 
@@ -203,7 +204,7 @@ struct alignas(4096) sheet {
   std::atomic<std::uint32_t> pid;  ///< of the process that is profiled, 0 until there is one
   std::atomic<std::uint32_t> others;
   std::uint64_t begin_ticks;
-  std::uint64_t begin_ns;  ///< of the monotonic clock
+  std::uint64_t begin_ns;          ///< of the monotonic clock
   std::uint64_t ticks_per_second;  ///< 0 if the processor does not say
   std::atomic<std::uint32_t> threads_used;
   std::atomic<std::uint32_t> modules_used;

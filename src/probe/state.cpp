@@ -193,8 +193,9 @@ std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
     thread.waits_period /= 2;
   }
   thread.last_wait = now;
-  thread.waits_countdown =
-      thread.waits_period == 1 ? 1 : thread.waits_period / 2 + 1 + draw(thread) % thread.waits_period;
+  thread.waits_countdown = thread.waits_period == 1
+                               ? 1
+                               : thread.waits_period / 2 + 1 + draw(thread) % thread.waits_period;
   return weight;
 }
 

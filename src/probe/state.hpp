@@ -11,7 +11,7 @@
 namespace lockwright::probe {
 
 /// What a sample may cost: one in so many ticks, so that they take less than a hundredth of a
-/// thread's time. A sample takes some 150 ns. TODO-measured
+/// thread's time.
 inline std::uint64_t sample_every() { return 16 * ticks_per_microsecond(); }
 
 /// Where threads count before they have been seen; never reaches an end.

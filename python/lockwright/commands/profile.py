@@ -1,0 +1,68 @@
+"""`lockwright profile`: which mutex of a program costs how much, and where."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from lockwright.profile.record import Profile
+
+
+@click.command("profile", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "-o",
+    "output",
+    multiple=True,
+    metavar="FILE",
+    help="Where the profile goes: a .json file, which advise and export read, or a .html report; "
+    "may be given twice.",
+)
+@click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
+def command(output: tuple[str, ...], arguments: tuple[str, ...]) -> int:
+    """Run a program and say which of its mutexes cost most.
+
+    The program uses the C library's own mutexes, with a look at some of their acquisitions and at
+    those that have to wait. Its exit status, signals, input and output are its own; the summary
+    comes on stderr. Of several processes, the first that takes a mutex is profiled.
+    """
+    from lockwright import foreground
+    from lockwright.compare import files
+    from lockwright.profile.collect import profile
+
+    wanted = [_checked(name) for name in output]
+    files.try_out_all({f"-o {path}": path for path in wanted})
+    found = profile(list(arguments))
+    for path in wanted:
+        if path.suffix == ".html":
+            from lockwright.profile import page
+
+            page.write(found.profile, path)
+        else:
+            files.write(path, found.profile.to_json() + "\n", "-o")
+    _show(found.profile)
+    return foreground.end_as(found.status)
+
+
+def _checked(name: str) -> Path:
+    from lockwright.errors import LockwrightError
+
+    path = Path(name)
+    if path.suffix not in (".json", ".html"):
+        raise LockwrightError(f"-o {name} is neither .json nor .html", "name a file that ends so")
+    return path
+
+
+def _show(profile: "Profile") -> None:
+    from lockwright import terminal
+    from lockwright.profile import summary
+
+    # The program has ended; where nobody takes the figures, its status still counts.
+    with contextlib.suppress(OSError):
+        console = terminal.errors()
+        console.print(f"lockwright: {summary.sentence(profile)}", soft_wrap=True)
+        if profile.mutexes:
+            console.print(summary.table(profile))
+        if profile.partial:
+            console.print(f"lockwright: {profile.partial}", soft_wrap=True)

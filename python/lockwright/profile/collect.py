@@ -1,0 +1,113 @@
+"""Runs a program with the profiler in it."""
+
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright import binary, foreground, locks
+from lockwright.errors import LockwrightError, warn
+from lockwright.profile import sheet as sheets
+from lockwright.profile.record import Profile
+from lockwright.profile.sheet import Sheet
+from lockwright.profile.watch import Seen, Watcher
+from lockwright.results import now
+
+LIBRARY = "liblockwright-probe.so"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of a run besides its sheet. status: as wait() gives it; ended_ns: by the
+    monotonic clock; usage: of the program and of all that it started and waited for."""
+
+    command: tuple[str, ...]
+    program: str
+    started: str
+    status: int
+    ended_ns: int
+    child: int
+    usage: resource.struct_rusage
+    seen: Seen
+
+
+def library() -> Path:
+    """The library to preload. Raises LockwrightError if it was not built."""
+    path = locks.directory() / LIBRARY
+    if not path.is_file():
+        raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
+    return path
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A profile, and the status with which the program ended, as wait() gives it."""
+
+    profile: Profile
+    status: int
+
+
+def profile(
+    command: list[str],
+    environment: dict[str, str] | None = None,
+    also: Callable[[Sheet], None] | None = None,
+) -> Profiled:
+    """Runs a command, in the foreground and to its end, and says what its mutexes did.
+
+    also: called some thirty times a second with what there is so far. Raises LockwrightError if the
+    command cannot be run with the profiler in it, or took no mutex.
+    """
+    from lockwright.profile.convert import to_profile
+
+    program = binary.find(command[0])
+    probe = library()
+    doubt = binary.check(program, probe, command[1:])
+    if doubt is not None:
+        warn(doubt)
+    with sheets.new() as path:
+        chosen = locks.preload(
+            probe,
+            dict(os.environ if environment is None else environment),
+            binary.sanitizer(program),
+        )
+        chosen[sheets.VARIABLE] = str(path)
+        sheet = Sheet(path)
+        run = _run(program, command, chosen, sheet, also)
+        if sheet.pid == 0 and run.status == 0:
+            raise LockwrightError(
+                f"'{command[0]}' took no mutex, so there is nothing to profile",
+                "give it a multi-threaded workload that uses pthread mutexes",
+            )
+        return Profiled(to_profile(sheet, run), run.status)
+
+
+def _run(
+    program: Path,
+    command: list[str],
+    environment: dict[str, str],
+    sheet: Sheet,
+    also: Callable[[Sheet], None] | None,
+) -> Run:
+    watcher = Watcher(sheet, also)
+    child = 0
+
+    def started(pid: int) -> None:
+        nonlocal child
+        child = pid
+        watcher.start()
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = now()
+    try:
+        status = foreground.run(program, command, environment, started)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
+        ) from error
+    ended = time.monotonic_ns()
+    seen = watcher.stop()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
+    return Run(tuple(command), str(program), began, status, ended, child, usage, seen)

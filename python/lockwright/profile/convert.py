@@ -1,0 +1,169 @@
+"""From what stands in a sheet to a profile."""
+
+import os
+import signal
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lockwright.profile import sheet as sheets
+from lockwright.profile.distributions import below
+from lockwright.profile.mutexes import Mutexes
+from lockwright.profile.record import Creation, Moment, Process, Profile
+from lockwright.profile.sheet import Sheet
+from lockwright.profile.symbols import Mapping, Symbols
+
+if TYPE_CHECKING:
+    from lockwright.profile.collect import Run
+
+_MOST_MOMENTS = 20_000
+"""Of a timeline, the longest: more than a screen has room for."""
+
+
+def to_profile(sheet: Sheet, run: "Run") -> Profile:
+    """The profile of a run that has ended."""
+    nanoseconds = sheet.nanoseconds
+    mappings = [
+        Mapping(
+            os.fsdecode(bytes(each["path"])),
+            int(each["start"]),
+            int(each["end"]),
+            int(each["base"]),
+        )
+        for each in sheet.modules
+    ]
+    symbols = Symbols(mappings, os.fsdecode(bytes(sheet["program"])) or run.program)
+    duration = _duration(sheet, run)
+    mutexes = Mutexes(sheet, symbols, run.seen, nanoseconds, duration)
+    made = mutexes.made()
+    names = {number: name for number, name in run.seen.names.items() if name}
+    timeline = _timeline(sheet, mutexes, nanoseconds)
+    return Profile(
+        command=run.command,
+        pid=sheet.pid,
+        started=run.started,
+        mechanism="preload",
+        process=_process(sheet, run, duration, nanoseconds),
+        mutexes=tuple(made),
+        timeline=timeline,
+        thread_names={
+            str(number): names.get(number) or f"thread {number}"
+            for number in sorted({each.thread for each in timeline})
+        },
+        partial=_partial(sheet, run),
+        exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
+        provenance=_provenance(),
+    )
+
+
+def _duration(sheet: Sheet, run: "Run") -> float:
+    """In ns, from the first mutex taken to the end."""
+    if not sheet.pid:
+        return 0.0
+    ended = run.ended_ns if sheet.pid == run.child else run.seen.last_ns or run.ended_ns
+    return max(float(ended - int(sheet["begin_ns"])), 1.0)
+
+
+def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> Process:
+    threads, seen = sheet.threads, run.seen
+    passed = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
+    calls = int(threads["acquisitions"].sum()) + int(np.maximum(passed, 0).sum())
+    return Process(
+        duration=duration,
+        processors=len(os.sched_getaffinity(0)),
+        threads_most=max(seen.threads_most, min(len(threads), 2)),
+        threads_mean=seen.threads / seen.looks if seen.looks else float(min(len(threads), 2)),
+        lock_calls=float(calls),
+        rwlock_calls=int(threads["rwlock_calls"].sum()),
+        spin_calls=int(threads["spin_calls"].sum()),
+        unprofiled_calls=int(threads["unprofiled"].sum()),
+        cond_waits=int(threads["cond_waits"].sum()),
+        cpu_user=run.usage.ru_utime * 1e9,
+        cpu_system=run.usage.ru_stime * 1e9,
+        voluntary=run.usage.ru_nvcsw,
+        involuntary=run.usage.ru_nivcsw,
+        migrations=float(threads["migrations"].sum()),
+        minor_faults=run.usage.ru_minflt,
+        major_faults=run.usage.ru_majflt,
+        mmap_calls=int(threads["mmap_calls"].sum()),
+        touched=float(np.median(seen.touched)) if seen.touched else None,
+        last_cache=_last_cache(),
+        creation=_creation(sheet, run, duration / nanoseconds),
+    )
+
+
+def _creation(sheet: Sheet, run: "Run", ticks: float) -> Creation:
+    threads = sheet.threads
+    created = threads["created"].astype(np.int64)
+    whole = int(created.sum())
+    destroyed = int(threads["destroyed"].sum())
+    return Creation(
+        created=whole,
+        destroyed=destroyed,
+        creators=int((created > 0).sum()),
+        by_most=float(created.max()) / whole if whole else 0.0,
+        early=below(sheet.creations, ticks / 10) / whole if whole else 0.0,
+        alive_most=max(run.seen.alive_most, whole - destroyed),
+    )
+
+
+def _timeline(sheet: Sheet, mutexes: Mutexes, nanoseconds: float) -> tuple[Moment, ...]:
+    moments = sheet.moments
+    if len(moments) > _MOST_MOMENTS:
+        lengths = moments["end"] - moments["begin"]
+        moments = moments[np.argsort(lengths)[-_MOST_MOMENTS:]]
+    start = int(sheet["begin_ticks"])
+    kinds = {sheets.WAIT: "wait", sheets.HOLD: "hold"}
+    found = []
+    for each in np.sort(moments, order="begin"):
+        where = mutexes.index_of(int(each["record"]))
+        if where is None:
+            continue
+        found.append(
+            Moment(
+                thread=int(each["thread"]),
+                mutex=where,
+                kind=kinds.get(int(each["kind"]), "hold"),
+                begin=(int(each["begin"]) - start) * nanoseconds,
+                end=(int(each["end"]) - start) * nanoseconds,
+                site=mutexes.site_of(int(each["record"]), int(each["caller"])),
+            )
+        )
+    return tuple(found)
+
+
+def _partial(sheet: Sheet, run: "Run") -> str:
+    reasons: list[str] = []
+    if os.WIFSIGNALED(run.status):
+        reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
+    others = int(sheet["others"])
+    if others:
+        reasons.append(
+            "one other process that it started is not in it"
+            if others == 1
+            else f"{others} other processes that it started are not in it"
+        )
+    if int(sheet["images"]) > 1:
+        reasons.append("the process became another program, and what it was before is not in it")
+    return "; ".join(reasons)
+
+
+def _provenance() -> dict[str, Any]:
+    from lockwright import provenance
+
+    return provenance.machine()
+
+
+def _last_cache() -> int | None:
+    """Bytes of the last level of cache that the first processor has."""
+    sizes: defaultdict[int, int] = defaultdict(int)
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        try:
+            level = int((index / "level").read_text())
+            text = (index / "size").read_text().strip()
+            sizes[level] = int(text[:-1]) << {"K": 10, "M": 20, "G": 30}[text[-1]]
+        except (OSError, ValueError, KeyError):
+            continue
+    return sizes[max(sizes)] if sizes else None

@@ -1,0 +1,51 @@
+"""Histograms of a sheet, as distributions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockwright.profile.record import Distribution
+from lockwright.profile.sheet import lower_bounds
+
+_BOUNDS = lower_bounds()
+
+
+def distribution(
+    count: float, total: float, samples: int, weights: NDArray[Any] | None, nanoseconds: float
+) -> Distribution:
+    """Of durations that are known by count and total, in ticks of so many nanoseconds.
+
+    weights: of the buckets; None where there are no more than sums.
+    """
+    whole = float(weights.sum()) if weights is not None else 0.0
+    if weights is None or not whole:
+        return Distribution(float(count), total * nanoseconds, samples)
+    filled = np.flatnonzero(weights)
+    return Distribution(
+        count=float(count),
+        total=total * nanoseconds,
+        samples=samples,
+        p50=_quantile(weights, 0.50) * nanoseconds,
+        p90=_quantile(weights, 0.90) * nanoseconds,
+        p99=_quantile(weights, 0.99) * nanoseconds,
+        most=float(_BOUNDS[filled[-1] + 1]) * nanoseconds,
+        buckets=tuple((float(_BOUNDS[i]) * nanoseconds, float(weights[i])) for i in filled),
+    )
+
+
+def below(weights: NDArray[Any], ticks: float) -> float:
+    """How much weight lies below a bound, that of the bucket that it cuts in proportion."""
+    widths = np.diff(_BOUNDS)
+    shares = np.clip((ticks - _BOUNDS[:-1]) / widths, 0.0, 1.0)
+    return float((weights * shares).sum())
+
+
+def _quantile(weights: NDArray[Any], share: float) -> float:
+    """In ticks, as if the durations in a bucket were spread over it evenly."""
+    sums = np.cumsum(weights)
+    wanted = share * float(sums[-1])
+    at = int(np.searchsorted(sums, wanted, side="left"))
+    before = float(sums[at - 1]) if at else 0.0
+    inside = (wanted - before) / float(weights[at])
+    return float(_BOUNDS[at] + inside * (_BOUNDS[at + 1] - _BOUNDS[at]))

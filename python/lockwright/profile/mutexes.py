@@ -1,0 +1,357 @@
+"""The mutexes of a profile, from the records of a sheet."""
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockwright.profile.distributions import distribution
+from lockwright.profile.record import (
+    CREATED,
+    FIRST_TAKEN,
+    OBJECT,
+    Block,
+    Frame,
+    Mutex,
+    Place,
+    Site,
+)
+from lockwright.profile.sheet import IS_SHARED, IS_VOID, Sheet
+from lockwright.profile.symbols import Symbols
+from lockwright.profile.watch import Seen
+
+_APART = 32
+"""Mutexes of one place that are shown one by one, those that cost most; the others are together."""
+
+_STACKS = 8
+"""Stacks that are kept of one caller, those with most waiting and holding."""
+
+_TYPES = ("normal", "recursive", "error-checking", "adaptive")
+_SUMS = (
+    "acquisitions",
+    "samples",
+    "tried",
+    "holds",
+    "held",
+    "hold_samples",
+    "contended",
+    "waits",
+    "waited",
+    "hand_overs",
+    "handed_over",
+    "owner_changes",
+    "usage_samples",
+    "usage_preempted",
+    "failed_trylocks",
+    "cond_signals",
+    "cond_waits",
+    "futile_wakeups",
+)
+
+
+class Mutexes:
+    """Those that were seen, in the order of the time lost."""
+
+    def __init__(
+        self, sheet: Sheet, symbols: Symbols, seen: Seen, nanoseconds: float, duration: float
+    ) -> None:
+        """duration: of the profile, in ns; nanoseconds: of a tick."""
+        self._sheet, self._symbols, self._seen = sheet, symbols, seen
+        self._nanoseconds, self._duration = nanoseconds, duration
+        self._index: dict[int, int] = {}
+        self._sites: dict[tuple[int, int], int] = {}
+        self._failures = self._pending_failures()
+        self._stacks = self._stacks_by_caller()
+
+    def index_of(self, record: int) -> int | None:
+        """Which of the mutexes a record became part of."""
+        return self._index.get(record)
+
+    def site_of(self, record: int, caller: int) -> int:
+        """Which of its mutex's sites a caller is, or -1."""
+        return self._sites.get((self._index.get(record, -1), caller), -1)
+
+    def made(self) -> list[Mutex]:
+        """All of them."""
+        groups = self._groups()
+        records = self._sheet.records
+        groups.sort(
+            key=lambda group: (
+                -sum(int(records["waited"][number]) for number in group),
+                -sum(int(records["acquisitions"][number]) for number in group),
+                group[0],
+            )
+        )
+        mutexes = []
+        for index, group in enumerate(groups):
+            for number in group:
+                self._index[number] = index
+            mutexes.append(self._mutex(index, group))
+        return self._with_lines(mutexes)
+
+    def _groups(self) -> list[list[int]]:
+        """The numbers of the records that make one mutex of the profile."""
+        records = self._sheet.records
+        used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
+        used |= (records["failed_trylocks"] + self._failures) != 0
+        used &= (records["kind"] & IS_VOID) == 0
+        places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        groups: list[list[int]] = []
+        for number in np.flatnonzero(used):
+            one = records[number]
+            if int(one["kind"]) & IS_SHARED:
+                groups.append([int(number)])
+                continue
+            place = int(one["place"])
+            places[place, 0 if place else int(one["first_site"])].append(int(number))
+        for numbers in places.values():
+            numbers.sort(
+                key=lambda number: (
+                    -int(records["waited"][number]),
+                    -int(records["acquisitions"][number]),
+                )
+            )
+            apart = _APART if len(numbers) > 2 * _APART else len(numbers)
+            groups += [[number] for number in numbers[:apart]]
+            if numbers[apart:]:
+                groups.append(numbers[apart:])
+        return groups
+
+    def _mutex(self, index: int, group: list[int]) -> Mutex:
+        records = self._sheet.records[group]
+        first = records[0]
+        sums = {name: int(records[name].astype(np.uint64).sum()) for name in _SUMS}
+        sums["failed_trylocks"] += int(self._failures[group].sum())
+        details = self._sheet.details[[int(n) - 1 for n in records["detail"] if n]]
+        is_one = len(group) == 1 and not int(first["kind"]) & IS_SHARED
+        place = self._place(first, is_one)
+        sites, blocks = self._sites_and_blocks(index, group, details)
+        unit = self._nanoseconds
+        threads = np.bitwise_or.reduce(records["threads"], axis=0)
+        looks = self._seen.looks
+        waiters = int(self._seen.waiters[group].sum())
+        held = looks * sums["held"] * unit / self._duration if self._duration else 0.0
+        at = max(float(self._seen.waited[group].sum()), held, 1.0)
+        arrivals = details["arrivals"].sum(axis=0) if len(details) else np.zeros(0, np.uint64)
+        last = int(np.flatnonzero(arrivals)[-1]) + 1 if arrivals.any() else 0
+        return Mutex(
+            name=_name(place, is_one),
+            place=place,
+            address=int(first["address"]) if is_one else 0,
+            type=_TYPES[int(first["kind"]) & 3],
+            acquisitions=float(max(sums["acquisitions"], sums["contended"])),
+            contended=sums["contended"],
+            waiting=distribution(
+                sums["contended"], sums["waited"], sums["waits"], _sum(details, "waiting"), unit
+            ),
+            holding=distribution(
+                sums["holds"], sums["held"], sums["hold_samples"], _sum(details, "holding"), unit
+            ),
+            hand_over=distribution(
+                sums["hand_overs"],
+                sums["handed_over"],
+                sums["hand_overs"],
+                _sum(details, "handing_over"),
+                unit,
+            ),
+            arrivals=tuple(int(each) for each in arrivals[:last]),
+            waiters_mean=waiters / at,
+            waiters_most=int(self._seen.most[group].max(initial=0)),
+            sampled_times=looks,
+            instances=self._instances(first, group, is_one),
+            trylocks=float(sums["tried"] + sums["failed_trylocks"]),
+            failed_trylocks=sums["failed_trylocks"],
+            cond_waits=sums["cond_waits"],
+            cond_signals=sums["cond_signals"],
+            futile_wakeups=sums["futile_wakeups"],
+            threads=sum(int(word).bit_count() for word in threads),
+            owner_changes=_share(sums["owner_changes"], sums["samples"]),
+            preempted_holds=_share(sums["usage_preempted"], sums["usage_samples"]),
+            bytes=40,
+            sites=sites,
+            blocks=blocks,
+        )
+
+    def _place(self, record: Any, is_one: bool) -> Place:
+        address = int(record["address"])
+        if address and self._symbols.mapping(address) is not None:
+            if is_one:
+                return Place(OBJECT, self._symbols.place(address))
+        elif record["place"]:
+            caller = int(self._sheet.places["caller"][int(record["place"]) - 1])
+            ordinal = int(record["ordinal"]) if is_one else -1
+            return Place(CREATED, self._symbols.caller(caller), ordinal)
+        frame = self._symbols.caller(int(record["first_site"]))
+        return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
+
+    def _order(self, record: Any) -> int:
+        """Which of the mutexes it is that were first seen at a place."""
+        records = self._sheet.records
+        earlier = (
+            (records["first_site"] == record["first_site"])
+            & (records["place"] == 0)
+            & (records["first_seen"] < record["first_seen"])
+            & (records["address"] != 0)
+        )
+        return int(earlier.sum())
+
+    def _instances(self, first: Any, group: list[int], is_one: bool) -> int:
+        if is_one:
+            return 1
+        if first["place"]:
+            # Most of them were never looked at.
+            return max(len(group), int(self._sheet.places["created"][int(first["place"]) - 1]))
+        return max(len(group), 2)
+
+    def _pending_failures(self) -> NDArray[np.int64]:
+        """Failed trylocks that stand with the threads still, by record."""
+        found = np.zeros(len(self._sheet.records), np.int64)
+        for thread in self._sheet.threads:
+            if 0 < thread["failing"] <= len(found):
+                found[int(thread["failing"]) - 1] += int(thread["failures"])
+        return found
+
+    def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
+        found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
+        for stack in self._sheet.stacks:
+            found[int(stack["record"]), int(stack["pcs"][0])].append(stack)
+        return found
+
+    def _sites_and_blocks(
+        self, index: int, group: list[int], details: NDArray[Any]
+    ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
+        unit = self._nanoseconds
+        callers: dict[int, list[int]] = {}
+        pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+        for detail in details:
+            here = [int(caller) for caller in detail["sites"]["caller"]]
+            for site in detail["sites"]:
+                if site["caller"]:
+                    sums = callers.setdefault(int(site["caller"]), [0, 0, 0, 0])
+                    for i, name in enumerate(("acquisitions", "contended", "waited", "held")):
+                        sums[i] += int(site[name])
+            for block in detail["blocks"]:
+                if block["times"]:
+                    pair = pairs[
+                        here[int(block["holder"]) - 1] if block["holder"] else 0,
+                        here[int(block["waiter"]) - 1] if block["waiter"] else 0,
+                    ]
+                    pair[0] += int(block["times"])
+                    pair[1] += int(block["waited"])
+        if not callers:
+            for number in group[:1]:
+                first = int(self._sheet.records["first_site"][number])
+                if first:
+                    callers[first] = [
+                        int(self._sheet.records["acquisitions"][group].sum()),
+                        0,
+                        0,
+                        int(self._sheet.records["held"][group].sum()),
+                    ]
+        sites: list[Site] = []
+        for caller, (acquisitions, contended, waited, held) in sorted(
+            callers.items(), key=lambda item: (-item[1][2], -item[1][0])
+        ):
+            self._sites[index, caller] = len(sites)
+            for stack, of_waits, of_holds in self._shares(group, caller):
+                sites.append(
+                    Site(
+                        stack=stack,
+                        acquisitions=acquisitions * of_holds,
+                        contended=round(contended * of_waits),
+                        waited=waited * of_waits * unit,
+                        held=held * of_holds * unit,
+                    )
+                )
+        blocks = tuple(
+            Block(
+                holder=self._sites.get((index, holder), -1),
+                waiter=self._sites.get((index, waiter), -1),
+                times=times,
+                waited=waited * unit,
+            )
+            for (holder, waiter), (times, waited) in sorted(pairs.items(), key=lambda p: -p[1][1])
+            if (index, waiter) in self._sites
+        )
+        return tuple(sites), blocks
+
+    def _shares(
+        self, group: list[int], caller: int
+    ) -> list[tuple[tuple[Frame, ...], float, float]]:
+        """The stacks of a caller, with the shares of its waiting and of its holding that they have,
+        the largest first. Those that were walked stand for all."""
+        walked: dict[tuple[int, ...], list[float]] = {}
+        for number in group:
+            for stack in self._stacks.get((number, caller), ()):
+                pcs = tuple(int(pc) for pc in stack["pcs"][: int(stack["frames"])])
+                sums = walked.setdefault(pcs, [0.0, 0.0])
+                sums[0] += float(stack["waited"])
+                sums[1] += float(stack["held"])
+        if not walked:
+            return [((self._symbols.caller(caller),), 1.0, 1.0)]
+        kept = sorted(walked.items(), key=lambda item: -sum(item[1]))[:_STACKS]
+        waited, held = (sum(sums[i] for _, sums in kept) for i in (0, 1))
+        return [
+            (
+                tuple(self._symbols.caller(pc) for pc in pcs),
+                of_waits / waited if waited else float(i == 0),
+                of_holds / held if held else float(i == 0),
+            )
+            for i, (pcs, (of_waits, of_holds)) in enumerate(kept)
+        ]
+
+    def _with_lines(self, mutexes: list[Mutex]) -> list[Mutex]:
+        """The same, their frames with the lines of the source."""
+        frames = {frame for each in mutexes for site in each.sites for frame in site.stack}
+        frames |= {each.place.frame for each in mutexes if each.place.kind != OBJECT}
+        lines = self._symbols.with_lines(frames)
+        if not lines:
+            return mutexes
+        return [
+            replace(
+                each,
+                place=replace(each.place, frame=lines.get(each.place.frame, each.place.frame)),
+                sites=tuple(
+                    replace(site, stack=tuple(lines.get(frame, frame) for frame in site.stack))
+                    for site in each.sites
+                ),
+            )
+            for each in mutexes
+        ]
+
+
+def _name(place: Place, is_one: bool) -> str:
+    frame = place.frame
+    name = _short(frame)
+    if place.kind == OBJECT:
+        return name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
+    if not is_one:
+        how = "created in" if place.kind == CREATED else "first taken in"
+        return f"the other mutexes {how} {name}"
+    number = f" #{place.ordinal}" if place.ordinal > 0 else ""
+    return f"{name}{number}" if place.kind == CREATED else f"taken in {name}{number}"
+
+
+def _short(frame: Frame) -> str:
+    """A symbol without the parameters of a function, or file and offset."""
+    if not frame.symbol:
+        return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"
+    symbol = frame.symbol.removesuffix(" const")
+    if not symbol.endswith(")"):
+        return frame.symbol
+    depth = 0
+    for at in range(len(symbol) - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(symbol[at], 0)
+        if depth == 0:
+            return symbol[:at]
+    return frame.symbol
+
+
+def _sum(details: NDArray[Any], name: str) -> NDArray[Any] | None:
+    return details[name].sum(axis=0) if len(details) else None
+
+
+def _share(part: int, whole: int) -> float:
+    return min(1.0, part / whole) if whole else 0.0

@@ -1,0 +1,332 @@
+"""The file in which a profiled program notes what it does with its mutexes, also while it runs.
+
+The layout is that of src/probe/sheet.hpp; the library writes only to a file that has its size.
+Durations and times are in ticks of the processor's clock.
+"""
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockwright.errors import LockwrightError
+
+VARIABLE = "LOCKWRIGHT_PROFILE"
+
+_MAGIC = b"LWPROBE1"
+_PARTS, _OCTAVES = 8, 34
+BUCKETS = _PARTS * (1 + _OCTAVES)
+
+IS_VOID, IS_SHARED = 1 << 30, 1 << 31
+"""Bits of a record's kind: another one is in use for its mutex; it is for all of some places."""
+
+WAIT, HOLD = 1, 2
+"""Kinds of moments."""
+
+_HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("bytes", "u8"),
+        ("pid", "u4"),
+        ("others", "u4"),
+        ("begin_ticks", "u8"),
+        ("begin_ns", "u8"),
+        ("ticks_per_second", "u8"),
+        ("threads_used", "u4"),
+        ("modules_used", "u4"),
+        ("records_used", "u4"),
+        ("details_used", "u4"),
+        ("moment_blocks_used", "u4"),
+        ("modules_taken", "u4"),
+        ("images", "u4"),
+        ("unused", "u4"),
+        ("program", "S512"),
+        ("creations", "u8", BUCKETS),
+    ]
+)
+_THREAD = np.dtype(
+    [
+        ("countdown", "i4"),
+        ("tid", "u4"),
+        ("drawn", "u4"),
+        ("number", "u4"),
+        ("acquisitions", "u8"),
+        ("last_sample", "u8"),
+        ("period", "u4"),
+        ("random", "u4"),
+        ("rwlock_calls", "u8"),
+        ("spin_calls", "u8"),
+        ("mmap_calls", "u8"),
+        ("waiting_since", "u8"),
+        ("waiting_site", "u8"),
+        ("waiting_for", "u4"),
+        ("waits_passed", "u4"),
+        ("last_wait", "u8"),
+        ("last_stack", "u8"),
+        ("last_moment", "u8"),
+        ("last_usage", "u8"),
+        ("waits_countdown", "u4"),
+        ("waits_period", "u4"),
+        ("samples", "u8"),
+        ("migrations", "u8"),
+        ("processor", "u4"),
+        ("is_walking", "u4"),
+        ("clock_ticks", "u8"),
+        ("clock_ns", "u8"),
+        ("failing", "u4"),
+        ("failures", "u4"),
+        ("failed_trylocks", "u8"),
+        ("cond_waits", "u8"),
+        ("unprofiled", "u8"),
+        ("created", "u8"),
+        ("destroyed", "u8"),
+        ("last_caller", "u8"),
+        ("last_place", "u4"),
+        ("moments_left", "u4"),
+        ("next_moment", "u8"),
+        ("contended", "u8"),
+        ("unused", "u8"),
+    ]
+)
+_PLACE = np.dtype([("caller", "u8"), ("created", "u4"), ("unused", "u4")])
+_MODULE = np.dtype([("start", "u8"), ("end", "u8"), ("base", "u8"), ("path", "S232")])
+_STACK = np.dtype(
+    [
+        ("hash", "u8"),
+        ("record", "u4"),
+        ("frames", "u4"),
+        ("waits", "u8"),
+        ("waited", "u8"),
+        ("holds", "u8"),
+        ("held", "u8"),
+        ("pcs", "u8", 24),
+    ]
+)
+_RECORD = np.dtype(
+    [
+        ("address", "u8"),
+        ("place", "u4"),
+        ("ordinal", "u4"),
+        ("kind", "u4"),
+        ("detail", "u4"),
+        ("first_site", "u8"),
+        ("first_seen", "u8"),
+        ("threads", "u8", 3),
+        ("acquisitions", "u8"),
+        ("samples", "u8"),
+        ("tried", "u8"),
+        ("hold_begin", "u8"),
+        ("hold_weight", "u8"),
+        ("holds", "u8"),
+        ("held", "u8"),
+        ("hold_samples", "u8"),
+        ("contended", "u8"),
+        ("waits", "u8"),
+        ("waited", "u8"),
+        ("released", "u8"),
+        ("hand_overs", "u8"),
+        ("handed_over", "u8"),
+        ("last_thread", "u4"),
+        ("owner_changes", "u4"),
+        ("usage_samples", "u4"),
+        ("usage_preempted", "u4"),
+        ("failed_trylocks", "u8"),
+        ("cond_signals", "u8"),
+        ("cond_waits", "u8"),
+        ("futile_wakeups", "u8"),
+        ("usage_begin", "u8"),
+        ("hold_site", "u8"),
+        ("hold_stack", "u4"),
+        ("destroyed", "u4"),
+        ("most_waiting", "u8"),
+    ]
+)
+_SITE = np.dtype(
+    [(name, "u8") for name in ("caller", "acquisitions", "contended", "waited", "held")]
+)
+_BLOCK = np.dtype([("holder", "u4"), ("waiter", "u4"), ("times", "u8"), ("waited", "u8")])
+_DETAIL = np.dtype(
+    [
+        ("holding", "u8", BUCKETS),
+        ("waiting", "u8", BUCKETS),
+        ("handing_over", "u8", BUCKETS),
+        ("arrivals", "u8", 64),
+        ("sites", _SITE, 16),
+        ("blocks", _BLOCK, 32),
+    ]
+)
+_MOMENT = np.dtype(
+    [
+        ("begin", "u8"),
+        ("end", "u8"),
+        ("caller", "u8"),
+        ("record", "u4"),
+        ("thread", "u2"),
+        ("kind", "u2"),
+    ]
+)
+_TABLES = (
+    ("threads", _THREAD, 4096),
+    ("places", _PLACE, 4096),
+    ("modules", _MODULE, 256),
+    ("stacks", _STACK, 8192),
+    ("records", _RECORD, 32768),
+    ("details", _DETAIL, 2048),
+    ("moments", _MOMENT, 65536),
+)
+_PAGE, _LINE = 4096, 64
+
+
+def _ends_at(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+def _size() -> int:
+    size = _ends_at(_HEADER.itemsize, _LINE)
+    for _, kind, count in _TABLES:
+        size = _ends_at(size, _LINE) + kind.itemsize * count
+    return _ends_at(size, _PAGE)
+
+
+SIZE = _size()
+"""Bytes; those that are never written take no memory."""
+
+Rows = NDArray[Any]
+
+
+class Sheet:
+    """What stands in the file at the moment. Arrays change while the program runs."""
+
+    def __init__(self, path: Path) -> None:
+        """Maps the file, which may be removed afterwards."""
+        with path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), SIZE, prot=mmap.PROT_READ)
+        self._header = np.frombuffer(self._mapped, _HEADER, 1)
+        at = _ends_at(_HEADER.itemsize, _LINE)
+        self._tables: dict[str, Rows] = {}
+        for name, kind, count in _TABLES:
+            at = _ends_at(at, _LINE)
+            self._tables[name] = np.frombuffer(self._mapped, kind, count, at)
+            at += kind.itemsize * count
+
+    def __getitem__(self, name: str) -> Any:
+        """A word of the header."""
+        return self._header[name][0]
+
+    @property
+    def pid(self) -> int:
+        """Of the process that is profiled; 0 while there is none."""
+        return int(self["pid"])
+
+    @property
+    def creations(self) -> Rows:
+        """Calls of pthread_mutex_init by the bucket of the time since the beginning."""
+        creations: Rows = self._header["creations"][0]
+        return creations
+
+    @property
+    def threads(self) -> Rows:
+        """Those that were seen, by their numbers."""
+        return self._used("threads", int(self["threads_used"]))
+
+    @property
+    def modules(self) -> Rows:
+        """The files that addresses lie in."""
+        return self._used("modules", int(self["modules_used"]))
+
+    @property
+    def records(self) -> Rows:
+        """All records, also unused ones: these have seen no sample and no wait."""
+        return self._tables["records"]
+
+    @property
+    def details(self) -> Rows:
+        """By the number that a record has, less one."""
+        return self._tables["details"]
+
+    @property
+    def places(self) -> Rows:
+        """By the number that a record has, less one."""
+        return self._tables["places"]
+
+    @property
+    def stacks(self) -> Rows:
+        """Those that were walked."""
+        stacks = self._tables["stacks"]
+        walked: Rows = stacks[stacks["frames"] != 0]
+        return walked
+
+    @property
+    def moments(self) -> Rows:
+        """What there is of a timeline, in no order."""
+        moments = self._used("moments", 64 * int(self["moment_blocks_used"]))
+        noted: Rows = moments[moments["kind"] != 0]
+        return noted
+
+    @property
+    def nanoseconds(self) -> float:
+        """Of one tick."""
+        if rate := int(self["ticks_per_second"]):
+            return 1e9 / rate
+        threads = self.threads
+        if len(threads):
+            last = threads[np.argmax(threads["clock_ticks"])]
+            ticks = int(last["clock_ticks"]) - int(self["begin_ticks"])
+            elapsed = int(last["clock_ns"]) - int(self["begin_ns"])
+            if elapsed > 50_000 and ticks > 0:
+                return elapsed / ticks
+        return 1e3 / _megahertz()
+
+    def _used(self, name: str, count: int) -> Rows:
+        return self._tables[name][:count]
+
+
+def lower_bounds() -> NDArray[np.float64]:
+    """Where the buckets of a histogram begin, in ticks, and where the last one ends."""
+    buckets = np.arange(BUCKETS + 1)
+    octave = buckets // _PARTS - 1
+    part = buckets % _PARTS
+    return np.where(octave < 0, 2.0 * part, (_PARTS + part) * 2.0 ** (octave + 1.0))
+
+
+def _megahertz() -> float:
+    """The clock of a processor whose program ended before it could be compared with another."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("cpu MHz"):
+                return float(line.partition(":")[2])
+    except (OSError, ValueError):
+        pass
+    return 2500.0
+
+
+@contextmanager
+def new() -> Iterator[Path]:
+    """The path of an empty file for a profile, that is removed at the end of the `with` block."""
+    folder = None
+    if os.access("/dev/shm", os.W_OK):
+        room = os.statvfs("/dev/shm")
+        folder = "/dev/shm" if room.f_bavail * room.f_frsize > SIZE else None
+    try:
+        handle, name = tempfile.mkstemp(prefix="lockwright-", suffix=".profile", dir=folder)
+        try:
+            os.truncate(handle, SIZE)
+            os.write(handle, _MAGIC + SIZE.to_bytes(8, "little"))
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot create the file for the profile: {error.strerror}",
+            "make room in /dev/shm or TMPDIR",
+        ) from error
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,71 @@
+"""A profile on the terminal: the mutexes that cost most, and a line about the process."""
+
+from rich.table import Table
+from rich.text import Text
+
+from lockwright.profile import figures
+from lockwright.profile.record import Mutex, Profile
+
+SHOWN = 5
+
+
+def table(profile: Profile) -> Table:
+    """The mutexes that cost most, by the time that threads lost waiting for them."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name, side in (
+        ("mutex", "left"),
+        ("lost", "right"),
+        ("taken", "right"),
+        ("contended", "right"),
+        ("wait p50", "right"),
+        ("p99", "right"),
+        ("hold p50", "right"),
+        ("p99", "right"),
+        ("waits most in", "left"),
+        ("while held by", "left"),
+    ):
+        made.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
+    for mutex in profile.mutexes[:SHOWN]:
+        made.add_row(*(Text(cell) for cell in _row(mutex)))
+    return made
+
+
+def sentence(profile: Profile) -> str:
+    """The process in one line."""
+    process = profile.process
+    given = process.threads_mean * process.duration
+    parts = [
+        f"{figures.time(process.duration)}",
+        f"{figures.count(process.threads_most)} threads on {process.processors} processors",
+        f"{figures.count(process.lock_calls)} acquisitions",
+        f"{figures.time(profile.lost)} lost waiting"
+        + (f" ({figures.share(profile.lost / given)} of the threads' time)" if given else ""),
+    ]
+    if process.cond_waits:
+        parts.append(f"{figures.count(process.cond_waits)} condition variable waits")
+    if process.unprofiled_calls:
+        parts.append(
+            f"{figures.count(process.unprofiled_calls)} acquisitions of shared, robust or priority"
+            " mutexes were not looked into"
+        )
+    return ", ".join(parts)
+
+
+def _row(mutex: Mutex) -> list[str]:
+    waiter = max(mutex.sites, key=lambda site: site.waited, default=None)
+    block = max(mutex.blocks, key=lambda each: each.waited, default=None)
+    holder = ""
+    if block is not None and block.holder >= 0:
+        holder = mutex.sites[block.holder].stack[0].shown
+    return [
+        mutex.name,
+        figures.time(mutex.lost),
+        figures.count(mutex.acquisitions),
+        figures.share(mutex.contended_share),
+        figures.time(mutex.waiting.p50),
+        figures.time(mutex.waiting.p99),
+        figures.time(mutex.holding.p50),
+        figures.time(mutex.holding.p99),
+        waiter.stack[0].shown if waiter is not None and waiter.waited else "",
+        holder,
+    ]

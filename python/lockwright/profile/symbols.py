@@ -1,0 +1,207 @@
+"""What an address in a program is called: file, symbol and, with debug information, line.
+
+Symbols are read from the files themselves; lines by addr2line or llvm-symbolizer where one of them
+is installed.
+"""
+
+import ctypes
+import shutil
+import struct
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockwright import elf
+from lockwright.profile.record import Frame
+
+_SYMBOL = np.dtype(
+    [
+        ("name", "u4"),
+        ("info", "u1"),
+        ("other", "u1"),
+        ("section", "u2"),
+        ("value", "u8"),
+        ("size", "u8"),
+    ]
+)
+_OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
+_MOST_BYTES = 1 << 28
+_SECONDS = 20
+"""For which to wait for a reader of debug information, which can be large."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A file in memory: from `start` to `end`, with addresses that count from `base`."""
+
+    path: str
+    start: int
+    end: int
+    base: int
+
+
+class Module:
+    """The symbols of a file."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read until it is asked for."""
+        self.path = path
+
+    def find(self, offset: int) -> tuple[str, int] | None:
+        """The symbol in which an offset lies, and how far in it; None if there is none."""
+        symbols, names = self._table
+        at = int(np.searchsorted(symbols["value"], offset, side="right")) - 1
+        if at < 0:
+            return None
+        symbol = symbols[at]
+        value, size = int(symbol["value"]), int(symbol["size"])
+        if size and offset >= value + size:
+            return None
+        start = int(symbol["name"])
+        raw = names[start : names.index(b"\0", start)].decode(errors="replace")
+        return demangled(raw), offset - value
+
+    @cached_property
+    def has_lines(self) -> bool:
+        """Whether there is anything to read lines from."""
+        return ".debug_line" in elf.sections(self.path)
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[Any], bytes]:
+        """Functions and variables by their offsets, and the text that their names lie in."""
+        places = [(path, ".symtab", ".strtab") for path in (self.path, *self._separate())]
+        for path, table, names in (*places, (self.path, ".dynsym", ".dynstr")):
+            data = elf.section(path, table, _MOST_BYTES)
+            size = _SYMBOL.itemsize
+            symbols = np.frombuffer(data[: len(data) // size * size], _SYMBOL)
+            is_wanted = np.isin(symbols["info"] & 15, (_OBJECT, _FUNCTION, _INDIRECT))
+            symbols = symbols[is_wanted & (symbols["section"] != 0)]
+            if len(symbols):
+                # Of several at one place the largest says most.
+                order = np.lexsort((symbols["size"], symbols["value"]))
+                return symbols[order], elf.section(path, names, _MOST_BYTES) + b"\0"
+        return np.zeros(0, _SYMBOL), b""
+
+    def _separate(self) -> list[Path]:
+        """Where the distribution keeps symbols that were taken out of the file."""
+        note = elf.section(self.path, ".note.gnu.build-id")
+        if len(note) < 20:
+            return []
+        (name, size) = struct.unpack_from("=II", note)
+        identity = note[12 + (name + 3) // 4 * 4 :][:size].hex()
+        path = Path(f"/usr/lib/debug/.build-id/{identity[:2]}/{identity[2:]}.debug")
+        return [path] if path.is_file() else []
+
+
+class Symbols:
+    """Names for the addresses of one process."""
+
+    def __init__(self, mappings: Iterable[Mapping], program: str) -> None:
+        """program: the path of what the process runs, for which the loader has no name."""
+        self._mappings = [
+            each if each.path else replace(each, path=program) for each in mappings if each.end
+        ]
+        self._modules: dict[str, Module] = {}
+        self._frames: dict[int, Frame] = {}
+
+    def mapping(self, address: int) -> Mapping | None:
+        """The file that an address lies in; None for the heap, a stack or what is unknown."""
+        return next((each for each in self._mappings if each.start <= address < each.end), None)
+
+    def place(self, address: int) -> Frame:
+        """The place of data, or of an instruction."""
+        if address not in self._frames:
+            self._frames[address] = self._name(address, address)
+        return self._frames[address]
+
+    def caller(self, address: int) -> Frame:
+        """The place of a call that returns to `address`."""
+        if address not in self._frames:
+            self._frames[address] = self._name(address, address - 1)
+        return self._frames[address]
+
+    def _name(self, address: int, inside: int) -> Frame:
+        mapping = self.mapping(inside)
+        if mapping is None:
+            return Frame("", address)
+        module = self._modules.setdefault(mapping.path, Module(Path(mapping.path)))
+        found = module.find(inside - mapping.base)
+        offset = address - mapping.base
+        if found is None:
+            return Frame(mapping.path, offset)
+        return Frame(mapping.path, offset, found[0], found[1] + address - inside)
+
+    def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, Frame]:
+        """Each frame with its line, where that can be found."""
+        wanted: defaultdict[str, set[Frame]] = defaultdict(set)
+        for frame in frames:
+            if frame.module and self._modules.get(frame.module, Module(Path())).has_lines:
+                wanted[frame.module].add(frame)
+        return {
+            frame: replace(frame, source=line)
+            for module, some in wanted.items()
+            for frame, line in _lines(module, list(some)).items()
+        }
+
+
+def _lines(module: str, frames: list[Frame]) -> dict[Frame, str]:
+    reader = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if reader is None:
+        return {}
+    # A call returns to the instruction after it, which may be on another line.
+    asked = "\n".join(f"{frame.offset - 1:#x}" for frame in frames)
+    try:
+        answer = subprocess.run(
+            [reader, "-e", module],
+            input=asked,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found = {}
+    for frame, line in zip(frames, answer.stdout.splitlines(), strict=False):
+        path, _, number = line.partition(" ")[0].rpartition(":")
+        if number.isdigit() and number != "0" and path != "??":
+            found[frame] = f"{Path(path).name}:{number}"
+    return found
+
+
+def demangled(name: str) -> str:
+    """A C++ name as it is written; others as they are."""
+    if not name.startswith("_Z"):
+        return name
+    if name not in _demangled:
+        _demangled[name] = _demangle(name)
+    return _demangled[name]
+
+
+_demangled: dict[str, str] = {}
+_runtime: list[ctypes.CDLL] = []
+
+
+def _demangle(name: str) -> str:
+    if not _runtime:
+        try:
+            _runtime.append(ctypes.CDLL("libstdc++.so.6"))
+        except OSError:
+            return name
+    function = _runtime[0].__cxa_demangle
+    function.restype = ctypes.c_void_p
+    status = ctypes.c_int()
+    result = function(name.encode(), None, None, ctypes.byref(status))
+    if status.value != 0 or not result:
+        return name
+    text = ctypes.string_at(result).decode(errors="replace")
+    ctypes.CDLL(None).free(ctypes.c_void_p(result))
+    return text
