@@ -15,7 +15,7 @@ from lockwright.profile.sheet import Sheet
 from lockwright.profile.watch import Seen, Watcher
 from lockwright.results import now
 
-LIBRARY = "liblockwright-probe.so"
+LIBRARY = "probe/liblockwright-probe.so"
 
 
 @dataclass(frozen=True)
