@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lockwright.advise import advise
 from lockwright.errors import LockwrightError
 from lockwright.profile import page
 from lockwright.profile.page import drawn
@@ -90,6 +91,17 @@ def test_figures_are_those_of_the_profile(profile: Profile, text: str) -> None:
     assert "130 created, 4 destroyed, 128 at one time" in said
     assert "not measurable here" in said
     assert profile.mutexes[0].lost == pytest.approx(1.97e9, rel=0.01)
+
+
+def test_the_advice_is_in_it(profile: Profile, text: str) -> None:
+    advised = advise(profile)
+    said = Reader(text).said
+    assert advised.sentence in said
+    for diagnosis in advised.diagnoses:
+        answer = "yes" if diagnosis.fired else "no" if diagnosis.measurable else "not measurable"
+        assert f"{diagnosis.title} : {answer}" in said
+    assert all(step.question in said for step in advised.steps)
+    assert all(f"{each.lock} {each.reason}" in said for each in advised.shortlist)
 
 
 def test_what_is_drawn_adds_up(profile: Profile, text: str) -> None:

@@ -18,7 +18,7 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     """The sentence, then what it rests on. every: all evidence, not only what decided."""
     print_wrapped(console, "", advice.sentence, "bold")
     for each in advice.sensitivity:
-        print_wrapped(console, "", _said(each), "default")
+        print_wrapped(console, "", said(each), "default")
     _head(console, "The nine bottlenecks")
     wide = max(len(each.title) for each in advice.diagnoses)
     for diagnosis in advice.diagnoses:
@@ -37,7 +37,7 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
         name = "" if change.mutex is None else f"{profile.mutexes[change.mutex].name}: "
         print_wrapped(console, "  ", name + change.text, "default")
         for each in change.evidence:
-            print_wrapped(console, "      ", _said(each), "dim")
+            print_wrapped(console, "      ", said(each), "dim")
     _head(console, "Tail latency")
     print_wrapped(console, "  ", advice.tail_latency.text, "default")
     if advice.remarks:
@@ -64,24 +64,26 @@ def _show_diagnosis(
     else:
         word = "no " if diagnosis.measurable else " ? "
         against = next((each for each in diagnosis.evidence if each.met is False), None)
-        text = "" if every or against is None else _said(against)
+        text = "" if every or against is None else said(against)
         print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
     for each in diagnosis.evidence if every or diagnosis.fired else ():
-        print_wrapped(console, " " * 7, _said(each), "dim")
+        print_wrapped(console, " " * 7, said(each), "dim")
 
 
 def _at(names: list[str]) -> str:
-    return f", at {_listed(names)}" if names else ""
+    return f", at {listed(names)}" if names else ""
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Names, each once; only so many of them are named."""
     names = list(dict.fromkeys(names))
     if len(names) > _FEW:
         return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
     return ", ".join(names)
 
 
-def _said(evidence: Evidence) -> str:
+def said(evidence: Evidence) -> str:
+    """The figure, and from where on it counts."""
     text = f"{evidence.quantity}: {figure(evidence.value, evidence.unit)}"
     if evidence.threshold is None or evidence.value is None:
         return text
@@ -95,5 +97,5 @@ def _show_step(console: Console, step: Step) -> None:
     if step.set_aside:
         print_wrapped(console, "     ", "set aside: no lock is left that answers it", "yellow")
     elif step.rule:
-        out = f"; out: {_listed(step.dropped)}" if step.dropped else ""
+        out = f"; out: {listed(step.dropped)}" if step.dropped else ""
         print_wrapped(console, "     ", f"{step.rule}: {len(step.kept)} locks{out}", "dim")

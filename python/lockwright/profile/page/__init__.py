@@ -9,11 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lockwright.advise import advise
 from lockwright.compare import files
 from lockwright.locks import BASELINE
 from lockwright.page import assemble, lists
 from lockwright.profile import figures
-from lockwright.profile.page import drawn, mutexes, process
+from lockwright.profile.page import advice, drawn, mutexes, process
 from lockwright.profile.record import Profile
 
 _HERE = Path(__file__).parent
@@ -26,14 +27,17 @@ def write(profile: Profile, path: Path, option: str = "-o") -> None:
 
 
 def render(profile: Profile) -> str:
-    """The whole file as text."""
+    """The whole file as text. Raises LockwrightError where the locks to advise are not known."""
+    advised = advise(profile)
     parts = {
         "title": escape(
             f"Profile of {Path(profile.command[0]).name}" if profile.command else "Profile"
         ),
         "command": escape(shlex.join(profile.command)),
         "partial": f'<p class="absent">{escape(profile.partial)}</p>' if profile.partial else "",
+        "verdict": escape(advised.sentence),
         "summary": escape(process.sentence(profile)),
+        "advice": advice.section(profile, advised),
         "cards": mutexes.cards(profile),
         "table": mutexes.table(profile),
         "sections": mutexes.sections(profile),
