@@ -1,6 +1,7 @@
 """`lockwright tune`: it finds the lock that a program runs best under, and claims no more."""
 
 import json
+import re
 import shlex
 import signal
 import sqlite3
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from advise import made
 
 from .conftest import Cli, Program
 
@@ -62,7 +64,11 @@ def test_the_best_lock_is_found_and_the_others_drop_out(
     result = cli("tune", "--locks", locks, "--json", target, *RATE, "--", script)
     assert result.status == 0, result.err
     assert time.monotonic() - began < 9, "a run was not killed that is far slower than the best"
-    assert last(result.out).startswith("futex is best: 2.00 times as good as pthread (95 % CI 1.")
+    gain = re.match(
+        r"futex is best: (\S+) times as good as pthread \(95 % CI 1\.", last(result.out)
+    )
+    assert gain is not None
+    assert 1.95 < float(gain[1]) < 2.05
     use = shlex.split(result.out.splitlines()[-1])
     assert use[1:] == ["run", "--lock", "futex", "--", str(script)]
     table = rows(result.out)
@@ -167,6 +173,49 @@ def runs(base: Path) -> int:
         connection.close()
 
 
+def profile(folder: Path, waited: float) -> Path:
+    """A file of one of two threads that wait for a mutex in so much of a second."""
+    target = folder / "profile.json"
+    contended = 1000 if waited else 0
+    hot = made.mutex(entries=1e5, contended=contended, waited=waited * made.SECOND, threads=2)
+    target.write_text(made.profile(hot).to_json())
+    return target
+
+
+def test_the_advice_names_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> None:
+    """Those of the shortlist with its reasons, and hedges that are said to be that."""
+    target = tmp_path / "o.json"
+    file = profile(tmp_path, 0.8)
+    words = ["--profile", file, "--json", target]
+    result = cli("tune", *words, *RATE, "--", picky("*-hmcs.so) n=140;;"))
+    assert result.status == 0, result.err
+    assert last(result.out).startswith("hmcs is best: 1.")
+    tune = json.loads(target.read_text())["tune"]
+    wanted = json.loads(cli("advise", "--json", file).out)
+    assert tune["sentence"] == wanted["sentence"]
+    assert f"its profile: {wanted['sentence']}" in result.out
+    advised = [each for each in tune["entrants"] if each["why"] == "advised"]
+    assert [(each["lock"], each["reason"]) for each in advised] == [
+        (each["lock"], each["reason"]) for each in wanted["shortlist"]
+    ]
+    hedges = [each for each in tune["entrants"] if each["why"] == "hedge"]
+    assert hedges
+    assert all(each["reason"].startswith("in case the advice is wrong") for each in hedges)
+
+
+def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Path) -> None:
+    """A few locks that differ prove what the profile says."""
+    target = tmp_path / "o.json"
+    words = ["--profile", profile(tmp_path, 0), "--json", target]
+    result = cli("tune", *words, *RATE, "--", picky("none) n=1;;"))
+    assert result.status == 0, result.err
+    whole = json.loads(target.read_text())
+    assert whole["plan"]["budget"] == 60
+    assert len(whole["plan"]["locks"]) == 4
+    assert last(result.out).startswith("No lock will change much: ")
+    assert "No gain: of 3 locks none is better than pthread by more than" in last(result.out)
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
@@ -175,6 +224,8 @@ def runs(base: Path) -> int:
         (["--margin", "5"], ["--margin 5 is not possible", "below 1"]),
         (["--locks", "ttass"], ["no lock is named 'ttass'", "ttas"]),
         (["--locks", ","], ["--locks names no lock"]),
+        (["--profile", "/nowhere"], ["cannot read /nowhere"]),
+        (["--profile", "x", "--locks", "ttas"], ["--locks and --profile both say what to try"]),
         (["--resume"], ["no interrupted comparison of this command"]),
         (["--unit", "s"], ["--unit is given without --metric"]),
     ],

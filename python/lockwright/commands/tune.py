@@ -36,11 +36,27 @@ _MOST_ROUNDS = 100
     help="A smaller difference between locks is of no account.",
 )
 @click.option("--locks", metavar="A,B,...", help="Try these locks, not those of the advice.")
+@click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
+    " not profiled again.",
+)
 @of_comparisons
-def command(budget: str | None, margin: float, locks: str | None, asked: Asked) -> int:
+def command(
+    budget: str | None,
+    margin: float,
+    locks: str | None,
+    profile_file: Path | None,
+    asked: Asked,
+) -> int:
     """Find the lock under which a program runs best, and prove it.
 
-    Runs the program in rounds, under each of some locks and the C library's mutex once per round.
+    A first run is profiled, as by 'lockwright profile', and the advice on that, as of
+    'lockwright advise', names the locks to try; a few others join in case it is wrong. Then it
+    runs the program in rounds, under each of some locks and the C library's mutex once per round.
     A lock that is shown to be worse than another drops out, and a run is killed once it has taken
     three times as long as the best lock's. It ends when one lock is left, when no other can be
     better than the best by more than --margin, or when the budget is used up; and says what the
@@ -57,6 +73,7 @@ def command(budget: str | None, margin: float, locks: str | None, asked: Asked) 
     from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
     from lockwright.compare.store import Store
+    from lockwright.errors import LockwrightError
     from lockwright.locks import BASELINE, registry
     from lockwright.meters import Meters
     from lockwright.tune import budget as budgets
@@ -75,6 +92,8 @@ def command(budget: str | None, margin: float, locks: str | None, asked: Asked) 
         margin=margin,
     )
     named = _named(locks, ready, known)
+    if named is not None and profile_file is not None:
+        raise LockwrightError("--locks and --profile both say what to try", "leave out one of them")
     with interrupts.heeded():
         store = Store(ready.results)
         session = None
@@ -86,7 +105,7 @@ def command(budget: str | None, margin: float, locks: str | None, asked: Asked) 
                 meters.idle = comparing.idle_of(comparison)
                 began -= sum(record.wall for record in store.records(comparison))
             else:
-                comparison = _begun(store, ready, seconds, named, meters)
+                comparison = _begun(store, ready, seconds, named, profile_file, meters)
             comparing.remark(ready)
             reading = meters if meters.wanted else None
             settings = ready.under(_own_locks(comparison.plan)).settings
@@ -131,6 +150,7 @@ def _begun(
     ready: Ready,
     seconds: float | None,
     named: "Entry | None",
+    profile_file: Path | None,
     meters: "Meters",
 ) -> "Comparison":
     """A race that makes sense, its first run made, put into the results file."""
@@ -139,11 +159,24 @@ def _begun(
     from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
     from lockwright.locks import BASELINE
-    from lockwright.tune import budget, entry
+    from lockwright.profile import record
+    from lockwright.tune import budget, entry, first_run
 
+    profile = None if profile_file is None else record.read(profile_file)
+    counts = None
     with Runner(ready.plan, ready.program) as runner:
-        counts = probe(ready.plan, ready.registry, runner)
-    chosen = named or entry.by_family(ready.registry)
+        if profile is None and named is None:
+            profile = first_run.profiled(ready.plan, runner)
+            counts = None if profile is None else first_run.counts(profile)
+        if counts is None:
+            counts = probe(ready.plan, ready.registry, runner)
+    if named is not None:
+        chosen = named
+    elif profile is not None:
+        chosen = entry.by_profile(profile, ready.registry)
+    else:
+        say("it could not be profiled, so one lock of each family is tried")
+        chosen = entry.by_family(ready.registry)
     if chosen.sentence:
         say(chosen.sentence)
     say(f"tries {', '.join((BASELINE, *chosen.locks))}")
@@ -181,17 +214,25 @@ def _tell(
     from lockwright.compare import table
     from lockwright.terminal import output, print_terms, print_wrapped
     from lockwright.tune import report
+    from lockwright.tune.entry import Entry
 
     title = asked.title or f"Tuning {Path(asked.arguments[0]).name}"
-    made, tried = report.make(comparison, title, session.records, session.endings, reading)
+    made = report.make(comparison, title, session.records, session.endings, reading)
     screen = output()
+    entry = Entry.from_facts(comparison.provenance)
+    if entry.sentence and entry.sensitive:
+        print_wrapped(screen, "its profile: ", entry.sentence, "")
+        screen.print()
     print_wrapped(screen, "", "locks that were tried", "bold")
-    print_terms(screen, tried)
+    print_terms(screen, [(each.lock, each.reason) for each in entry.entrants])
     screen.print()
     table.show(screen, made)
     sys.stdout.flush()
     try:
         comparing.write_files(asked, lambda option: comparing.render(option, made))
     finally:
+        if made.verdict.command is None:
+            for change in entry.changes:
+                print_wrapped(screen, "What may help instead: ", change, "")
         table.conclude(screen, made.verdict, comparing.callable_line(made.verdict.command))
         sys.stdout.flush()

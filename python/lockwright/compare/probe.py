@@ -17,7 +17,7 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
     Raises LockwrightError if the run fails, takes no mutex, or shows no metric.
     """
     threads = min(plan.threads)
-    shown = " ".join(plan.argv(threads))[:120]
+    shown = _shown(plan, threads)
     with counters.counters_file() as path:
         library = registry.path_of(BASELINE, counting=True)
         answer = supervised.ask(threads, library, {counters.VARIABLE: str(path)})
@@ -41,9 +41,19 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
         )
     if counts.unresolved:
         say(f"{counts.unresolved} names of the locking API did not resolve to the lock's library")
+    check_metric(plan, threads, answer)
+    return asdict(counts)
+
+
+def check_metric(plan: Plan, threads: int, answer: runner.Answer) -> None:
+    """Raises LockwrightError if a first run that ended well did not print the metric."""
     if plan.metric is not None and number(answer.facts["metric"]) is None:
         raise LockwrightError(
-            f"a first run of '{shown}': {runner.why_no_number(answer.facts['metric'])}",
+            f"a first run of '{_shown(plan, threads)}': "
+            f"{runner.why_no_number(answer.facts['metric'])}",
             "correct --metric, with ( ) around the number, as in --metric 'rate: ([0-9.]+)'",
         )
-    return asdict(counts)
+
+
+def _shown(plan: Plan, threads: int) -> str:
+    return " ".join(plan.argv(threads))[:120]

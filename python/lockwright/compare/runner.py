@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,17 +103,11 @@ class Runner:
         meters: what is read around it, from right before it starts until it has ended. timeout:
         seconds that it may take; None for the plan's.
         """
-        request = {
-            "program": str(self._program),
-            "argv": self._plan.argv(threads),
-            "environment": preload(library, self._environment) | (extra or {}),
-            "bare_environment": self._environment,
-            "prepare": self._plan.preparation(threads),
-            "timeout": self._plan.timeout if timeout is None else timeout,
-            "prepare_timeout": self._plan.timeout,
-            "metric": self._plan.metric,
-            "announce": meters is not None,
-        }
+        environment = preload(library, self._environment) | (extra or {})
+        request = self._request(threads, self._program, self._plan.argv(threads), environment)
+        if timeout is not None:
+            request["timeout"] = timeout
+        request["announce"] = meters is not None
         facts = self._supervisor.ask(request)
         if meters is None or facts.get("event") != "ready":
             return Answer(facts)
@@ -125,6 +120,28 @@ class Runner:
             reading.values["context_switches"] = facts["voluntary"] + facts["involuntary"]
             reading.values["page_faults"] = facts["faults"]
         return Answer(facts, reading.values)
+
+    def ask_through(self, threads: int, words: Sequence[str]) -> Answer:
+        """One run of the command by another one that `words` start, to which it is appended."""
+        program = shutil.which(words[0]) or words[0]
+        argv = [*words, *self._plan.argv(threads)]
+        request = self._request(threads, Path(program), argv, self._environment)
+        return Answer(self._supervisor.ask(request))
+
+    def _request(
+        self, threads: int, program: Path, argv: Sequence[str], environment: Mapping[str, str]
+    ) -> dict[str, Any]:
+        return {
+            "program": str(program),
+            "argv": argv,
+            "environment": environment,
+            "bare_environment": self._environment,
+            "prepare": self._plan.preparation(threads),
+            "timeout": self._plan.timeout,
+            "prepare_timeout": self._plan.timeout,
+            "metric": self._plan.metric,
+            "announce": False,
+        }
 
     def measure(self, slot: Slot, library: Path, timeout: float | None = None) -> Record:
         """The run that `slot` asks for. timeout: seconds that it may take; None for the plan's."""

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lockwright.locks import Registry
+from lockwright.profile.record import Profile
 from lockwright.tune import candidates
 from lockwright.tune.candidates import Entrant
 
@@ -14,11 +15,14 @@ FACTS = "tune"
 @dataclass(frozen=True)
 class Entry:
     """sentence: what the advice says of the profile, or empty where there is none. sensitive:
-    whether another lock can change much, as far as the profile tells."""
+    whether another lock can change much, as far as the profile tells. changes: what to change in
+    the program instead.
+    """
 
     entrants: tuple[Entrant, ...]
     sentence: str = ""
     sensitive: bool = True
+    changes: tuple[str, ...] = ()
 
     @property
     def locks(self) -> tuple[str, ...]:
@@ -33,7 +37,25 @@ class Entry:
     def from_facts(cls, facts: dict[str, Any]) -> "Entry":
         """What `as_facts` gave."""
         kept = dict(facts[FACTS])
-        return cls(**{**kept, "entrants": tuple(Entrant(**each) for each in kept["entrants"])})
+        kept["entrants"] = tuple(Entrant(**each) for each in kept["entrants"])
+        kept["changes"] = tuple(kept["changes"])
+        return cls(**kept)
+
+
+def by_profile(profile: Profile, known: Registry) -> Entry:
+    """The locks that the advice on a profile names, and one of each family that it has none of; of
+    a program that mutexes cost next to nothing, a few that differ."""
+    from lockwright.advise import advise
+
+    advice = advise(profile, registry=known)
+    shortlist = [(each.lock, each.reason) for each in advice.shortlist]
+    entrants = (
+        candidates.advised(shortlist, known)
+        if advice.sensitive
+        else candidates.advised((), known, candidates.DIVERSE)
+    )
+    changes = tuple(each.text for each in advice.changes)
+    return Entry(entrants, advice.sentence, advice.sensitive, changes)
 
 
 def by_family(known: Registry) -> Entry:

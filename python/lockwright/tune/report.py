@@ -27,11 +27,8 @@ def make(
     records: Sequence[Record],
     endings: Mapping[int, int],
     meters: Meters | None = None,
-) -> tuple[Report, list[tuple[str, str]]]:
-    """The report, and the locks with the reasons for which they took part.
-
-    endings: why the race at each number of threads ended; without one it was interrupted.
-    """
+) -> Report:
+    """The report. endings: why the race at a number of threads ended; one without was stopped."""
     plan = comparison.plan
     begun = [each for each in plan.threads if any(r.threads == each for r in records)]
     outcomes = [outcome(plan, records, each, endings.get(each, race.TIME_UP)) for each in begun]
@@ -45,7 +42,7 @@ def make(
         }
         for each in outcomes
     ]
-    made = Report(
+    return Report(
         comparison,
         title,
         records,
@@ -56,4 +53,3 @@ def make(
         meters.said() if meters else [],
         {FACTS: asdict(entry) | {"races": races}},
     )
-    return made, [(each.lock, each.reason) for each in entry.entrants]

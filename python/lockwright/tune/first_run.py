@@ -1,0 +1,40 @@
+"""The run before the race: it shows that the program works, and what its mutexes cost it."""
+
+import tempfile
+from pathlib import Path
+
+from lockwright import invocation
+from lockwright.compare.plan import Plan
+from lockwright.compare.probe import check_metric
+from lockwright.compare.runner import Runner
+from lockwright.errors import LockwrightError
+from lockwright.profile import record
+from lockwright.profile.record import Profile
+
+
+def profiled(plan: Plan, runner: Runner) -> Profile | None:
+    """The profile of one run at the largest number of threads; None if there is nothing in it.
+
+    Raises LockwrightError if the run shows no metric.
+    """
+    threads = max(plan.threads)
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
+        file = Path(folder) / "profile.json"
+        words = [*invocation.words(), "profile", "-o", str(file), "--"]
+        answer = runner.ask_through(threads, words)
+        if answer.problem(plan.timeout) is not None:
+            return None
+        check_metric(plan, threads, answer)
+        try:
+            profile = record.read(file)
+        except LockwrightError:
+            return None
+    return profile if profile.process.lock_calls and profile.mutexes else None
+
+
+def counts(profile: Profile) -> dict[str, int]:
+    """What a comparison keeps of its first run."""
+    return {
+        "mutexes": sum(each.instances for each in profile.mutexes),
+        "acquisitions": round(profile.process.lock_calls),
+    }
