@@ -57,8 +57,8 @@ EARLY = 0.5
 """Of the mutexes, those created in the first tenth of the run."""
 
 FAULT_NS = 1_000
-"""Processor time that the first touch of a page costs, the clearing of its 4 KiB included: about 500
-on a machine of its own, and 1,650 in the virtual machine that this was tried on."""
+"""Processor time that the first touch of a page costs, the clearing of its 4 KiB included: about
+500 on a machine of its own, and 1,650 in the virtual machine that this was tried on."""
 
 FAULT_TIME = 0.01
 """Page faults, of the processor time."""
