@@ -28,9 +28,13 @@ ACQUISITIONS = 1_000_000
 IMMEDIATE = 0.95
 """Acquisitions that find the mutex free, of all."""
 
+RUNNABLE = 1.25
+"""Threads that run or are ready to, for each processor: a quarter more than one, because an average
+of looks is off by a fraction."""
+
 SPARE_THREADS = 1.5
-"""Threads more than processors: the one that started the others and waits for them does not count,
-and an average of counts is off by a fraction."""
+"""Where that is not known: threads more than processors. The one that started the others and waits
+for them does not count."""
 
 INVOLUNTARY = 20
 """Times that a thread lost its processor, for each second of processor time. A scheduler that has
@@ -82,4 +86,5 @@ CALLS_BESIDE_MEMORY = 10_000
 counts: a contended one moves a few cache lines, about a microsecond, or 1 % at this rate."""
 
 ONE_SECTION = 0.5
-"""Time inside the section, of the processor time: above it an operation is about one section."""
+"""Time inside the section, of the time in which threads do something: above it an operation is
+about one section."""
