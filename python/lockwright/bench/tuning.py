@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class Settings:
     scale: float
     runs: int
     timeout: float
-    budget: str
+    budget: str | None
     pairs: int
 
 
@@ -60,18 +60,18 @@ class Found:
     """What came of one program. against: the pick to the best of all."""
 
     program: str
-    compare_seconds: float
-    best: str
-    gain: Ratio | None
     tune_seconds: float
     pick: str
-    against: Ratio | None
     sentence: str
+    compare_seconds: float | None = None
+    best: str | None = None
+    gain: Ratio | None = None
+    against: Ratio | None = None
 
     @property
-    def share(self) -> float:
+    def share(self) -> float | None:
         """Of compare's time, that which tune took."""
-        return self.tune_seconds / self.compare_seconds
+        return None if self.compare_seconds is None else self.tune_seconds / self.compare_seconds
 
 
 @dataclass(frozen=True)
@@ -133,24 +133,30 @@ def _metric(program: Program) -> tuple[str, ...]:
 
 def measure(program: Program, settings: Settings, one: Task) -> Found:
     """Compares all locks, tunes, and holds the two results against each other."""
-    limit = ("--timeout", f"{settings.timeout:g}")
-    runs = ("--runs", str(settings.runs))
-    compared, compare_seconds = _run(one, "compare", (*limit, *runs))
-    table = compared["summaries"]
-    best = next(row for row in table if row["mark"] == "*")
-    tuned, tune_seconds = _run(one, "tune", (*limit, "--budget", settings.budget))
-    race = tuned["tune"]["races"][0]
-    pick = race["best"] if race["gain_shown"] else BASELINE
-    return Found(
-        program.name,
-        compare_seconds,
-        best["lock"],
-        None if best["ratio"] is None else Ratio(**best["ratio"]),
-        tune_seconds,
-        pick,
-        _against(one, pick, best["lock"], settings, limit),
-        tuned["verdict"]["sentence"],
+    limit = _limit(settings)
+    compared, seconds = _run(one, "compare", (*limit, "--runs", str(settings.runs)))
+    best = next(row for row in compared["summaries"] if row["mark"] == "*")
+    found = tune(program, settings, one)
+    return replace(
+        found,
+        compare_seconds=seconds,
+        best=best["lock"],
+        gain=None if best["ratio"] is None else Ratio(**best["ratio"]),
+        against=_against(one, found.pick, best["lock"], settings, limit),
     )
+
+
+def tune(program: Program, settings: Settings, one: Task) -> Found:
+    """Only tunes."""
+    budget = ("--budget", settings.budget) if settings.budget else ()
+    tuned, seconds = _run(one, "tune", (*_limit(settings), *budget))
+    races = tuned["tune"]["races"]
+    pick = races[0]["best"] if races and races[0]["gain_shown"] else BASELINE
+    return Found(program.name, seconds, pick, tuned["verdict"]["sentence"])
+
+
+def _limit(settings: Settings) -> tuple[str, ...]:
+    return "--timeout", f"{settings.timeout:g}"
 
 
 def _against(

@@ -13,7 +13,8 @@ from lockwright.commands.reporting import new_report
 from lockwright.compare import figures
 from lockwright.errors import LockwrightError
 
-_PROGRAMS = "kyoto-cache,perl-queue,ruby-queue,xz,pigz,zstd"
+_SENSITIVE = "perl-queue,ruby-queue,aomenc"
+_INSENSITIVE = "xz,bowtie2,pbzip2"
 
 
 def _help() -> str:
@@ -30,10 +31,17 @@ def _help() -> str:
 @click.command("tune", help=_help())
 @click.option(
     "--programs",
-    default=_PROGRAMS,
+    default=_SENSITIVE,
     show_default=True,
     metavar="A,B,...",
     help="Programs of 'lockwright study catalogue' that are one command.",
+)
+@click.option(
+    "--insensitive",
+    default=_INSENSITIVE,
+    show_default=True,
+    metavar="A,B,...",
+    help="More of them, which are only tuned: it should soon say that there is nothing to gain.",
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), default=8, show_default=True, help="Of each program."
@@ -59,7 +67,7 @@ def _help() -> str:
     show_default=True,
     help="Seconds a run may take.",
 )
-@click.option("--budget", default="5m", show_default=True, help="Of tune.")
+@click.option("--budget", metavar="TIME", help="Of tune.  [default: as it has by itself]")
 @click.option(
     "--pairs",
     type=click.IntRange(min=2),
@@ -76,11 +84,12 @@ def _help() -> str:
 )
 def command(
     programs: str,
+    insensitive: str,
     threads: int,
     scale: float,
     runs: int,
     timeout: float,
-    budget: str,
+    budget: str | None,
     pairs: int,
     json_file: Path | None,
 ) -> None:
@@ -89,21 +98,31 @@ def command(
     from lockwright.study.program import catalogue
     from lockwright.tune.budget import seconds
 
-    names = list(dict.fromkeys(word.strip() for word in programs.split(",") if word.strip()))
-    if not names:
-        raise LockwrightError("--programs names no program", "give names with commas")
-    seconds(budget)
-    chosen = [catalogue.find(name) for name in names]
+    compared, tuned = (
+        [catalogue.find(word.strip()) for word in text.split(",") if word.strip()]
+        for text in (programs, insensitive)
+    )
+    if not (compared or tuned):
+        raise LockwrightError("no program is named", "give --programs names with commas")
+    if budget is not None:
+        seconds(budget)
     settings = Settings(threads, scale, runs, timeout, budget, pairs)
-    report = new_report("tune", tuning.COLUMNS, vars(settings) | {"programs": programs})
+    report = new_report(
+        "tune",
+        tuning.COLUMNS,
+        vars(settings) | {"programs": programs, "insensitive": insensitive},
+    )
     stopped = None
     console = terminal.errors()
     try:
         with interrupts.heeded(), watching_others(report):
-            for program in chosen:
+            for program, how in [
+                *((each, tuning.measure) for each in compared),
+                *((each, tuning.tune) for each in tuned),
+            ]:
                 console.print(f"lockwright: {program.name}", markup=False)
                 with tuning.task(program, settings, folders(None, None)) as one:
-                    _keep(report.rows, tuning.measure(program, settings, one))
+                    report.rows.append(_row(how(program, settings, one)))
     except interrupts.Stopped as signal:
         stopped = signal
     shown = table("tune against all locks", tuning.COLUMNS)
@@ -116,23 +135,21 @@ def command(
         click.get_current_context().exit(stopped.status)
 
 
-def _keep(rows: list[dict[str, object]], found: Found) -> None:
+def _row(found: Found) -> dict[str, object]:
     against = "-"
     if found.pick == found.best:
         against = "the same"
     elif found.against is not None:
         against = f"{figures.ratio(found.against.value)} ({figures.interval(found.against)})"
-    rows.append(
-        {
-            "program": found.program,
-            "compare": f"{found.compare_seconds:.0f} s",
-            "best of all": found.best,
-            "gain": "-" if found.gain is None else figures.ratio(found.gain.value),
-            "tune": f"{found.tune_seconds:.0f} s",
-            "share": f"{found.share:.0%}",
-            "its pick": found.pick,
-            "pick to best": against,
-            "sentence": found.sentence,
-            "figures": found,
-        }
-    )
+    return {
+        "program": found.program,
+        "compare": "-" if found.compare_seconds is None else f"{found.compare_seconds:.0f} s",
+        "best of all": found.best or "-",
+        "gain": "-" if found.gain is None else figures.ratio(found.gain.value),
+        "tune": f"{found.tune_seconds:.0f} s",
+        "share": "-" if found.share is None else f"{found.share:.0%}",
+        "its pick": found.pick,
+        "pick to best": against,
+        "sentence": found.sentence,
+        "figures": found,
+    }
