@@ -2,7 +2,8 @@
 
 Layout, in native-endian 64-bit words: a header of 8 (magic, processes that loaded the library,
 names of the locking API that did not resolve to it), then 64 stripes of 16 counters each, one
-stripe per group of threads so that counting adds little contention of its own.
+stripe per group of threads so that counting adds little contention of its own, then 1,024 counters,
+one for each entry of a plan.
 """
 
 import os
@@ -10,18 +11,20 @@ import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockwright.errors import LockwrightError
 
 VARIABLE = "LOCKWRIGHT_STATS"
-_MAGIC = b"LWSTATS2"
+_MAGIC = b"LWSTATS3"
 _STRIPES = 64
 _HEADER = 8
 _WORDS = 16
 _USED = 11
-_SIZE = 8 * (_HEADER + _STRIPES * _WORDS)
+MOST_ENTRIES = 1024
+"""Of a plan, what it says of all other mutexes among them."""
+_SIZE = 8 * (_HEADER + _STRIPES * _WORDS + MOST_ENTRIES)
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class Counts:
     processes: that loaded the library; unresolved: names that did not resolve to it (0 is good);
     contended: acquisitions that found the lock held; handed_over: acquisitions of mutexes that
     the C library serves (process-shared, robust, priority); reads, writes: acquisitions of
-    reader-writer locks, spins: of spin locks, where they are ours.
+    reader-writer locks, spins: of spin locks, where they are ours; by_entry: mutexes that got their
+    lock from each entry of a plan, of which the first is that of all others.
     """
 
     processes: int
@@ -47,6 +51,7 @@ class Counts:
     reads: int = 0
     writes: int = 0
     spins: int = 0
+    by_entry: tuple[int, ...] = ()
 
     @property
     def took_a_lock(self) -> bool:
@@ -79,8 +84,9 @@ def counters_file() -> Iterator[Path]:
 def read(path: Path) -> Counts:
     """What has been counted so far."""
     words = struct.unpack(f"={_SIZE // 8}Q", path.read_bytes()[:_SIZE])
-    sums = [sum(words[_HEADER + i :: _WORDS]) for i in range(_USED)]
-    return Counts(words[1], words[2], *sums)
+    counters, by_entry = words[_HEADER:-MOST_ENTRIES], words[-MOST_ENTRIES:]
+    sums = [sum(counters[i::_WORDS]) for i in range(_USED)]
+    return replace(Counts(words[1], words[2], *sums), by_entry=by_entry)
 
 
 def refuse_unused(counts: Counts, program: str) -> None:

@@ -1,15 +1,24 @@
-// The algorithm that this library was built with.
+// What this library was built with: one algorithm, or several, of which each
+// mutex has its own.
 #pragma once
 
 #include "counting.hpp"
 
-#if !defined(LOCKWRIGHT_ROW_HEADER)
+#if defined(LOCKWRIGHT_MIXED)
+#include "lockwright/lock/pthread.hpp"
+#elif defined(LOCKWRIGHT_ROW_HEADER)
+#include LOCKWRIGHT_ROW_HEADER
+#else
 #error "this source is compiled once for all algorithms: cmake/preload lists those that are not"
 #endif
-#include LOCKWRIGHT_ROW_HEADER
 
 namespace lockwright::preload {
 
+#if defined(LOCKWRIGHT_MIXED)
+/// Of other objects than mutexes.
+using chosen_lock = libc_mutex<environment>;
+#else
 using chosen_lock = LOCKWRIGHT_CHOSEN_ROW::lock<environment>;
+#endif
 
 }  // namespace lockwright::preload

@@ -14,7 +14,8 @@ namespace {
 using counter = std::atomic<std::uint64_t>;
 
 /// The file: one header line of 64 bytes, then two lines for each stripe of
-/// threads, so that threads seldom share a line. Shared by a tree of processes.
+/// threads, so that threads seldom share a line, then a word for each entry of a
+/// plan. Shared by a tree of processes.
 struct sheet {
   static constexpr std::uint32_t stripes = 64;
   static constexpr std::uint32_t words = 16;
@@ -24,8 +25,9 @@ struct sheet {
   counter unresolved;
   std::uint64_t unused[5];
   counter of[stripes][words];
+  counter chosen[most_entries];
 };
-static_assert(sizeof(sheet) == 64 + 64 * 128);
+static_assert(sizeof(sheet) == 64 + 64 * 128 + 1024 * 8);
 
 /// Where counts go that nobody asked for.
 sheet discarded;
@@ -50,7 +52,7 @@ sheet* map_file(const char* path) {
   }
   auto* mapped = reinterpret_cast<sheet*>(at);
   native_env::valgrind::hide(mapped, sizeof *mapped);
-  return std::memcmp(mapped->magic, "LWSTATS2", sizeof mapped->magic) == 0 ? mapped : nullptr;
+  return std::memcmp(mapped->magic, "LWSTATS3", sizeof mapped->magic) == 0 ? mapped : nullptr;
 }
 
 /// The sheet, mapped at the first count. Threads that race map it twice, which
@@ -79,6 +81,10 @@ void count_process() { the_sheet().processes.fetch_add(1, std::memory_order_rela
 
 void count_unresolved(std::uint64_t names) {
   the_sheet().unresolved.fetch_add(names, std::memory_order_relaxed);
+}
+
+void count_chosen(std::uint32_t entry) {
+  the_sheet().chosen[entry].fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace lockwright::preload

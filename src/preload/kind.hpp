@@ -32,10 +32,15 @@ inline constexpr kind_word adaptive = PTHREAD_MUTEX_ADAPTIVE_NP;
 inline constexpr kind_word generation_bits = 0xffff0000;
 inline constexpr kind_word one_generation = 0x00010000;
 
-/// In no mutex's word: see watch.hpp.
-inline constexpr kind_word detour = 0x400;
 /// A tool that looks for races has been told of this mutex.
-inline constexpr kind_word known_to_tool = 0x800;
+inline constexpr kind_word known_to_tool = 0x4;
+/// In no mutex's word: see watch.hpp.
+inline constexpr kind_word detour = 0x8;
+
+/// Which algorithm the mutex has, where a library has several: see mixed/several.hpp. The C
+/// library looks at none of these bits, nor at those of the generation.
+inline constexpr kind_word algorithm_bits = 0xfc00;
+inline constexpr unsigned algorithm_shift = 10;
 
 /// What the C library's destroy leaves behind: no type, all library bits.
 inline constexpr kind_word destroyed = ~kind_word{0};
@@ -53,7 +58,7 @@ inline constexpr bool is_stale(kind_word kind, kind_word generation) {
 /// One of ours, not stale, that does not ask who holds it: one that goes the
 /// short way, see watch.hpp.
 inline constexpr bool is_plain(kind_word kind, kind_word short_way) {
-  kind = (kind ^ short_way) & ~elision_bits;
+  kind = (kind ^ short_way) & ~(elision_bits | algorithm_bits);
   return kind == normal || kind == adaptive;
 }
 

@@ -27,7 +27,7 @@ namespace lockwright::preload {
 class library_mutex {
  public:
   using object = pthread_mutex_t;
-  static constexpr bool waiters_sleep = true;
+  static constexpr bool waiters_sleep(pthread_mutex_t*) { return true; }
 
   static library_mutex& of(pthread_mutex_t* mutex) {
     return *reinterpret_cast<library_mutex*>(mutex);

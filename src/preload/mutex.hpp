@@ -1,18 +1,30 @@
-// The mutex of this library: the chosen algorithm's, or the C library's own.
+// The mutex of this library: the chosen algorithm's, the C library's own, or one
+// of several.
 #pragma once
 
-#include <type_traits>
+#if defined(LOCKWRIGHT_MIXED)
+
+#include "mixed/mixed_mutex.hpp"
+
+namespace lockwright::preload {
+
+using mutex = mixed_mutex;
+
+}  // namespace lockwright::preload
+
+#else
 
 #include "chosen.hpp"
 #include "library_mutex.hpp"
 #include "lockwright/lock/pthread.hpp"
 #include "own_mutex.hpp"
+#include "single.hpp"
 
 namespace lockwright::preload {
 
 template <class L>
 struct mutex_for {
-  using type = own_mutex<L>;
+  using type = own_mutex<single<L>>;
 };
 
 template <class Env>
@@ -23,3 +35,5 @@ struct mutex_for<libc_mutex<Env>> {
 using mutex = typename mutex_for<chosen_lock>::type;
 
 }  // namespace lockwright::preload
+
+#endif

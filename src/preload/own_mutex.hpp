@@ -1,4 +1,4 @@
-// A POSIX mutex whose lock is one of the algorithms, inside the program's own
+// A POSIX mutex whose lock is not the C library's, inside the program's own
 // pthread_mutex_t.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <new>
+#include <type_traits>
 
 #include "counting.hpp"
 #include "deadline.hpp"
@@ -30,19 +31,24 @@ namespace lockwright::preload {
 ///   8-11  | owner: the kernel's number of the holding thread,    | the holder
 ///         | where debuggers look for it; 0 when free             |
 ///   12-15 | serial of the holder, for types that ask who it is   | the holder
-///   16-19 | kind; bits 31-16: generation; bit 11: known to tools | initialisation, adopt(),
-///         |                                                      | the holder
+///   16-19 | kind; bits 31-16: generation; bits 15-10: algorithm, | initialisation, adopt(),
+///         | if the library has several; bit 2: known to tools    | the holder
 ///   20-23 | bit 31: counted; else how often a recursive mutex    | the holder
 ///         | was locked again                                     |
 ///   24-39 | the lock                                             | the algorithm
 ///
 /// All zero but for the kind word, as the static initialisers leave it, is an
-/// unlocked mutex that nobody has seen.
-template <class L>
+/// unlocked mutex that nobody has seen. `Lock` is where the lock lies, and is told
+/// the kind word: `single`, of one algorithm, has no use for it, and `several`
+/// reads there which one it is.
+template <class Lock>
 class own_mutex {
  public:
   using object = pthread_mutex_t;
-  static constexpr bool waiters_sleep = L::traits.parks();
+
+  static bool waiters_sleep(pthread_mutex_t* mutex) {
+    return of(mutex).with_lock([]<class L>(own_mutex&, L&) { return L::traits.parks(); });
+  }
 
   static own_mutex& of(pthread_mutex_t* mutex) { return *reinterpret_cast<own_mutex*>(mutex); }
 
@@ -54,7 +60,7 @@ class own_mutex {
       }
       pthread_mutexattr_gettype(attributes, &type);
     }
-    ::new (static_cast<void*>(mutex)) own_mutex(static_cast<kind_word>(type) | generation);
+    make(mutex, static_cast<kind_word>(type));
     return 0;
   }
 
@@ -66,7 +72,9 @@ class own_mutex {
     if (self.owner_.load(std::memory_order_relaxed) != 0) {
       return EBUSY;
     }
-    self.lock_.~L();
+    if (Lock::is_known(self.kind())) {
+      self.with_lock([](own_mutex&, auto& lock) { end(lock); });
+    }
     if ((self.kind() & known_to_tool) != 0) {
       valgrind::destroyed(mutex);
       valgrind::show(mutex, sizeof *mutex);
@@ -78,37 +86,18 @@ class own_mutex {
   // The short ways, which are the entry points themselves: no call comes in between.
 
   [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
-    if (takes_short_way(self.kind())) [[likely]] {
-      self.template entered<plain>(self.lock_.lock());
-      return 0;
-    }
-    return lock_special(mutex);
+    const kind_word kind = of(mutex).kind();
+    return takes_short_way(kind) ? lock_shortly(mutex, kind) : lock_special(mutex);
   }
 
   [[gnu::always_inline]] static int trylock(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
-    if (takes_short_way(self.kind())) [[likely]] {
-      if (self.lock_.try_lock()) {
-        self.template entered<plain>(arrival::uncontended);
-        return 0;
-      }
-      count(event::trylock_failed);
-      return EBUSY;
-    }
-    return trylock_special(mutex);
+    const kind_word kind = of(mutex).kind();
+    return takes_short_way(kind) ? trylock_shortly(mutex, kind) : trylock_special(mutex);
   }
 
   [[gnu::always_inline]] static int unlock(pthread_mutex_t* mutex) {
-    own_mutex& self = of(mutex);
-    if (takes_short_way(self.kind())) [[likely]] {
-      // Unlocking a free mutex is undefined, and harmless in the C library.
-      if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
-        self.template leave<plain>();
-      }
-      return 0;
-    }
-    return unlock_special(mutex);
+    const kind_word kind = of(mutex).kind();
+    return takes_short_way(kind) ? unlock_shortly(mutex, kind) : unlock_special(mutex);
   }
 
   /// As lock(), but the caller is never descheduled: it takes the place that the
@@ -142,7 +131,9 @@ class own_mutex {
     if (!is_valid(*deadline)) {
       return EINVAL;
     }
-    if (!lock_until(self.lock_, clock, *deadline)) {
+    if (!self.with_lock([clock, deadline](own_mutex&, auto& lock) {
+          return lock_until(lock, clock, *deadline);
+        })) {
       return ETIMEDOUT;
     }
     self.template entered<any_type>(arrival::contended);
@@ -185,7 +176,7 @@ class own_mutex {
     if (self.depth() != 0) {
       --self.again_;
     } else {
-      self.template leave<any_type>();
+      self.leave();
     }
     return 0;
   }
@@ -199,9 +190,129 @@ class own_mutex {
       ++self.again_;
       return 0;
     }
-    self.lock_.lock();
+    self.take();
     self.template own<any_type>();
     return 0;
+  }
+
+ protected:
+  static void make(pthread_mutex_t* mutex, kind_word kind) {
+    ::new (static_cast<void*>(mutex)) own_mutex(kind | generation);
+  }
+
+  // Relaxed: what it says holds for the whole life of the process.
+  [[gnu::always_inline]] static bool takes_short_way(kind_word kind) {
+    return is_plain(kind, short_way.load(std::memory_order_relaxed)) && Lock::is_known(kind);
+  }
+
+  [[gnu::always_inline]] static int lock_shortly(pthread_mutex_t* mutex, kind_word kind) {
+    return of(mutex).lock_.visit(kind, of(mutex), [](own_mutex& self, auto& lock) {
+      self.template entered<plain>(lock.lock());
+      return 0;
+    });
+  }
+
+  [[gnu::always_inline]] static int trylock_shortly(pthread_mutex_t* mutex, kind_word kind) {
+    return of(mutex).lock_.visit(kind, of(mutex), [](own_mutex& self, auto& lock) {
+      if (lock.try_lock()) {
+        self.template entered<plain>(arrival::uncontended);
+        return 0;
+      }
+      count(event::trylock_failed);
+      return EBUSY;
+    });
+  }
+
+  [[gnu::always_inline]] static int unlock_shortly(pthread_mutex_t* mutex, kind_word kind) {
+    return of(mutex).lock_.visit(kind, of(mutex), [](own_mutex& self, auto& lock) {
+      // Unlocking a free mutex is undefined, and harmless in the C library.
+      if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
+        self.template leave<plain>(lock);
+      }
+      return 0;
+    });
+  }
+
+  // The long ways, for any mutex.
+
+  [[gnu::noinline]] static int lock_special(pthread_mutex_t* mutex) {
+    own_mutex& self = adopted(mutex);
+    if (is_library(self.kind())) {
+      return counted_library(real.mutex_lock(mutex));
+    }
+    if (self.is_own()) {
+      return self.lock_again();
+    }
+    self.template entered<any_type>(self.take());
+    return 0;
+  }
+
+  [[gnu::noinline]] static int trylock_special(pthread_mutex_t* mutex) {
+    own_mutex& self = adopted(mutex);
+    if (is_library(self.kind())) {
+      return counted_library(real.mutex_trylock(mutex));
+    }
+    int result = self.trylock_quietly();
+    if (result == EBUSY) {
+      count(event::trylock_failed);
+    }
+    return result;
+  }
+
+  [[gnu::noinline]] static int unlock_special(pthread_mutex_t* mutex) {
+    own_mutex& self = adopted(mutex);
+    if (is_library(self.kind())) {
+      return real.mutex_unlock(mutex);
+    }
+    if (!knows_owner(self.kind())) {
+      if (self.owner_.load(std::memory_order_relaxed) != 0) {
+        self.leave();
+      }
+      return 0;
+    }
+    if (!self.is_own()) {
+      return EPERM;
+    }
+    if (self.depth() != 0) {
+      --self.again_;
+      return 0;
+    }
+    self.leave();
+    return 0;
+  }
+
+  /// Acquire pairs with the release in adopt(): the lock that it left is seen.
+  kind_word kind() const { return kind_.load(std::memory_order_acquire); }
+
+  /// For who may change the kind word while others look at it: true if it was `expected`.
+  bool change_kind(kind_word expected, kind_word wanted) {
+    return kind_.compare_exchange_strong(expected, wanted, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed);
+  }
+
+  /// The first touch after a fork: drops the waiters of the parent. A mutex that
+  /// was held stays held, by whoever is entitled to unlock it. One that was just
+  /// being taken or released becomes free: nobody is inside. The destructor of a
+  /// lock waits for nobody, so it can give back here what the lock has outside.
+  [[gnu::noinline]] void adopt() {
+    native_env::see_caller();  // may allocate, thus lock, thus come here
+    adopting.lock();
+    const kind_word kind = this->kind();
+    if (is_stale(kind, generation)) {
+      with_lock([](own_mutex&, auto& lock) {
+        end(lock);
+        ::new (&lock) std::remove_reference_t<decltype(lock)>{};
+      });
+      const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
+      if (owner != 0) {
+        take();
+        if (owner == tid_before_fork) {
+          owner_.store(tid_after_fork, std::memory_order_relaxed);
+        }
+      }
+      kind_.store((this->kind() & ~generation_bits) | generation, std::memory_order_release);
+    }
+    adopting.unlock();
   }
 
  private:
@@ -213,14 +324,6 @@ class own_mutex {
 
   explicit own_mutex(kind_word kind) : kind_(kind) { check_layout(); }
 
-  /// Acquire pairs with the release in adopt(): the lock that it left is seen.
-  kind_word kind() const { return kind_.load(std::memory_order_acquire); }
-
-  // Relaxed: what it says holds for the whole life of the process.
-  static bool takes_short_way(kind_word kind) {
-    return is_plain(kind, short_way.load(std::memory_order_relaxed));
-  }
-
   /// The long way begins here.
   static own_mutex& adopted(pthread_mutex_t* mutex) {
     own_mutex& self = of(mutex);
@@ -231,28 +334,6 @@ class own_mutex {
       self.adopt();
     }
     return self;
-  }
-
-  /// The first touch after a fork: drops the waiters of the parent. A mutex that
-  /// was held stays held, by whoever is entitled to unlock it. One that was just
-  /// being taken or released becomes free: nobody is inside. The destructor of a
-  /// lock waits for nobody, so it can give back here what the lock has outside.
-  [[gnu::noinline]] void adopt() {
-    native_env::see_caller();  // may allocate, thus lock, thus come here
-    adopting.lock();
-    if (is_stale(kind(), generation)) {
-      lock_.~L();
-      ::new (&lock_) L{};
-      const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
-      if (owner != 0) {
-        lock_.lock();
-        if (owner == tid_before_fork) {
-          owner_.store(tid_after_fork, std::memory_order_relaxed);
-        }
-      }
-      kind_.store((kind() & ~generation_bits) | generation, std::memory_order_release);
-    }
-    adopting.unlock();
   }
 
   /// For tools: until it is known, who waits for it or takes it looks at it.
@@ -297,21 +378,26 @@ class own_mutex {
     }
   }
 
-  template <entry From>
-  [[gnu::always_inline]] void leave() {
+  template <entry From, class L>
+  [[gnu::always_inline]] void leave(L& lock) {
     if (!line_.empty()) [[unlikely]] {
-      leave_with_line<From>();
+      leave_with_line<From>(lock);
       return;
     }
     disown<From>();
-    lock_.unlock();
+    lock.unlock();
   }
 
-  template <entry From>
-  [[gnu::noinline]] void leave_with_line() {
-    line_.grant_first_after([this] {
+  /// By whatever way it came in.
+  void leave() {
+    with_lock([](own_mutex& self, auto& lock) { self.template leave<any_type>(lock); });
+  }
+
+  template <entry From, class L>
+  [[gnu::noinline]] void leave_with_line(L& lock) {
+    line_.grant_first_after([this, &lock] {
       disown<From>();
-      lock_.unlock();
+      lock.unlock();
     });
   }
 
@@ -329,6 +415,22 @@ class own_mutex {
   /// For the types that ask. Relaxed: only the caller could have stored its own serial.
   bool is_own() const {
     return knows_owner(kind()) && serial_.load(std::memory_order_relaxed) == native_env::serial();
+  }
+
+  /// What call(*this, the lock as what it is) returns.
+  template <class Call>
+  auto with_lock(Call call) {
+    return lock_.visit(kind(), *this, call);
+  }
+
+  /// Gives back what the lock has outside; nobody uses it any more.
+  template <class L>
+  static void end(L& lock) {
+    lock.~L();
+  }
+
+  arrival take() {
+    return with_lock([](own_mutex&, auto& lock) { return lock.lock(); });
   }
 
   int lock_again() {
@@ -350,60 +452,14 @@ class own_mutex {
     return result;
   }
 
-  [[gnu::noinline]] static int lock_special(pthread_mutex_t* mutex) {
-    own_mutex& self = adopted(mutex);
-    if (is_library(self.kind())) {
-      return counted_library(real.mutex_lock(mutex));
-    }
-    if (self.is_own()) {
-      return self.lock_again();
-    }
-    self.template entered<any_type>(self.lock_.lock());
-    return 0;
-  }
-
-  [[gnu::noinline]] static int trylock_special(pthread_mutex_t* mutex) {
-    own_mutex& self = adopted(mutex);
-    if (is_library(self.kind())) {
-      return counted_library(real.mutex_trylock(mutex));
-    }
-    int result = self.trylock_quietly();
-    if (result == EBUSY) {
-      count(event::trylock_failed);
-    }
-    return result;
-  }
-
   int trylock_quietly() {
     if (is_own()) {
       return type_of(kind()) == errorcheck ? EBUSY : lock_again();
     }
-    if (!lock_.try_lock()) {
+    if (!with_lock([](own_mutex&, auto& lock) { return lock.try_lock(); })) {
       return EBUSY;
     }
     entered<any_type>(arrival::uncontended);
-    return 0;
-  }
-
-  [[gnu::noinline]] static int unlock_special(pthread_mutex_t* mutex) {
-    own_mutex& self = adopted(mutex);
-    if (is_library(self.kind())) {
-      return real.mutex_unlock(mutex);
-    }
-    if (!knows_owner(self.kind())) {
-      if (self.owner_.load(std::memory_order_relaxed) != 0) {
-        self.template leave<any_type>();
-      }
-      return 0;
-    }
-    if (!self.is_own()) {
-      return EPERM;
-    }
-    if (self.depth() != 0) {
-      --self.again_;
-      return 0;
-    }
-    self.template leave<any_type>();
     return 0;
   }
 
@@ -412,7 +468,7 @@ class own_mutex {
   std::atomic<std::uint32_t> serial_{0};
   std::atomic<kind_word> kind_;
   std::uint32_t again_ = 0;
-  alignas(8) L lock_{};
+  alignas(8) Lock lock_{};
 
   static constexpr void check_layout() {
     static_assert(sizeof(own_mutex) <= sizeof(pthread_mutex_t));

@@ -120,7 +120,7 @@ class signalling {
       return;
     }
     // mutant survives: dropped: the one in advance saves time, and nothing depends on it.
-    first.leads = Mutex::waiters_sleep && &first != &last && line->empty();
+    first.leads = Mutex::waiters_sleep(with) && &first != &last && line->empty();
     if (Mutex::is_held_by_caller(with)) {
       line->append(&first, &last);
       return;

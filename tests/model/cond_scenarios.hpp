@@ -16,7 +16,7 @@ template <class L>
 class model_mutex {
  public:
   using object = model_mutex;
-  static constexpr bool waiters_sleep = L::traits.parks();
+  static constexpr bool waiters_sleep(model_mutex*) { return L::traits.parks(); }
 
   void lock() {
     lock_.lock();

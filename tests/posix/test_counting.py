@@ -15,8 +15,9 @@ from support.harness import RunUnder
 HEADER_WORDS = 8
 STRIPES = 64
 STRIPE_WORDS = 16
-SIZE = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS)
-MAGIC = b"LWSTATS2"
+PLAN_WORDS = 1024
+SIZE = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS + PLAN_WORDS)
+MAGIC = b"LWSTATS3"
 
 LOCKS = locate.lock_names()
 
@@ -45,7 +46,7 @@ def read(path: Path) -> tuple[Counts, int, int]:
     assert raw[:8] == MAGIC
     words = struct.unpack(f"={SIZE // 8}Q", raw)
     assert words[3:HEADER_WORDS] == (0,) * (HEADER_WORDS - 3)
-    body = words[HEADER_WORDS:]
+    body = words[HEADER_WORDS:-PLAN_WORDS]
     sums = [sum(body[i::STRIPE_WORDS]) for i in range(STRIPE_WORDS)]
     counts = Counts(
         mutexes=sums[0],

@@ -1,4 +1,5 @@
-"""Every POSIX program passes under every lock, as it does under the C library itself."""
+"""Every POSIX program passes under every lock, as it does under the C library itself, and where
+each mutex has another lock than the one before it."""
 
 from __future__ import annotations
 
@@ -41,6 +42,30 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("setting", harness.all_settings(), ids=lambda setting: setting.label)
 def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
+    passes(run_under, setting, name)
+
+
+def spread() -> str:
+    """A plan of locks that sleep, since many threads wait in these programs, and two that poll."""
+    names = locate.lock_names()
+    sleep = [name for name in names if name != "pthread" and locate.traits(name)["parking"]]
+    return " ".join(["D", *sleep, *(name for name in ("ttas", "hmcs") if name in names)])
+
+
+#: What `lockwright run --plan` would tell the library of all mutexes.
+PLANS = {"one lock after the other": spread, "the C library's own": "D pthread".format}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("plan", PLANS)
+def test_program_under_a_plan(run_under: RunUnder, plan: str, name: str) -> None:
+    # The entry is about no mutex, but each is looked up for it.
+    text = f"M {name}\n{PLANS[plan]()}\nE 2 - pthread\nR 0 0 1\n"
+    setting = harness.Setting("mixed", {"LOCKWRIGHT_PLAN": text})
+    passes(run_under, setting, name)
+
+
+def passes(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
     outcome = run_under(setting, [locate.program("posix", name)], timeout=90)
     assert outcome.status == 0, outcome.describe()
     # The lock adds nothing to what the program itself says.

@@ -166,7 +166,8 @@ def environment(
         result["LD_PRELOAD"] = str(locate.preload(setting.lock, counting=counting))
         # Promises of this library that POSIX does not make.
         result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
-        if setting.lock != "pthread":
+        plan = setting.environment.get("LOCKWRIGHT_PLAN", "")
+        if setting.lock != "pthread" and "D pthread" not in plan:
             result["LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK"] = "1"
         # On several nodes a lock that knows them may leave the order of arrival.
         knows_nodes = setting.nodes > 1 and locate.traits(setting.lock)["numa_aware"]
