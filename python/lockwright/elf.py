@@ -4,6 +4,7 @@ Layouts are those of elf(5). Nothing here runs the file.
 """
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ MAGIC = b"\x7fELF"
 _PT_INTERP = 3
 _SHT_NOBITS = 8
 _DT_NEEDED = 1
+_DT_SONAME = 14
 _DT_FLAGS_1 = 0x6FFFFFFB
 _DF_1_PIE = 0x08000000
 _ET_DYN = 3
@@ -135,15 +137,31 @@ def needed(path: Path) -> list[str]:
     return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]
 
 
+def soname(path: Path) -> str | None:
+    """The name by which others ask for a 64-bit library, if it says one."""
+    names = section(path, ".dynstr")
+    found = [value for tag, value in _dynamic(path) if tag == _DT_SONAME]
+    return names[found[0] :].split(b"\0", 1)[0].decode(errors="replace") if found else None
+
+
+def symbols(path: Path, table: str) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """The entries of a table of symbols (.symtab or .dynsym) of a 64-bit file.
+
+    Each is where its name begins in the table's text, kind, visibility, section (0 where it lies
+    elsewhere), address and size.
+    """
+    entries = section(path, table, 1 << 28)
+    order = "<" if (read(path) or Elf(64, True, 0, None)).little_endian else ">"
+    return struct.iter_unpack(order + "IBBHQQ", entries[: len(entries) // 24 * 24])
+
+
 def defines(path: Path, name: str) -> bool:
     """Whether a 64-bit library defines a name for others, and not only asks for it."""
-    table, names = section(path, ".dynsym"), section(path, ".dynstr")
-    order = "<" if (read(path) or Elf(64, True, 0, None)).little_endian else ">"
+    names = section(path, ".dynstr")
     wanted = name.encode() + b"\0"
-    # Name, kind, visibility, section (0 where it lies elsewhere), address and size.
-    entries = struct.iter_unpack(order + "IBBHQQ", table[: len(table) // 24 * 24])
     return any(
-        where != 0 and names[at : at + len(wanted)] == wanted for at, _, _, where, _, _ in entries
+        where != 0 and names[at : at + len(wanted)] == wanted
+        for at, _, _, where, _, _ in symbols(path, ".dynsym")
     )
 
 

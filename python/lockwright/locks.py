@@ -171,9 +171,15 @@ class Registry:
 
     def path_of(self, name: str, *, counting: bool = False) -> Path:
         """Absolute path of the library to preload. Raises LockwrightError if it cannot be."""
-        lock = self.find(name)
+        return self._library(self.find(name).name, counting)
+
+    def path_of_mixed(self, *, counting: bool = False) -> Path:
+        """The same of the library in which each mutex has a lock of its own, by a plan."""
+        return self._library("mixed", counting)
+
+    def _library(self, name: str, counting: bool) -> Path:
         folder = self.directory / "counting" if counting else self.directory
-        path = folder / f"liblockwright-{lock.name}.so"
+        path = folder / f"liblockwright-{name}.so"
         if not path.is_file():
             raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
         if any(separator in str(path) for separator in " :"):

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,22 @@ import click
 from lockwright.commands.options import of_other_locks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lockwright.counters import Counts
     from lockwright.locks import Registry
+    from lockwright.plan.read import Entry, Plan
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
-@click.option("--lock", required=True, metavar="LOCK", help="The lock to put in place.")
+@click.option("--lock", metavar="LOCK", help="The lock to put in place.")
+@click.option(
+    "--plan",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Put several locks in place, each mutex having the one that this plan says: "
+    "docs/plans.md.",
+)
 @click.option("--stats", is_flag=True, help="Afterwards, show on stderr what it was used for.")
 @click.option(
     "--cond",
@@ -35,7 +46,8 @@ if TYPE_CHECKING:
 @of_other_locks
 @click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
 def command(
-    lock: str,
+    lock: str | None,
+    plan: Path | None,
     stats: bool,
     cond: str | None,
     sem: str | None,
@@ -43,7 +55,7 @@ def command(
     spin: str | None,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a program with a lock in the place of its mutexes.
+    """Run a program with a lock in the place of its mutexes, or with several, by a plan.
 
     Exit status, signals, input and output are the program's own.
     """
@@ -52,7 +64,7 @@ def command(
     from lockwright.locks import APPEND, RESTRICTING, choose_ways, preload, registry
 
     locks = registry()
-    library = locks.path_of(lock, counting=stats)
+    subject = _subject(locks, lock, plan, stats, (rwlock, spin))
     chosen = dict(os.environ)
     for option, kind in (("cond", cond), ("sem", sem)):
         if kind == "cr":
@@ -60,23 +72,86 @@ def command(
         elif kind is not None:
             chosen.pop(APPEND[option], None)
     choose_ways(chosen, {"rwlock": rwlock, "spin": spin})
-    locks.check_environment(lock, chosen)
+    for each in subject.locks:
+        locks.check_environment(each, chosen)
     program = binary.find(arguments[0])
-    doubt = binary.check(program, library, list(arguments[1:]))
+    doubt = binary.check(program, subject.library, list(arguments[1:]))
     if doubt is not None:
         warn(doubt)
-    calibrated = calibration.all_in_force(locks, [lock], chosen)
-    environment = chosen | calibrated[lock]
+    environment = chosen
+    for variables in calibration.all_in_force(locks, subject.locks, chosen).values():
+        environment = environment | variables
+    if subject.plan is not None:
+        environment = environment | subject.follow(program)
     if stats:
-        return _run_counted(locks, lock, program, list(arguments), environment)
+        return _run_counted(subject, program, list(arguments), environment)
     from lockwright.foreground import PYTHON_IGNORES
 
     for number in PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(program, arguments, preload(library, environment, binary.sanitizer(program)))
+        os.execve(
+            program, arguments, preload(subject.library, environment, binary.sanitizer(program))
+        )
     except OSError as error:
         raise _cannot_start(program, error) from error
+
+
+@dataclass
+class _Subject:
+    """What is put in place. locks: their names; plan: which mutex gets which, if there are several;
+    entries: what the plan says in the order in which it is counted, once it is followed."""
+
+    name: str
+    locks: list[str]
+    library: Path
+    plan: "Plan | None" = None
+    entries: "Sequence[Entry]" = ()
+
+    def number(self, index: int) -> int:
+        """Which of the plan's tables an entry is."""
+        return self.entries[index].number
+
+    def follow(self, program: Path) -> dict[str, str]:
+        """The variable that tells the library the plan."""
+        from lockwright.plan import compiled
+
+        assert self.plan is not None
+        made = compiled.compile_for(self.plan, program)
+        self.entries = made.entries
+        return {compiled.VARIABLE: made.text}
+
+
+def _subject(
+    locks: "Registry",
+    lock: str | None,
+    plan: Path | None,
+    counting: bool,
+    others: tuple[str | None, str | None],
+) -> _Subject:
+    from lockwright.errors import LockwrightError
+
+    if (lock is None) == (plan is None):
+        raise LockwrightError(
+            "there is no lock to put in place"
+            if lock is None
+            else "--lock and --plan exclude each other",
+            "give --lock LOCK, or --plan FILE for several; see 'lockwright run --help'",
+        )
+    if lock is not None:
+        return _Subject(lock, [lock], locks.path_of(lock, counting=counting))
+    assert plan is not None
+    if "mutex" in others:
+        raise LockwrightError(
+            "a plan has no lock for reader-writer locks or spin locks",
+            "leave out --rwlock mutex and --spin mutex, or give --lock",
+        )
+    from lockwright.plan.read import read
+
+    given = read(plan, locks)
+    # Of the baseline there is nothing to set, and it may not have been built.
+    known = [each for each in given.all_locks if each in locks.names]
+    return _Subject(str(plan), known, locks.path_of_mixed(counting=counting), given)
 
 
 def _cannot_start(program: Path, error: OSError) -> Exception:
@@ -88,14 +163,13 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 
 
 def _run_counted(
-    locks: "Registry", lock: str, program: Path, argv: list[str], environment: dict[str, str]
+    subject: _Subject, program: Path, argv: list[str], environment: dict[str, str]
 ) -> int:
     from lockwright import binary, counters, foreground
     from lockwright.locks import preload
 
     with counters.counters_file() as path:
-        library = locks.path_of(lock, counting=True)
-        environment = preload(library, environment, binary.sanitizer(program))
+        environment = preload(subject.library, environment, binary.sanitizer(program))
         environment[counters.VARIABLE] = str(path)
         try:
             status = foreground.run(program, argv, environment)
@@ -104,11 +178,31 @@ def _run_counted(
         counts = counters.read(path)
     if status == 0:
         counters.refuse_unused(counts, argv[0])
-    _show(lock, counts)
+    _show(subject, counts)
     return foreground.end_as(status)
 
 
-def _show(lock: str, counts: "Counts") -> None:
+def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
+    """A line for each entry of the plan, the first for all mutexes that none is about."""
+    if subject.plan is None:
+        return []
+    said = [(subject.plan.locks, "all others"), *((e.locks, e.shown) for e in subject.entries)]
+    rows = [
+        (", ".join(names), f"{number:,}", what)
+        for (names, what), number in zip(said, counts.by_entry, strict=False)
+    ]
+    # As in the plan.
+    order = [0, *(1 + i for i in sorted(range(len(subject.entries)), key=subject.number))]
+    wide = max(len(names) for names, _, _ in rows)
+    return ["  mutexes by the plan"] + [
+        f"    {names:<{wide}} {number:>9}  {what}"
+        + ("  (no mutex was there)" if number == "0" and at else "")
+        for at in order
+        for names, number, what in [rows[at]]
+    ]
+
+
+def _show(subject: _Subject, counts: "Counts") -> None:
     share = f" ({counts.contended / counts.acquisitions:.1%})" if counts.acquisitions else ""
     rows = (
         ("processes", f"{counts.processes:,}"),
@@ -127,8 +221,9 @@ def _show(lock: str, counts: "Counts") -> None:
         ("spin locks", counts.spins),
     )
     ours = [(label, f"{number:,}") for label, number in of_others if number]
-    lines = [f"lockwright: {lock}"]
+    lines = [f"lockwright: {subject.name}"]
     lines += [f"  {label:<24} {value}" for label, value in (*rows, *ours)]
+    lines += _by_plan(subject, counts)
     if counts.processes == 0:
         lines.append("  the lock's library was never loaded")
     if counts.unresolved:

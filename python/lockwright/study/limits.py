@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lockwright.compare.stats import CONFIDENCE
-from lockwright.study.cells import Row
-from lockwright.study.moderated import Vector
+from lockwright.study.cells import Row, Vector
 
 ENDS = ("quiet", "low", "high")
 """The figure without noise, and the ends of its interval."""

@@ -104,7 +104,7 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
     said = [_sentence(plan, each, entry) for each in outcomes]
     if not entry.sensitive:
         said.insert(0, entry.sentence.rstrip("."))
-    gains = [each for each in outcomes if gained(each)]
+    gains = [each for each in outcomes if _gained(each)]
     chosen = max(gains or [each for each in outcomes if _hope(each)], key=_threads, default=None)
     use = None
     if chosen is not None and chosen.best is not None:
@@ -119,8 +119,7 @@ def _threads(one: Outcome) -> int:
     return one.threads
 
 
-def gained(one: Outcome) -> bool:
-    """Whether the best lock is shown to be better than the baseline."""
+def _gained(one: Outcome) -> bool:
     best = one.best
     if best is None or best.lock == BASELINE:
         return False
@@ -139,7 +138,7 @@ def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
     where, best = at(one.threads), one.best
     if best is None:
         return f"no lock finished its runs{where}"
-    if gained(one):
+    if _gained(one):
         if best.ratio is None or not one.row(BASELINE).values:
             text = f"{best.lock} is best{where}, where {BASELINE} finished no run"
         else:

@@ -152,14 +152,13 @@ class Site:
             member.program,
             one.threads or len(processors_of(one) or os.sched_getaffinity(0)),
             member.scale,
-            self.inputs_of(member),
+            self._inputs(member),
             Path(),
             library,
             {**self._plan.settings, **settings},
         )
 
-    def inputs_of(self, member: Member) -> Path:
-        """The directory of a member's inputs, made if they are not there. Raises NotHere."""
+    def _inputs(self, member: Member) -> Path:
         def run(words: Sequence[str], folder: Path) -> None:
             filled = [word.replace("{data}", str(folder)) for word in words]
             facts, said = self._quietly(filled, folder, _PREPARING)

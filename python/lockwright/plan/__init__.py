@@ -1,0 +1,1 @@
+"""A plan: which lock each mutex of a program is to have."""

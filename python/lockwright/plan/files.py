@@ -1,0 +1,137 @@
+"""The files that a program consists of, and the names in them."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from lockwright import elf
+
+_VARIABLE, _FUNCTION = 1, 2
+_UNDEFINED = 0
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """name: as it is written in the source, with parameters where it is a C++ function."""
+
+    raw: str
+    begin: int
+    end: int
+    is_function: bool
+
+    @cached_property
+    def name(self) -> str:
+        """As in the source, as far as the compiler has kept that."""
+        from lockwright.profile.symbols import demangled
+
+        return demangled(re.sub(r"(\.[a-z]*\.?\d+|\.cold|\.part)+$", "", self.raw))
+
+    def is_called(self, name: str) -> bool:
+        """Whether somebody may mean this one by that name."""
+        # What is not in it cannot be in what is made of it.
+        if re.split(r"::|[<( ]", name.strip())[-1] not in self.raw and "(" not in name:
+            return False
+        mine = self.name.replace("(anonymous namespace)::", "")
+        if name in (self.raw, self.name, mine):
+            return True
+        return self.is_function and re.search(rf"(?:^| ){re.escape(name)}[(<\[]", mine) is not None
+
+
+@dataclass(frozen=True)
+class File:
+    """A program or a library."""
+
+    path: Path
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the last part of its path may be when it is loaded."""
+        names = (self.path.name, self.path.resolve().name, elf.soname(self.path))
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def is_called(self, name: str) -> bool:
+        """By a path, by any of its names, or by one without the version."""
+        if "/" in name:
+            return Path(name).resolve() == self.path.resolve()
+        return any(each == name or each.startswith(f"{name}.") for each in self.names)
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Its variables and functions."""
+        found = []
+        for table, names in ((".symtab", ".strtab"), (".dynsym", ".dynstr")):
+            text = elf.section(self.path, names, 1 << 28)
+            for at, info, _, where, value, size in elf.symbols(self.path, table):
+                if info & 15 in (_VARIABLE, _FUNCTION) and where != _UNDEFINED:
+                    raw = text[at : text.find(b"\0", at)].decode(errors="replace")
+                    kind = info & 15 == _FUNCTION
+                    found.append(Symbol(raw, value, value + max(size, 1), kind))
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def has_lines(self) -> bool:
+        """Whether its debug information is in it, with the lines of the source."""
+        return ".debug_line" in elf.sections(self.path)
+
+    def named(self, name: str, *, function: bool) -> list[Symbol]:
+        """The variables or functions that somebody may mean."""
+        return [
+            each for each in self.symbols if each.is_function == function and each.is_called(name)
+        ]
+
+
+class Program:
+    """A program and the libraries that it is linked with, in the order of their search."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is run but the dynamic linker, which lists."""
+        self.path = path
+
+    @cached_property
+    def files(self) -> list[File]:
+        """The program first."""
+        return [File(self.path), *(File(path) for path in _linked(self.path))]
+
+    def file(self, name: str) -> File | None:
+        """One of them, or another by its path."""
+        if "/" in name:
+            path = Path(name)
+            return File(path) if path.is_file() else None
+        known = next((each for each in self.files if each.is_called(name)), None)
+        # What a script or another program starts.
+        found = None if known else shutil.which(name)
+        return File(Path(found)) if found else known
+
+
+def _linked(program: Path) -> Iterator[Path]:
+    header = elf.read(program)
+    if header is None or header.interpreter is None:
+        return
+    try:
+        listed = subprocess.run(
+            [header.interpreter, "--list", program],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    for line in listed.splitlines():
+        match = re.match(r"\s*(?:\S+ => )?(/.+) \(0x[0-9a-f]+\)$", line)
+        if match:
+            yield Path(match[1])
+
+
+def nearest(name: str, symbols: Iterable[Symbol]) -> str | None:
+    """What is there and looks most like it."""
+    from difflib import get_close_matches
+
+    some = {each.raw for each in symbols if not each.raw.startswith("_Z")}
+    some |= {each.name for each in symbols if each.raw.startswith("_Z")}
+    found = get_close_matches(name, some, n=1)
+    return found[0] if found else None

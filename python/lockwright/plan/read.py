@@ -1,0 +1,177 @@
+"""A plan's file: TOML, with a lock for all mutexes and a `[[mutex]]` table for each exception."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE, Registry
+
+_HOW = "see docs/plans.md for what a plan may say"
+_TOP = ("lock", "mutex")
+_KEYS = ("lock", "symbol", "site", "library", "rank", "profile", "ordinal")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One `[[mutex]]` table: which mutexes, and their locks in turn, round and round.
+
+    symbol: a variable that they lie in. site: the code that initialises them, or is the first to
+    use them. library: the file that one of these is in; alone, that they lie in or that makes them.
+    profile, rank: of which they are the mutex of that rank, from 1. ordinal: which of those that
+    are found so is meant, from 0; None for all of them.
+    """
+
+    number: int
+    locks: tuple[str, ...]
+    symbol: str | None = None
+    site: str | None = None
+    library: str | None = None
+    profile: Path | None = None
+    rank: int | None = None
+    ordinal: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """What it stands for, in a few words."""
+        words = [
+            f"{name} {value}"
+            for name, value in (
+                ("symbol", self.symbol),
+                ("site", self.site),
+                ("library", self.library),
+                ("rank", self.rank),
+                ("ordinal", self.ordinal),
+            )
+            if value is not None
+        ]
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """locks: of all mutexes that no entry is about, in turn. path: of the file."""
+
+    path: Path
+    locks: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def all_locks(self) -> list[str]:
+        """Every lock that is named, once."""
+        named = [*self.locks, *(lock for entry in self.entries for lock in entry.locks)]
+        return list(dict.fromkeys(named))
+
+
+def read(path: Path, registry: Registry) -> Plan:
+    """Raises LockwrightError if there is no plan in the file, or one of unknown locks."""
+    try:
+        with path.open("rb") as file:
+            whole = tomllib.load(file)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot read {path}: {error.strerror}", "name the file of a plan"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LockwrightError(f"{path} is not TOML: {error}", _HOW) from error
+    _check_keys(str(path), whole, _TOP)
+    tables = whole.get("mutex", [])
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise LockwrightError(f"{path}: mutex is not a table", "begin each with [[mutex]]")
+    if not tables and "lock" not in whole:
+        raise LockwrightError(
+            f"{path} says nothing", 'give it lock = "…" for all mutexes, or a [[mutex]] table'
+        )
+    return Plan(
+        path,
+        _locks(str(path), whole.get("lock", BASELINE), registry),
+        tuple(_entry(path, number, each, registry) for number, each in enumerate(tables, 1)),
+    )
+
+
+def where(plan: Path, number: int) -> str:
+    """How an entry is called in an error."""
+    return f"{plan}, [[mutex]] {number}"
+
+
+def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry) -> Entry:
+    here = where(path, number)
+    _check_keys(here, table, _KEYS)
+    if "lock" not in table:
+        raise LockwrightError(f"{here} has no lock", 'give it one, as in lock = "mcs-stp"')
+    text = {key: _text(here, table, key) for key in ("symbol", "site", "library", "profile")}
+    rank, ordinal = (_number(here, table, key, least) for key, least in _LEAST.items())
+    named = [key for key in ("symbol", "site", "rank") if key in table]
+    if not named and text["library"] is None and ordinal is None:
+        raise LockwrightError(
+            f"{here} does not say which mutex", "give it a symbol, site, library, rank or ordinal"
+        )
+    if len(named) > 1:
+        raise LockwrightError(
+            f"{here} has both a {named[0]} and a {named[1]}", "write a table for each"
+        )
+    if (rank is None) != (text["profile"] is None):
+        missing = "rank" if rank is None else "profile"
+        raise LockwrightError(
+            f"{here} has no {missing}", "a rank is one of a profile's mutexes: give both"
+        )
+    if rank is not None and (ordinal is not None or text["library"] is not None):
+        raise LockwrightError(
+            f"{here} says more than the rank", "the profile knows the rest: leave it out"
+        )
+    profile = text["profile"]
+    return Entry(
+        number,
+        _locks(here, table["lock"], registry),
+        symbol=text["symbol"],
+        site=text["site"],
+        library=text["library"],
+        profile=None if profile is None else path.parent / profile,
+        rank=rank,
+        ordinal=ordinal,
+    )
+
+
+_LEAST = {"rank": 1, "ordinal": 0}
+
+
+def _check_keys(here: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
+    from difflib import get_close_matches
+
+    for key in table:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            todo = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+            raise LockwrightError(f"{here}: a plan has no '{key}' there", todo)
+
+
+def _text(here: str, table: Mapping[str, Any], key: str) -> str | None:
+    value = table.get(key)
+    if value is not None and not (isinstance(value, str) and value):
+        raise LockwrightError(f"{here}: {key} is not a text", f'write it as {key} = "…"')
+    return value
+
+
+def _number(here: str, table: Mapping[str, Any], key: str, least: int) -> int | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise LockwrightError(f"{here}: {key} is not a whole number from {least} up", _HOW)
+    return value
+
+
+def _locks(here: str, value: Any, registry: Registry) -> tuple[str, ...]:
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise LockwrightError(f"{here}: lock is not the name of a lock", "see 'lockwright list'")
+    for name in names:
+        if name == BASELINE:
+            continue
+        try:
+            registry.find(name)
+        except LockwrightError as error:
+            raise LockwrightError(f"{here}: {error.what}", error.todo) from error
+    return tuple(names)

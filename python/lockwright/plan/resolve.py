@@ -1,0 +1,158 @@
+"""What the entries of a plan mean in a program: files, and ranges of addresses in them."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from lockwright.errors import LockwrightError
+from lockwright.plan.compiled import (
+    BY_ANY,
+    BY_FIRST_USE,
+    BY_INITIALISER,
+    BY_LIBRARY,
+    BY_SITE,
+    BY_VARIABLE,
+    END,
+    Range,
+    Rule,
+)
+from lockwright.plan.files import File, Program, nearest
+from lockwright.plan.read import Entry, Plan, where
+
+_IN_FILE = re.compile(r"(?P<file>[^:]+):(?!:)(?P<name>.+)")
+_LINE = re.compile(r"(?P<source>.+):(?P<line>[0-9]+)")
+_OFFSET = re.compile(r"(?P<file>.+)\+0x(?P<offset>[0-9a-fA-F]+)")
+
+_LONGEST_CALL = 6
+"""Bytes. Somebody may name a call by its own address, or by the one that it returns to."""
+
+
+def resolve(plan: Plan, program: Path) -> list[Rule]:
+    """A rule for each entry, in the plan's order.
+
+    Raises LockwrightError if the program has no such variable, function, line or library.
+    """
+    whole = Program(program)
+    return [_rule(where(plan.path, entry.number), entry, whole) for entry in plan.entries]
+
+
+def _rule(here: str, entry: Entry, program: Program) -> Rule:
+    if entry.rank is not None:
+        return _of_profile(here, entry)
+    if entry.symbol is not None:
+        by, ranges = BY_VARIABLE, _named(here, entry.symbol, entry.library, program, False)
+    elif entry.site is not None:
+        by, ranges = BY_SITE, _site(here, entry.site, entry.library, program)
+    elif entry.library is not None:
+        by, ranges = BY_LIBRARY, [Range(_file(here, entry.library, program).names, 0, END)]
+    else:
+        by, ranges = BY_ANY, []
+    return Rule(entry, by, tuple(ranges), entry.ordinal)
+
+
+def _file(here: str, name: str, program: Program) -> File:
+    found = program.file(name)
+    if found is None:
+        from difflib import get_close_matches
+
+        known = [each.path.name for each in program.files]
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise LockwrightError(
+            f"{here}: {program.path.name} is not linked with '{name}'",
+            f"{hint}A file that is loaded later is named by its path",
+        )
+    return found
+
+
+def _site(here: str, site: str, library: str | None, program: Program) -> list[Range]:
+    offset = _OFFSET.fullmatch(site)
+    if offset is not None:
+        at = int(offset["offset"], 16)
+        names = _file(here, offset["file"], program).names
+        return [Range(names, max(0, at - 1), at + _LONGEST_CALL)]
+    line = _LINE.fullmatch(site)
+    if line is not None:
+        return _line(here, line["source"], int(line["line"]), library, program)
+    return _named(here, site, library, program, True)
+
+
+def _named(
+    here: str, name: str, library: str | None, program: Program, function: bool
+) -> list[Range]:
+    """Of the first file that has it: all that are called so there."""
+    in_file = _IN_FILE.fullmatch(name)
+    if in_file is not None and library is None:
+        library, name = in_file["file"], in_file["name"]
+    files = program.files if library is None else [_file(here, library, program)]
+    for file in files:
+        found = file.named(name, function=function)
+        if found:
+            return [Range(file.names, each.begin, each.end) for each in found]
+    what = "function" if function else "variable"
+    known = (each for each in files[0].symbols if each.is_function == function)
+    near = nearest(name, known)
+    raise LockwrightError(
+        f"{here}: {files[0].path.name} has no {what} '{name}'", _advice(near, files[0])
+    )
+
+
+def _advice(near: str | None, file: File) -> str:
+    if near is not None:
+        return f"did you mean {near}?"
+    if not any(file.symbols):
+        return "it is stripped of its symbols: name a site by its offset, or a library"
+    return "check the name; 'nm -C' lists what the file has"
+
+
+def _line(here: str, source: str, line: int, library: str | None, program: Program) -> list[Range]:
+    from lockwright.plan.lines import addresses
+
+    in_file = _IN_FILE.fullmatch(source)
+    if in_file is not None and library is None:
+        library, source = in_file["file"], in_file["name"]
+    files = program.files if library is None else [_file(here, library, program)]
+    searched = [file for file in files if file.has_lines]
+    for file in searched:
+        found = addresses(file.path, source, line)
+        if found:
+            return [Range(file.names, begin, end) for begin, end in found]
+    if not searched:
+        raise LockwrightError(
+            f"{here}: {files[0].path.name} has no line numbers",
+            "build it with -g, or name the function or the offset",
+        )
+    raise LockwrightError(
+        f"{here}: no code of {_list(file.path.name for file in searched)} is of {source}:{line}",
+        "name the line of the call that initialises the mutex, or that takes it first",
+    )
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _of_profile(here: str, entry: Entry) -> Rule:
+    from lockwright.profile import record
+
+    assert entry.profile is not None
+    assert entry.rank is not None
+    profile = record.read(entry.profile)
+    if entry.rank > len(profile.mutexes):
+        raise LockwrightError(
+            f"{here}: {entry.profile.name} has {len(profile.mutexes)} mutexes, and none of rank "
+            f"{entry.rank}",
+            "the rank of the one that costs most is 1",
+        )
+    place = profile.mutexes[entry.rank - 1].place
+    if not place.frame.module:
+        raise LockwrightError(
+            f"{here}: the profile does not say where the mutex of rank {entry.rank} comes from",
+            "name it by its symbol or site",
+        )
+    by = {record.OBJECT: BY_VARIABLE, record.CREATED: BY_INITIALISER}.get(place.kind, BY_FIRST_USE)
+    at = place.frame.offset
+    # A call is known by the address that it returns to.
+    begin = at if by == BY_VARIABLE else max(0, at - 1)
+    ordinal = None if by == BY_VARIABLE or place.ordinal < 0 else place.ordinal
+    return Rule(entry, by, (Range(File(Path(place.frame.module)).names, begin, at + 1),), ordinal)

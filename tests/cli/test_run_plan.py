@@ -1,0 +1,188 @@
+"""`lockwright run --plan`: each mutex has the lock that its plan says; bad plans are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lockwright.profile import record
+
+from .conftest import Cli, Program, Result
+
+PlanFile = Callable[[str], Path]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> PlanFile:
+    def write(text: str) -> Path:
+        path = tmp_path / "plan.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def entries(result: Result) -> dict[str, tuple[str, int]]:
+    """What --stats says of each entry: the locks, and how many mutexes had one of them."""
+    found = re.findall(r"^    ([a-z, -]+?) +([\d,]+)  (.+)$", result.err, re.MULTILINE)
+    return {what: (locks, int(number.replace(",", ""))) for locks, number, what in found}
+
+
+def test_each_way_to_name_a_mutex(cli: Cli, program: Program, plan: PlanFile) -> None:
+    """Variables, makers, first users and the rest get the locks that are written for them."""
+    several = program("several", "-g")
+    source = Path(__file__).parent / "programs/several.c"
+    line = (
+        source.read_text().splitlines().index("  pthread_mutex_init(made, NULL); /* made here */")
+    )
+    result = cli(
+        "run", "--stats", "--plan",
+        plan(
+            f"""
+            lock = "ttas"
+            [[mutex]]
+            lock = "mcs-stp"
+            symbol = "shown"
+            [[mutex]]
+            lock = "ttas"
+            symbol = "hidden"
+            [[mutex]]
+            lock = "mcs-stp"
+            site = "several.c:{line + 1}"
+            ordinal = 1
+            [[mutex]]
+            lock = "pthread"
+            site = "make_otherwise"
+            [[mutex]]
+            lock = "mcs-stp"
+            site = "take_first"
+            """
+        ),
+        "--", several, "10",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert entries(result) == {
+        "all others": ("ttas", 2),
+        "symbol shown": ("mcs-stp", 1),
+        "symbol hidden": ("ttas", 1),
+        f"site several.c:{line + 1}, ordinal 1": ("mcs-stp", 1),
+        "site make_otherwise": ("pthread", 1),
+        "site take_first": ("mcs-stp", 1),
+    }
+    assert re.search(r"^  acquisitions +71$", result.err, re.MULTILINE)
+
+
+def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> None:
+    """What lies in the program or is made by it is the program's, but for what is excepted."""
+    several = program("several", "-g")
+    text = f"""
+        lock = "pthread"
+        [[mutex]]
+        lock = ["mcs-stp", "ttas"]
+        library = "{several.name}"
+        [[mutex]]
+        lock = "ttas"
+        symbol = "{several.name}:hidden"
+        """
+    result = cli("run", "--stats", "--plan", plan(text), "--", several, "1", "and a child")
+    assert result.status == 0, result.err
+    assert entries(result) == {
+        "all others": ("pthread", 0),
+        f"library {several.name}": ("mcs-stp, ttas", 6),
+        f"symbol {several.name}:hidden": ("ttas", 1),
+    }
+
+
+def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile) -> None:
+    """An entry that no mutex belongs to is said to have none."""
+    text = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\nordinal = 3\n'
+    result = cli("run", "--stats", "--plan", plan(text), "--", program("several", "-g"), "1")
+    assert result.status == 0, result.err
+    assert entries(result)["symbol hidden, ordinal 3  (no mutex was there)"] == ("ttas", 0)
+    assert entries(result)["all others"] == ("pthread", 7)
+
+
+def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_path: Path) -> None:
+    """A mutex that a profile has seen is found again by its variable or by what made it."""
+    several = program("several", "-g")
+    names = subprocess.run(["nm", several], capture_output=True, text=True, check=True).stdout
+    at = {name: int(value, 16) for value, name in re.findall(r"^(\S+) \S (\S+)$", names, re.M)}
+    mutexes = tuple(
+        dataclasses.replace(
+            _mutex(), place=record.Place(kind, record.Frame(str(several), offset), n)
+        )
+        for kind, offset, n in (
+            (record.OBJECT, at["again"], 0),
+            (record.CREATED, _return_of_the_call_in(several, "make"), 1),
+        )
+    )
+    whole = record.Profile((), 1, "", "preload", record.Process(), mutexes)
+    (tmp_path / "p.json").write_text(whole.to_json())
+    table = '[[mutex]]\nlock = "ttas"\nprofile = "p.json"\nrank = {}\n'
+    result = cli(
+        "run", "--stats", "--plan", plan(table.format(1) + table.format(2)), "--", several, "1"
+    )
+    assert entries(result) == {
+        "all others": ("pthread", 5),
+        "rank 1": ("ttas", 1),
+        "rank 2": ("ttas", 1),
+    }
+    cli("run", "--plan", plan(table.format(3)), "--", several, "1").refuses("2 mutexes", "rank 3")
+
+
+def _mutex() -> record.Mutex:
+    nothing = record.Distribution()
+    place = record.Place(record.OBJECT, record.Frame("", 0))
+    return record.Mutex("", place, 0, "normal", 1, 0, nothing, nothing, nothing)
+
+
+def _return_of_the_call_in(program: Path, function: str) -> int:
+    """What a call of pthread_mutex_init in a function returns to."""
+    words = ["objdump", "-d", f"--disassemble={function}", str(program)]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    after = re.search(r"call.*pthread_mutex_init.*\n *([0-9a-f]+):", shown)
+    assert after, shown
+    return int(after[1], 16)
+
+
+WRONG = {
+    "": ("says nothing",),
+    "lock = ": ("is not TOML",),
+    'lok = "ttas"': ("'lok'", "did you mean lock?"),
+    'lock = "tta"': ("no lock is named 'tta'", "did you mean 'ttas'"),
+    "lock = 3": ("not the name of a lock",),
+    '[[mutex]]\nsymbol = "shown"': ("[[mutex]] 1 has no lock",),
+    '[[mutex]]\nlock = "ttas"': ("does not say which mutex",),
+    '[[mutex]]\nlock = "ttas"\nsymbol = "show"': ("no variable 'show'", "did you mean shown?"),
+    '[[mutex]]\nlock = "ttas"\nsite = "mak"': ("no function 'mak'", "did you mean make?"),
+    '[[mutex]]\nlock = "ttas"\nsite = "several.c:1"': ("several.c:1", "name the line"),
+    '[[mutex]]\nlock = "ttas"\nlibrary = "libc.so.7"': ("libc.so.7", "did you mean libc.so.6?"),
+    '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\nsite = "make"': ("both a symbol and a site",),
+    '[[mutex]]\nlock = "ttas"\nrank = 1': ("has no profile",),
+    '[[mutex]]\nlock = "ttas"\nrank = 1\nprofile = "none.json"': ("none.json",),
+    '[[mutex]]\nlock = "ttas"\nordinal = -1\nsymbol = "shown"': ("ordinal is not a whole number",),
+    '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\n[[mutex]]\nlock = "pthread"\nsymbol = "shown"': (
+        "1 (symbol shown) and 2",
+        "same mutex",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+def test_a_bad_plan_is_refused(cli: Cli, program: Program, plan: PlanFile, text: str) -> None:
+    """In one line that says what is wrong and what to do, before anything is run."""
+    result = cli("run", "--plan", plan(text), "--", program("several", "-g"), "1")
+    result.refuses(*WRONG[text])
+
+
+def test_what_does_not_go_together(cli: Cli, plan: PlanFile) -> None:
+    """Neither a lock nor a plan, both, and locks that a plan does not have."""
+    given = plan('lock = "ttas"')
+    cli("run", "--", "true").refuses("no lock to put in place")
+    cli("run", "--lock", "ttas", "--plan", given, "--", "true").refuses("exclude each other")
+    cli("run", "--plan", given, "--rwlock", "mutex", "--", "true").refuses("reader-writer")
+    cli("run", "--plan", "nowhere.toml", "--", "true").refuses("nowhere.toml")
