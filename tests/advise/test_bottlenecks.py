@@ -101,6 +101,8 @@ def preempted(**more: Any) -> Profile:
         ({}, True),
         ({"threads_mean": 3.4}, False),
         ({"threads_mean": 3.6}, True),
+        ({"runnable": 2.6, "threads_mean": 3.0}, True),
+        ({"runnable": 2.4}, False),
         ({"involuntary": 41}, True),
         ({"involuntary": 39}, False),
         ({"share": 0.06}, True),

@@ -20,7 +20,8 @@ def rate(mib: int, cpu: float) -> float:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        seen = touches.look(process.pid, cpu)
+        # One that gets no processor is given up.
+        seen = next(filter(None, (touches.look(process.pid, cpu) for _ in range(20))), None)
         process.kill()
     if seen is None:
         pytest.skip("the kernel does not tell which pages are used")
@@ -33,12 +34,11 @@ def test_a_process_that_uses_more_memory_touches_more() -> None:
 
 
 def test_a_process_that_ends_ends_the_looks() -> None:
-    with (
-        subprocess.Popen([sys.executable, "-c", ""]) as process,
-        touches.Touches(process.pid) as it,
-    ):
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        looks = touches.Touches(process.pid)
         process.wait()
-    assert it.median is None or it.median >= 0
+    seen = looks.stop()
+    assert seen is None or seen >= 0
 
 
 def test_the_last_level_counts_and_instructions_do_not(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ chunk* fresh() {
 }  // namespace
 
 int main() {
-  const work::clock clock{std::chrono::milliseconds{500}};
+  const work::clock clock{std::chrono::milliseconds{400}};
   work::in_threads(work::processors(), [&](unsigned) {
     while (clock.runs()) {
       chunk* const chunks = fresh();

@@ -36,7 +36,7 @@ class barrier {
 }  // namespace
 
 int main() {
-  const work::clock clock{std::chrono::milliseconds{700}};
+  const work::clock clock{std::chrono::milliseconds{400}};
   const unsigned threads = work::processors();
   barrier step{threads};
   work::in_threads(threads, [&](unsigned) {

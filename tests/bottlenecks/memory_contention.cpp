@@ -19,9 +19,9 @@ std::size_t words() {
 }  // namespace
 
 int main() {
-  const work::clock clock{std::chrono::milliseconds{800}};
   work::in_threads(work::processors(), [&](unsigned) {
     std::vector<std::uint64_t> data(words(), 1);
+    const work::clock clock{std::chrono::milliseconds{500}};
     constexpr std::size_t chunk = 16'384;
     for (std::size_t at = 0; clock.runs(); at = at + 2 * chunk <= data.size() ? at + chunk : 0) {
       std::uint64_t sum = 0;

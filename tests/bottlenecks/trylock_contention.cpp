@@ -8,7 +8,7 @@ pthread_mutex_t item = PTHREAD_MUTEX_INITIALIZER;
 }  // namespace
 
 int main() {
-  const work::clock clock{std::chrono::milliseconds{700}};
+  const work::clock clock{std::chrono::milliseconds{400}};
   work::in_threads(work::processors(), [&](unsigned number) {
     work::random random{number};
     while (clock.runs()) {

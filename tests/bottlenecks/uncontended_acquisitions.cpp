@@ -12,7 +12,7 @@ struct alignas(64) cell {
 }  // namespace
 
 int main() {
-  const work::clock clock{std::chrono::milliseconds{500}};
+  const work::clock clock{std::chrono::milliseconds{300}};
   work::in_threads(work::processors(), [&](unsigned) {
     std::array<cell, 64> part;
     while (clock.runs()) {

@@ -48,6 +48,11 @@ inline void compute(std::uint64_t steps) {
   }
 }
 
+// Asleep for so many microseconds, as in a call that reads or writes.
+inline void wait_for_device(std::uint64_t microseconds) {
+  std::this_thread::sleep_for(std::chrono::microseconds{microseconds});
+}
+
 // True until the time is up.
 class clock {
  public:

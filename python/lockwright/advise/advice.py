@@ -17,8 +17,9 @@ class Evidence:
     value: None where it is not measurable. threshold: None where the figure only informs.
     unit: "share", "ns", "bytes", "threads", "1/s" (per second of the run), "1/cpu s" or
     "bytes/cpu s" (per second that a processor was used), or "" for a number. source: of the
-    threshold, or of what is measured in the place of what the papers measure. met: None where the figure decides nothing. sense: how
-    the value has to lie to the threshold, "at least", "at most" or "above".
+    threshold, or of what is measured in the place of what the papers measure. met: None where the
+    figure decides nothing. sense: how the value has to lie to the threshold, "at least", "at most"
+    or "above".
     """
 
     quantity: str

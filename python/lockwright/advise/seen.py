@@ -93,6 +93,8 @@ class Seen:
     @cached_property
     def over_subscribed(self) -> bool:
         """More threads than processors, that take the processors away from each other."""
+        if self.process.runnable is not None:
+            return self.process.runnable >= thresholds.RUNNABLE * self.process.processors
         switches = self.per_cpu_second(self.process.involuntary)
         return (
             self.threads >= self.process.processors + thresholds.SPARE_THREADS

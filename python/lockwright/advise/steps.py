@@ -91,9 +91,7 @@ def _questions(
     yield _Question(
         "Do more threads want to run than there are processors?",
         "yes" if many else "no",
-        f"{figure(seen.threads, 'threads')}, {seen.process.processors} processors; switches away"
-        " from a thread that would have run on:"
-        f" {figure(seen.per_cpu_second(seen.process.involuntary), '1/cpu s')}",
+        _competition(seen),
         "locks that park, or that pass over threads that do not run" if many else "locks that spin",
         traits.bears_many_threads if many else traits.spins,
     )
@@ -131,6 +129,15 @@ def _questions(
         traits.low_traffic if memory else None,
     )
     yield _contention(seen, many, nodes)
+
+
+def _competition(seen: Seen) -> str:
+    process = seen.process
+    if process.runnable is not None:
+        running = f"{figure(process.runnable, '')} threads run or are ready to"
+    else:
+        running = figure(seen.threads, "threads")
+    return f"{running}; {process.processors} processors"
 
 
 def _failures(seen: Seen) -> str:

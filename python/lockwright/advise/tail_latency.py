@@ -4,6 +4,15 @@ from lockwright.advise import thresholds
 from lockwright.advise.advice import TailLatency
 from lockwright.advise.evidence import at_least, informs
 from lockwright.advise.seen import Seen
+from lockwright.profile.record import Mutex
+
+
+def _busy(seen: Seen, mutex: Mutex) -> float:
+    """Time, in ns, in which the users of a mutex do something: the processor time; where they sleep
+    inside the sections, the time in which they do not wait for the mutex."""
+    if mutex.holding.total <= seen.cpu:
+        return seen.cpu
+    return max(mutex.holding.total, seen.users(mutex) * seen.process.duration - mutex.lost)
 
 
 def tail_latency(seen: Seen) -> TailLatency:
@@ -16,8 +25,8 @@ def tail_latency(seen: Seen) -> TailLatency:
     if not mutex.holding.count:
         return TailLatency(None, f"How long {mutex.name} is held is not known.", ())
     share = at_least(
-        f"time inside sections of {mutex.name}, of the processor time",
-        min(1.0, mutex.holding.total / seen.cpu),
+        f"time inside sections of {mutex.name}, of the time in which threads do something",
+        min(1.0, mutex.holding.total / _busy(seen, mutex)),
         thresholds.ONE_SECTION,
         "share",
         "most of it",

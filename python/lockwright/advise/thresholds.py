@@ -28,9 +28,13 @@ ACQUISITIONS = 1_000_000
 IMMEDIATE = 0.95
 """Acquisitions that find the mutex free, of all."""
 
+RUNNABLE = 1.25
+"""Threads that run or are ready to, for each processor: a quarter more than one, because an average
+of looks is off by a fraction."""
+
 SPARE_THREADS = 1.5
-"""Threads more than processors: the one that started the others and waits for them does not count,
-and an average of counts is off by a fraction."""
+"""Where that is not known: threads more than processors. The one that started the others and waits
+for them does not count."""
 
 INVOLUNTARY = 20
 """Times that a thread lost its processor, for each second of processor time. A scheduler that has
@@ -57,8 +61,8 @@ EARLY = 0.5
 """Of the mutexes, those created in the first tenth of the run."""
 
 FAULT_NS = 1_000
-"""Processor time that the first touch of a page costs, the clearing of its 4 KiB included: about 500
-on a machine of its own, and 1,650 in the virtual machine that this was tried on."""
+"""Processor time that the first touch of a page costs, the clearing of its 4 KiB included: about
+500 on a machine of its own, and 1,650 in the virtual machine that this was tried on."""
 
 FAULT_TIME = 0.01
 """Page faults, of the processor time."""
@@ -82,4 +86,5 @@ CALLS_BESIDE_MEMORY = 10_000
 counts: a contended one moves a few cache lines, about a microsecond, or 1 % at this rate."""
 
 ONE_SECTION = 0.5
-"""Time inside the section, of the processor time: above it an operation is about one section."""
+"""Time inside the section, of the time in which threads do something: above it an operation is
+about one section."""

@@ -27,6 +27,7 @@ from lockwright.commands.options import (
 )
 from lockwright.commands.reporting import new_report
 from lockwright.commands.tour import tour
+from lockwright.commands.tuning import command as tune
 from lockwright.errors import LockwrightError
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -411,6 +412,7 @@ def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> Non
 
 bench.add_command(claims)
 bench.add_command(tour)
+bench.add_command(tune)
 bench.add_command(interposition.command)
 
 if __name__ == "__main__":

@@ -2,13 +2,12 @@
 
 import os
 import signal
-from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lockwright.profile import sheet as sheets
+from lockwright.profile import touches
 from lockwright.profile.distributions import below
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.record import Creation, Moment, Process, Profile
@@ -88,8 +87,9 @@ def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> P
         minor_faults=run.usage.ru_minflt,
         major_faults=run.usage.ru_majflt,
         mmap_calls=int(threads["mmap_calls"].sum()),
-        touched=float(np.median(seen.touched)) if seen.touched else None,
-        last_cache=_last_cache(),
+        touched=seen.touched,
+        last_cache=touches.last_cache(),
+        runnable=seen.runnable / seen.looks if seen.looks else None,
         creation=_creation(sheet, run, duration / nanoseconds),
     )
 
@@ -154,16 +154,3 @@ def _provenance() -> dict[str, Any]:
     from lockwright import provenance
 
     return provenance.machine()
-
-
-def _last_cache() -> int | None:
-    """Bytes of the last level of cache that the first processor has."""
-    sizes: defaultdict[int, int] = defaultdict(int)
-    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
-        try:
-            level = int((index / "level").read_text())
-            text = (index / "size").read_text().strip()
-            sizes[level] = int(text[:-1]) << {"K": 10, "M": 20, "G": 30}[text[-1]]
-        except (OSError, ValueError, KeyError):
-            continue
-    return sizes[max(sizes)] if sizes else None

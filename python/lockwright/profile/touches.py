@@ -7,6 +7,7 @@ whole, however little of it is used.
 """
 
 import contextlib
+import mmap
 import statistics
 import threading
 import time
@@ -26,6 +27,9 @@ _FIRST, _GROWTH = 0.1, 1.6
 """Seconds until the first look, and how much longer each pause is than the one before."""
 
 _CLEAR_REFERENCED = "1"
+
+MOST = 8 << 30
+"""Bytes of memory in use above which no look is taken: it would hold the process up."""
 
 
 def last_cache(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int | None:
@@ -58,6 +62,8 @@ def look(pid: int, enough: float) -> float | None:
     seconds of that; None where it does not, or the kernel does not tell."""
     process = Path("/proc") / str(pid)
     try:
+        if int((process / "statm").read_text().split()[1]) * mmap.PAGESIZE > MOST:
+            return None
         (process / "clear_refs").write_text(_CLEAR_REFERENCED)
         began, until = ran(pid), time.monotonic() + _LONGEST
         while ran(pid) - began < enough:
@@ -76,27 +82,22 @@ def look(pid: int, enough: float) -> float | None:
 
 
 class Touches:
-    """Looks at a process now and then until the `with` block ends."""
+    """Looks at a process now and then, from the start until it is stopped."""
 
     def __init__(self, pid: int) -> None:
-        """Begins with the block."""
+        """Begins at once, in a thread that has the signal mask of the caller."""
         self._pid = pid
         self._enough = 2 * (last_cache() or USUAL_CACHE) / RATE
         self._seen: list[float] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> "Touches":
         self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> float | None:
+        """The median of what was seen, bytes for each second of processor time; None where no look
+        succeeded."""
         self._ended.set()
         self._thread.join()
-
-    @property
-    def median(self) -> float | None:
-        """Bytes for each second of processor time, or None where no look succeeded."""
         return statistics.median(self._seen) if self._seen else None
 
     def _watch(self) -> None:

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.profile.sheet import Sheet
+from lockwright.profile.touches import Touches
 
 _EVERY = 0.03
 """Seconds between two looks, each of which takes some tenths of a millisecond."""
 
-_TOUCH_LOOKS = (5, 12, 25, 50, 100)
-"""Looks at which it is seen how much memory is touched, which makes the program's next use of each
-page a little slower."""
-_TOUCH_SECONDS = 0.02
-_TOUCH_MOST = 8 << 30
-"""Bytes of memory in use above which that is left out."""
+_TASKS = 64
+"""Threads whose state a look asks for, at some ten microseconds each; of more, every so many-th."""
 
 
 @dataclass
@@ -28,7 +25,8 @@ class Seen:
     """What the looks have come to.
 
     waiters: by the number of the record, summed over the looks; waited: looks at which anyone
-    waited for it; most: waiters at one look.
+    waited for it; most: waiters at one look. runnable: threads that ran or were ready to, summed
+    over the looks; touched: see Process.
     """
 
     looks: int = 0
@@ -39,7 +37,8 @@ class Seen:
     threads_most: int = 0
     alive_most: int = 0
     names: dict[int, str] = field(default_factory=dict)
-    touched: list[float] = field(default_factory=list)
+    runnable: float = 0
+    touched: float | None = None
     last_ns: int = 0
 
 
@@ -69,12 +68,16 @@ class Watcher:
         return self.seen
 
     def _watch(self) -> None:
+        touches: Touches | None = None
         while not self._over.wait(_EVERY):
             pid = self._sheet.pid
             if pid:
+                touches = touches or Touches(pid)
                 self._look(Path(f"/proc/{pid}"))
             if self._also is not None:
                 self._also(self._sheet)
+        if touches is not None:
+            self.seen.touched = touches.stop()
 
     def _look(self, process: Path) -> None:
         seen, sheet = self.seen, self._sheet
@@ -103,16 +106,21 @@ class Watcher:
             seen.names[number] = ""
             with contextlib.suppress(OSError):
                 seen.names[number] = path.read_text(errors="replace").rstrip("\n")
-        if seen.looks in _TOUCH_LOOKS and 1024 * int(_field(status, "VmRSS") or 0) < _TOUCH_MOST:
-            with contextlib.suppress(OSError, ValueError):
-                seen.touched.append(_touched(process))
+        seen.runnable += _runnable(process)
 
 
-def _touched(process: Path) -> float:
-    (process / "clear_refs").write_text("1")
-    time.sleep(_TOUCH_SECONDS)
-    rolled_up = (process / "smaps_rollup").read_text()
-    return 1024.0 * int(_field(rolled_up, "Referenced") or 0)
+def _runnable(process: Path) -> float:
+    """Threads that run or are ready to."""
+    tasks = []
+    with contextlib.suppress(OSError):
+        tasks = list((process / "task").iterdir())
+    step = -(-len(tasks) // _TASKS) or 1
+    found = 0
+    for task in tasks[::step]:
+        with contextlib.suppress(OSError):
+            # Behind the name, which may have anything in it.
+            found += (task / "stat").read_text().rpartition(")")[2].startswith(" R")
+    return float(found * step)
 
 
 def _field(text: str, name: str) -> str | None:

@@ -147,5 +147,6 @@ def _answers(part: Part) -> Iterator[Answer]:
         part.changes if some else None,
         part.sample.counted,
         part.rule.intervals,
+        part.unfinished,
     )
     return answers.answers(facts)

@@ -27,7 +27,7 @@ class Facts:
 
     best, harmful, better (each lock against each at max): empty, and changes None, where there is
     nothing to say. shown: whether they rest on what the runs show, so that what these do not show
-    may be so all the same.
+    may be so all the same. unfinished: None where all runs came to a figure.
     """
 
     about: str
@@ -38,6 +38,7 @@ class Facts:
     changes: pd.DataFrame | None
     counted: str
     shown: bool = False
+    unfinished: pd.DataFrame | None = None
 
 
 def answers(facts: Facts) -> Iterator[Answer]:
@@ -51,7 +52,7 @@ def answers(facts: Facts) -> Iterator[Answer]:
     if facts.effect.sensitive.sum() > 1:
         hierarchy = _hierarchy(facts.better, facts.shown)
         yield Answer(facts.about, "Is there a hierarchy of locks?", hierarchy)
-    harmful = _harmful(facts.harmful, facts.shown)
+    harmful = _harmful(facts.harmful, facts.shown) + _unfinished(facts.unfinished)
     yield Answer(facts.about, "Is every lock harmful?", harmful)
     if facts.changes is not None and facts.changes.iloc[:, -2].notna().any():
         text = _stable(facts.changes, facts.counted)
@@ -176,6 +177,14 @@ def _harmful(harmful: pd.DataFrame, shown: bool) -> str:
         f"{_begin('No', shown)}: at the largest count these harm no lock-sensitive application:"
         f" {harmless}."
     )
+
+
+def _unfinished(lost: pd.DataFrame | None) -> str:
+    if lost is None or lost.empty:
+        return ""
+    named = lost.groupby("lock").application.agg(lambda names: ", ".join(dict.fromkeys(names)))
+    listed = "; ".join(f"{lock} ({names})" for lock, names in named.items())
+    return f" Runs of these came to no figure: {listed}."
 
 
 def _begin(answer: str, shown: bool) -> str:

@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 from lockwright.errors import LockwrightError
 from lockwright.study.schema import METRICS
 
+WARM_UP = "warm-up"
+"""The outcome of runs that count for nothing."""
+
 _OURS = {"threads", "round", "lock", "outcome", "value", "unit"}
 
 
@@ -22,7 +25,7 @@ def as_runs(
 ) -> tuple[list[str], list[list[str]]]:
     """Heading and rows as of any other study; rows stand in the same order, warm-up ones too.
 
-    Those have the outcome 'warm-up'. The figure is the metric that its unit belongs to; with
+    Those have the outcome WARM_UP. The figure is the metric that its unit belongs to; with
     another unit its name is `value`. complaint: makes an error of what is wrong and what to do.
     """
     place = {name: heading.index(name) for name in _OURS}
@@ -40,6 +43,6 @@ def as_runs(
     for row in rows:
         line = [machine, application, *(row[place[name]] for name in kept)]
         if row[place["round"]].startswith(("0", "-")):
-            line[-2] = "warm-up"
+            line[-2] = WARM_UP
         lines.append(line)
     return head, lines

@@ -11,13 +11,21 @@ COUNT = "count"
 """The column of thread counts or of NUMA nodes, whichever the data have; 0 where they have none."""
 
 
+UNFINISHED = ("machine", "application", COUNT, "lock", "outcome")
+
+
+def _none_unfinished() -> pd.DataFrame:
+    return pd.DataFrame(columns=list(UNFINISHED), dtype=object)
+
+
 @dataclass(frozen=True)
 class Source:
     """One file.
 
     frame: one line per run, with the columns machine, application, count, lock, variant ('' where
     there is none) and one per metric, in the metric's unit. counted: what `count` counts, 'nodes',
-    'threads' or ''. beside: whether the file only adds to the machine of another one.
+    'threads' or ''. beside: whether the file only adds to the machine of another one. unfinished:
+    one line per run that came to no figure, with the columns UNFINISHED.
     """
 
     name: str
@@ -25,6 +33,7 @@ class Source:
     metrics: tuple[str, ...]
     counted: str
     beside: bool = False
+    unfinished: pd.DataFrame = field(default_factory=_none_unfinished)
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,7 @@ class Sample:
     frame: columns application, count, lock and value; higher values are better always, because
     those of a metric that should be low are turned into their reciprocals, as the papers do with
     times (spec 3.6); `inverted` says so. Several lines of one configuration are its repetitions.
+    unfinished: runs of the machine that came to no figure, with the columns UNFINISHED.
     """
 
     machine: str
@@ -41,6 +51,7 @@ class Sample:
     counted: str
     frame: pd.DataFrame
     inverted: bool = False
+    unfinished: pd.DataFrame = field(default_factory=_none_unfinished)
 
     @property
     def quantity(self) -> str:
@@ -88,7 +99,9 @@ class DataSet:
                 inverted = self.direction(metric) != HIGHER
                 value = 1 / frame[metric] if inverted else frame[metric]
                 columns = frame[["application", COUNT, "lock"]].assign(value=value)
-                return Sample(machine, metric, counted, columns.reset_index(drop=True), inverted)
+                columns = columns.reset_index(drop=True)
+                lost = self._unfinished(machine)
+                return Sample(machine, metric, counted, columns, inverted, lost)
         return None
 
     def paired(self, machine: str, first: str, second: str) -> pd.DataFrame | None:
@@ -106,6 +119,10 @@ class DataSet:
             frame = source.frame[source.frame.variant != ""]
             found += [part for _, part in frame.groupby("machine") if part.variant.nunique() == 2]
         return found
+
+    def _unfinished(self, machine: str) -> pd.DataFrame:
+        parts = [each.unfinished[each.unfinished.machine == machine] for each in self.sources]
+        return pd.concat(parts, ignore_index=True)
 
     def _rows(
         self, machine: str, metrics: Sequence[str], beside: bool

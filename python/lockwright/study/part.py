@@ -5,7 +5,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from lockwright.study import changes, coverage, effect, pairwise
+from lockwright.study import changes, coverage, effect, pairwise, unfinished
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.dataset import Sample
 from lockwright.study.rules import Rule
@@ -30,6 +30,11 @@ class Part:
     def effect(self) -> pd.DataFrame:
         """See effect.effect."""
         return effect.effect(self.whole, self.rule)
+
+    @cached_property
+    def unfinished(self) -> pd.DataFrame:
+        """See unfinished.unfinished."""
+        return unfinished.unfinished(self.sample)
 
     @cached_property
     def sensitive(self) -> Cells:

@@ -7,8 +7,9 @@ import pandas as pd
 
 from lockwright.study import best_count, coverage, limits, ratio, variability
 from lockwright.study.cells import PLACES, Cells
+from lockwright.study.dataset import COUNT
 from lockwright.study.part import Part
-from lockwright.study.table import MISSING, RATIO, TEXT, Table
+from lockwright.study.table import MISSING, NUMBER, RATIO, TEXT, Table
 
 
 def of_part(part: Part) -> Iterator[Table]:
@@ -27,6 +28,17 @@ def of_part(part: Part) -> Iterator[Table]:
         aside=True,
     )
     yield _variability(part)
+    if not part.unfinished.empty:
+        lost = part.unfinished.set_index("application")
+        yield Table(
+            f"{name}.unfinished",
+            f"{title}: runs that came to no figure",
+            lost.rename(columns={COUNT: part.sample.counted or COUNT}),
+            "unfinished: of so many runs of that lock",
+            "application",
+            usual=NUMBER,
+            formats={"lock": TEXT, "outcome": TEXT},
+        )
     chosen = part.sensitive
     if not chosen.applications:
         return

@@ -12,7 +12,7 @@ import pandas as pd
 
 from lockwright.errors import LockwrightError
 from lockwright.study import comparison, names, recorded, schema
-from lockwright.study.dataset import COUNT, DataSet, Source
+from lockwright.study.dataset import COUNT, UNFINISHED, DataSet, Source
 
 _REQUIRED = (schema.APPLICATION, schema.LOCK)
 _TODO = (
@@ -134,12 +134,13 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
     frame = pd.DataFrame(columns)
     if schema.RUN in places:
         _check_once(file, frame, file.column(places[schema.RUN]))
+    lost = _unfinished(file, places, frame)
     frame = frame[kept].reset_index(drop=True)
     if frame.empty:
         raise file.of_heading("has no run that finished")
     # What says itself of which machine it is adds to none by its name.
     beside = owner != path.stem and schema.MACHINE not in places
-    return Source(path.stem, _derived(frame), _known(frame), counted, beside)
+    return Source(path.stem, _derived(frame), _known(frame), counted, beside, lost)
 
 
 def _dimensions(file: _File) -> dict[str, int]:
@@ -201,6 +202,15 @@ def _kept(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool
             what = "runs that did not finish or were to warm up"
             notes.append(f"{file.path.name}: {lost} {what} are left out")
     return kept
+
+
+def _unfinished(file: _File, places: Mapping[str, int], frame: pd.DataFrame) -> pd.DataFrame:
+    """The lines of runs that came to no figure; those to warm up are none of them."""
+    outcomes = [""] * len(file.rows)
+    if schema.OUTCOME in places:
+        outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
+    lost = frame.assign(outcome=outcomes)[list(UNFINISHED)][frame[schema.VARIANT] == ""]
+    return lost[~lost.outcome.isin([*schema.FINISHED, "", comparison.WARM_UP])]
 
 
 def _words(file: _File, name: str, place: int | None, owner: str) -> list[str]:

@@ -14,7 +14,7 @@ from lockwright.errors import LockwrightError
 from lockwright.meters import total_watts
 from lockwright.study import schema
 from lockwright.study.campaign.store import APPLICATION
-from lockwright.study.dataset import COUNT, Source
+from lockwright.study.dataset import COUNT, UNFINISHED, Source
 
 _MAGIC = b"SQLite format 3\0"
 
@@ -54,12 +54,20 @@ def read(path: Path) -> tuple[Source, list[str]]:
         raise LockwrightError(f"{path} has no run that finished", "go on with the study")
     programs = {each["program"]["name"]: each["program"] for each in plan["members"]}
     by_nodes = all(row["threads"] == 0 for row in rows)
-    frame = pd.DataFrame([_line(row, programs[row["program"]], plan, by_nodes) for row in good])
+    lines = [_line(row, programs[row["program"]], plan, by_nodes) for row in good]
+    frame = pd.DataFrame(lines)
+    lost = [
+        _configuration(row, plan, by_nodes) | {"outcome": row["outcome"]}
+        for row in rows
+        if row["outcome"] != FINISHED
+    ]
     metrics = tuple(
         name for name in ("throughput", "latency", "power", "tpp") if frame[name].notna().any()
     )
     frame = frame[["machine", "application", COUNT, "lock", "variant", *metrics]]
-    return Source(path.stem, frame, metrics, "nodes" if by_nodes else "threads"), _notes(path, rows)
+    unfinished = pd.DataFrame(lost, columns=list(UNFINISHED))
+    counted = "nodes" if by_nodes else "threads"
+    return Source(path.stem, frame, metrics, counted, unfinished=unfinished), _notes(path, rows)
 
 
 def _line(
@@ -71,6 +79,16 @@ def _line(
     latency = math.nan
     if row["latency"] and program["latency"]:
         latency = row["latency"] * schema.METRICS["latency"].units[program["latency"]["unit"]]
+    return _configuration(row, plan, by_nodes) | {
+        "variant": "",
+        "throughput": throughput,
+        "latency": latency,
+        "power": watts,
+        "tpp": throughput / watts,
+    }
+
+
+def _configuration(row: dict[str, Any], plan: dict[str, Any], by_nodes: bool) -> dict[str, Any]:
     place = [row["machine"]]
     if len(plan["pinning"]) > 1:
         place.append(row["pinning"])
@@ -81,11 +99,6 @@ def _line(
         "application": row["program"],
         COUNT: row["nodes"] if by_nodes else row["threads"],
         "lock": row["lock"],
-        "variant": "",
-        "throughput": throughput,
-        "latency": latency,
-        "power": watts,
-        "tpp": throughput / watts,
     }
 
 

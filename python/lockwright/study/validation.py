@@ -8,6 +8,7 @@ import pandas as pd
 from lockwright.compare.stats import CONFIDENCE
 from lockwright.study import cells
 from lockwright.study.dataset import COUNT, Sample
+from lockwright.study.moderated import Vector
 from lockwright.study.rules import TOLERANCE, Flags, Rule
 from lockwright.study.schema import INTERPOSED, MANUAL
 
@@ -80,7 +81,7 @@ def _kept(manual: cells.Row, interposed: cells.Row, ran: Flags, rule: Rule) -> d
     return kept
 
 
-def _slope(manual: cells.Vector, interposed: cells.Vector) -> dict[str, float]:
+def _slope(manual: Vector, interposed: Vector) -> dict[str, float]:
     """Least squares of the interposed logarithms on the manual ones."""
     from scipy.stats import linregress, t
 
@@ -91,7 +92,7 @@ def _slope(manual: cells.Vector, interposed: cells.Vector) -> dict[str, float]:
     return {"slope": fit.slope, "slope_low": fit.slope - half, "slope_high": fit.slope + half}
 
 
-def _equivalence(difference: cells.Vector) -> float:
+def _equivalence(difference: Vector) -> float:
     from scipy.stats import ttest_1samp
 
     if len(difference) < 2:

@@ -104,7 +104,7 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
     said = [_sentence(plan, each, entry) for each in outcomes]
     if not entry.sensitive:
         said.insert(0, entry.sentence.rstrip("."))
-    gains = [each for each in outcomes if _gained(each)]
+    gains = [each for each in outcomes if gained(each)]
     chosen = max(gains or [each for each in outcomes if _hope(each)], key=_threads, default=None)
     use = None
     if chosen is not None and chosen.best is not None:
@@ -119,7 +119,8 @@ def _threads(one: Outcome) -> int:
     return one.threads
 
 
-def _gained(one: Outcome) -> bool:
+def gained(one: Outcome) -> bool:
+    """Whether the best lock is shown to be better than the baseline."""
     best = one.best
     if best is None or best.lock == BASELINE:
         return False
@@ -138,7 +139,7 @@ def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
     where, best = at(one.threads), one.best
     if best is None:
         return f"no lock finished its runs{where}"
-    if _gained(one):
+    if gained(one):
         if best.ratio is None or not one.row(BASELINE).values:
             text = f"{best.lock} is best{where}, where {BASELINE} finished no run"
         else:

@@ -19,7 +19,7 @@ from lockwright.compare.plan import Plan
 from lockwright.compare.record import Record
 from lockwright.doctor.load import BUSY
 from lockwright.locks import BASELINE
-from lockwright.tune.sequential import ERROR, Interval, interval
+from lockwright.tune.sequential import ERROR, Interval, interval, usual
 
 TOO_SLOW = 3.0
 """A run is killed once it has taken so many times the median of the fastest lock."""
@@ -79,6 +79,8 @@ class Field:
             for lock, runs in self._runs.items()
         }
         self._error = ERROR / max(1, len(plan.locks) - 1)
+        others = [lock for lock in plan.locks if lock != BASELINE]
+        self._usual = usual([self._differences(lock, BASELINE) for lock in others])
 
     def _value(self, run: Record) -> float:
         """What a run counts for; 0 for nothing. A run that was killed took at least so long: to
@@ -87,11 +89,19 @@ class Field:
             return run.wall
         return run.value or 0.0
 
-    def lead(self, lock: str, other: str) -> Interval:
-        """By how much a lock is better than another: the logarithm of the ratio."""
+    def lead(self, lock: str, other: str, shared: bool = False) -> Interval:
+        """By how much a lock is better than another: the logarithm of the ratio.
+
+        shared: whether the deviation of all locks counts where it is larger than that of these two,
+        and better known. That tells more after a few rounds. What is said of a lock in the end goes
+        by its own runs alone.
+        """
+        values = self._differences(lock, other)
+        return interval(values, self._error, self._usual if shared else None)
+
+    def _differences(self, lock: str, other: str) -> list[float]:
         mine, others = self._logs[lock], self._logs[other]
-        both = sorted(mine.keys() & others.keys())
-        return interval([mine[number] - others[number] for number in both], self._error)
+        return [mine[number] - others[number] for number in sorted(mine.keys() & others.keys())]
 
     def exit(self, lock: str) -> Exit | None:
         """How a lock dropped out by its own runs; None if it did not."""
@@ -122,7 +132,7 @@ class Field:
         return State(tuple(sorted(left, key=lambda lock: -scores[lock])), out, rounds)
 
     def _beaten(self, lock: str, running: Sequence[str]) -> Exit | None:
-        by = [(self.lead(other, lock), other) for other in running if other != lock]
+        by = [(self.lead(other, lock, shared=True), other) for other in running if other != lock]
         shown = [(lead.low, lead.number, other) for lead, other in by if lead.low > 0]
         if not shown:
             return None
@@ -164,7 +174,7 @@ class Field:
         others = [lock for lock in state.left if lock != best]
         if not others:
             return ONE_LEFT
-        near = all(self.lead(lock, best).high <= margin for lock in others)
+        near = all(self.lead(lock, best, shared=True).high <= margin for lock in others)
         # Whether the best one gains anything has to be told, too.
         if BASELINE in others:
             near = near and self.lead(best, BASELINE).high <= margin

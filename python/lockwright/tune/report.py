@@ -10,7 +10,7 @@ from lockwright.compare.store import Comparison
 from lockwright.meters import Meters
 from lockwright.tune import race
 from lockwright.tune.entry import FACTS, Entry
-from lockwright.tune.outcome import decide, outcome
+from lockwright.tune.outcome import decide, gained, outcome
 
 ENDINGS = {
     race.ONE_LEFT: "one lock is left",
@@ -36,6 +36,8 @@ def make(
     races = [
         {
             "threads": each.threads or None,
+            "best": each.state.best,
+            "gain_shown": gained(each),
             "ended": ENDINGS[each.ending],
             "left": each.state.left,
             "dropped": {lock: gone._asdict() for lock, gone in each.state.out.items()},

@@ -1,7 +1,7 @@
 """Bottlenecks 5 and 6: the scheduler takes the processor from the holder, or from who is next."""
 
 from lockwright.advise import thresholds
-from lockwright.advise.advice import Diagnosis
+from lockwright.advise.advice import Diagnosis, Evidence
 from lockwright.advise.evidence import all_met, at_least, informs
 from lockwright.advise.seen import Seen, longest
 from lockwright.profile.record import Mutex
@@ -19,14 +19,23 @@ def _held_without_processor(seen: Seen, mutex: Mutex) -> float:
     return min(1.0, seen.per_second(time) / 1e9 / max(1, mutex.instances))
 
 
-def holder_preemption(seen: Seen) -> Diagnosis:
-    """5: threads lose their processor while they hold a mutex that others want."""
+def _competition(seen: Seen) -> tuple[Evidence, ...]:
+    """For processors, between the threads of the program."""
     process = seen.process
-    wanted = [index for index, mutex in enumerate(seen.mutexes) if mutex.contended]
-    held = {index: _held_without_processor(seen, seen.mutexes[index]) for index in wanted}
-    worst = max(wanted, key=held.__getitem__, default=None)
-    known = seen.profile.mechanism == "preload"
-    evidence = (
+    lost = "switches away from a thread that would have run on"
+    switches = seen.per_cpu_second(process.involuntary)
+    if process.runnable is not None:
+        return (
+            at_least(
+                "threads that run or are ready to",
+                process.runnable,
+                thresholds.RUNNABLE * process.processors,
+                "threads",
+                "a quarter more than the processors",
+            ),
+            informs(lost, switches, "1/cpu s"),
+        )
+    return (
         at_least(
             "threads",
             seen.threads,
@@ -35,12 +44,23 @@ def holder_preemption(seen: Seen) -> Diagnosis:
             "the processors, and the thread that started the others and waits for them",
         ),
         at_least(
-            "switches away from a thread that would have run on",
-            seen.per_cpu_second(process.involuntary),
+            lost,
+            switches,
             thresholds.INVOLUNTARY,
             "1/cpu s",
             "a scheduler that shares a processor out switches at least 250 times a second",
         ),
+    )
+
+
+def holder_preemption(seen: Seen) -> Diagnosis:
+    """5: threads lose their processor while they hold a mutex that others want."""
+    wanted = [index for index, mutex in enumerate(seen.mutexes) if mutex.contended]
+    held = {index: _held_without_processor(seen, seen.mutexes[index]) for index in wanted}
+    worst = max(wanted, key=held.__getitem__, default=None)
+    known = seen.profile.mechanism == "preload"
+    evidence = (
+        *_competition(seen),
         at_least(
             "time in which the mutex was held without a processor, of the run",
             None if not known else held[worst] if worst is not None else 0.0,
@@ -54,7 +74,7 @@ def holder_preemption(seen: Seen) -> Diagnosis:
             "share",
         ),
     )
-    fired = seen.over_subscribed and all_met(evidence)
+    fired = all_met(evidence)
     concerned = tuple(i for i in wanted if held[i] >= thresholds.PREEMPTED) if fired else ()
     return Diagnosis(
         key="holder preemption",

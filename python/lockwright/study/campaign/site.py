@@ -152,13 +152,14 @@ class Site:
             member.program,
             one.threads or len(processors_of(one) or os.sched_getaffinity(0)),
             member.scale,
-            self._inputs(member),
+            self.inputs_of(member),
             Path(),
             library,
             {**self._plan.settings, **settings},
         )
 
-    def _inputs(self, member: Member) -> Path:
+    def inputs_of(self, member: Member) -> Path:
+        """The directory of a member's inputs, made if they are not there. Raises NotHere."""
         def run(words: Sequence[str], folder: Path) -> None:
             filled = [word.replace("{data}", str(folder)) for word in words]
             facts, said = self._quietly(filled, folder, _PREPARING)

@@ -9,6 +9,7 @@ import pandas as pd
 from lockwright.compare import figures
 from lockwright.page.table import grid, number, row
 from lockwright.study.cells import PLACES
+from lockwright.study.dataset import COUNT
 from lockwright.study.part import Part
 from lockwright.study.report import links, traits
 from lockwright.study.report.figure import LOCK, Dots, Figure, Lines, Series, numbers
@@ -65,10 +66,13 @@ def advice(part: Part, application: str, found: Standings, spreads: pd.DataFrame
     words = found["max"].word.loc[application].dropna()
     good, bad = (by_mean(found["max"], application, word) for word in (BEST, HARMFUL))
     lines = [f"<p>{_matter(part, application)}</p>"]
-    if not bad and len(good) == len(words):
+    lost = _unfinished(part, application)
+    if not bad and not lost and len(good) == len(words):
         lines.append("<p>No lock is told apart from the best one: keep the one that you have.</p>")
     else:
         lines += list(_lists(part, application, found, good, bad))
+        if lost:
+            lines.append(f"<p><b>Came to no figure</b>: {', '.join(lost)}</p>")
         reasons = list(_reasons(part, application, found, spreads, good, bad))
         lines.append("<h4>Why</h4><ul>" + "".join(f"<li>{each}</li>" for each in reasons) + "</ul>")
     return "".join(lines)
@@ -165,6 +169,18 @@ def _lists(
         yield f"<p><b>Avoid</b>{at}: none is shown to be more than {100 * HARM:.0f} % behind.</p>"
 
 
+def _unfinished(part: Part, application: str) -> list[str]:
+    """Locks with runs that came to no figure, and how many of how many."""
+    counted = part.sample.counted
+    lost = part.unfinished[part.unfinished.application == application]
+    return [
+        f"{links.link(LOCK, line.lock)}"
+        + (f" at {line.count_} {escape(counted)}" if counted else "")
+        + f" ({line.unfinished} of {line.runs} runs: {escape(line.outcome)})"
+        for line in lost.rename(columns={COUNT: "count_"}).itertuples()
+    ]
+
+
 def _reasons(
     part: Part,
     application: str,
@@ -176,12 +192,12 @@ def _reasons(
     if part.rule.intervals:
         yield (
             "Use: no other lock is shown to be better. Avoid: another lock is shown to be more"
-            f" than {100 * HARM:.0f} % better."
+            f" than {100 * HARM:.0f} % better, or some runs came to no figure."
         )
     else:
         yield (
             f"Use: {escape(part.rule.meaning)}, and none is. Avoid: the best lock is more than"
-            f" {100 * HARM:.0f} % better."
+            f" {100 * HARM:.0f} % better, or some runs came to no figure."
         )
     shared = list(traits.in_common(good, bad))
     if shared:

@@ -15,8 +15,9 @@ BEST, HARMFUL, BETWEEN = "use", "avoid", ""
 class Standing:
     """All applications of one part at one place: a line per application, a column per lock.
 
-    word: BEST for a lock that is among the best, HARMFUL for one that harms, BETWEEN for others;
-    None where it was not run. mean: what it reached. loss: best / mean - 1. count: at which count.
+    word: BEST for a lock that is among the best, HARMFUL for one that harms or under which runs
+    came to no figure, BETWEEN for others; None where it has no figure. mean: what it reached. loss:
+    best / mean - 1. count: at which count.
     """
 
     word: pd.DataFrame
@@ -28,17 +29,20 @@ class Standing:
 def standing(part: Part, place: str) -> Standing:
     """How the locks of all applications stand at one, max or opt."""
     here = part.whole.at(place)
+    counts = part.whole.counts(place)
+    lost = set(part.unfinished[["application", COUNT, "lock"]].itertuples(index=False, name=None))
     words = {}
     for name in here.applications:
         row = here.row(name)
         best, harmful = part.rule.among_best(row), part.rule.harmful(row)
         ran = here.mean.loc[name].notna()
+        failed = [(name, count, lock) in lost for lock, count in counts.loc[name].items()]
         words[name] = [
-            None if not there else BEST if good else HARMFUL if bad else BETWEEN
-            for there, good, bad in zip(ran, best, harmful, strict=True)
+            None if not there else HARMFUL if bad or lost else BEST if good else BETWEEN
+            for there, good, bad, lost in zip(ran, best, harmful, failed, strict=True)
         ]
     word = pd.DataFrame(words, index=here.locks, dtype=object).T
-    return Standing(word, here.mean, best_count.loss(part.whole, place), part.whole.counts(place))
+    return Standing(word, here.mean, best_count.loss(part.whole, place), counts)
 
 
 def spreads(part: Part) -> pd.DataFrame:

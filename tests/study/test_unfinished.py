@@ -1,0 +1,55 @@
+"""Runs that came to no figure are told of, and speak against their lock whatever the others say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lockwright.study import reading
+from lockwright.study.analysis import analyse
+from lockwright.study.dataset import DataSet
+from lockwright.study.part import Part
+from lockwright.study.report import program_page
+from lockwright.study.report.verdicts import BEST, HARMFUL, spreads, standing
+from lockwright.study.unfinished import unfinished
+
+GOOD = {"x": 10.0, "y": 10.0, "z": 1.0}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataSet:
+    """Of y, as good as x, one of five runs hangs; w always crashes; v has had a run to warm up."""
+    lines = ["app,lock,threads,outcome,throughput"]
+    for lock, good in GOOD.items():
+        lines += [f"a,{lock},8,finished,{good + run / 10}" for run in range(4)]
+    lines += ["a,y,8,timeout,", "a,w,8,crash,", "a,w,8,crash,", "a,x,8,warm-up,9"]
+    (tmp_path / "m.csv").write_text("\n".join(lines) + "\n")
+    return reading.read([tmp_path])
+
+
+@pytest.fixture
+def part(data: DataSet) -> Part:
+    (part,) = analyse(data).parts
+    return part
+
+
+def test_they_are_counted_with_the_runs_that_did(data: DataSet) -> None:
+    sample = data.sample("m", "throughput")
+    assert sample is not None
+    lines = [tuple(line) for line in unfinished(sample).itertuples(index=False)]
+    assert lines == [("a", 8, "w", 2, 2, "crash"), ("a", 8, "y", 1, 5, "timeout")]
+
+
+def test_such_a_lock_is_to_be_avoided(part: Part) -> None:
+    words = standing(part, "max").word.loc["a"].to_dict()
+    assert words == {"x": BEST, "y": HARMFUL, "z": HARMFUL}
+
+
+def test_the_page_and_the_answer_name_them(data: DataSet, part: Part) -> None:
+    found = {place: standing(part, place) for place in ("one", "max", "opt")}
+    text = program_page.advice(part, "a", found, spreads(part))
+    assert "(2 of 2 runs: crash)" in text
+    assert "(1 of 5 runs: timeout)" in text
+    (harm,) = (each for each in analyse(data).answers if each.question == "Is every lock harmful?")
+    assert harm.text.endswith("Runs of these came to no figure: w (a); y (a).")
+    assert any(table.name == "m.throughput.unfinished" for table in analyse(data).tables)
