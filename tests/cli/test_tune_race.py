@@ -16,7 +16,7 @@ from lockwright.tune.race import Field
 from lockwright.tune.sequential import interval
 
 
-def plan(*locks: str, metric: str | None = None) -> Plan:
+def plan(*locks: str, metric: str | None = None, budget: float = 300) -> Plan:
     return Plan(
         command=("x",),
         locks=("pthread", *locks),
@@ -28,7 +28,7 @@ def plan(*locks: str, metric: str | None = None) -> Plan:
         lower_is_better=metric is None,
         timeout=60,
         prepare=None,
-        budget=300,
+        budget=budget,
     )
 
 
@@ -92,7 +92,7 @@ def test_the_best_lock_stays() -> None:
         seconds |= {"pthread": [draw.lognormvariate(0.02, 0.1) for _ in range(20)]}
         made = runs(seconds)
         dropped += any(
-            "best" in Field(plan("best", *locks), 0, made, looked).state().out
+            "best" in Field(plan("best", *locks, budget=1e6), 0, made, looked).state().out
             for looked in (2, 3, 4, 6, 9, 14, 20)
         )
     assert dropped <= 8
@@ -212,3 +212,23 @@ def test_times_are_read_as_people_write_them() -> None:
         5400,
         120,
     ]
+
+
+def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> None:
+    """Where the runs vary so much that nothing is shown; the better half goes on."""
+    draw = random.Random(3)
+    locks = [f"lock-{number}" for number in range(8)]
+    seconds = {
+        lock: [(1 + 0.1 * place) * draw.lognormvariate(0, 0.4) for _ in range(12)]
+        for place, lock in enumerate(["pthread", *locks])
+    }
+    few = Field(plan(*locks), 0, runs(seconds), 6).state()
+    assert not few.out
+    # Nine locks of about a second and a half: 300 s have gone by a third after eight rounds.
+    state = Field(plan(*locks), 0, runs(seconds), 10).state()
+    behind = [lock for lock, gone in state.out.items() if gone.how == race.BEHIND]
+    assert len(behind) == 4
+    assert "pthread" not in behind
+    assert sum(int(lock[-1]) for lock in behind) > sum(
+        int(lock[-1]) for lock in locks if lock not in behind
+    )

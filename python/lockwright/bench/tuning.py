@@ -34,7 +34,7 @@ COLUMNS = (
     Column("gain", "its ratio to pthread there; above 1 is better."),
     Column("tune", "seconds that 'lockwright tune' took, its profile included."),
     Column("share", "those seconds, in per cent of compare's."),
-    Column("its pick", "the lock that tune says is best; pthread where it says that none is."),
+    Column("its pick", "the lock that led when tune ended, which may be pthread."),
     Column(
         "pick to best",
         "how many times as good its pick is as the best of all: the geometric mean over --pairs"
@@ -151,7 +151,7 @@ def tune(program: Program, settings: Settings, one: Task) -> Found:
     budget = ("--budget", settings.budget) if settings.budget else ()
     tuned, seconds = _run(one, "tune", (*_limit(settings), *budget))
     races = tuned["tune"]["races"]
-    pick = races[0]["best"] if races and races[0]["gain_shown"] else BASELINE
+    pick = (races[0]["best"] if races else None) or BASELINE
     return Found(program.name, seconds, pick, tuned["verdict"]["sentence"])
 
 

@@ -43,7 +43,7 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
     for row in stats.summarise(plan, records, threads):
         gone = state.out.get(row.lock)
         killed = field.killed(row.lock)
-        complete = gone is None or gone.how == race.WORSE
+        complete = gone is None or gone.how in (race.WORSE, race.BEHIND)
         rows.append(
             replace(
                 row,
@@ -86,6 +86,8 @@ def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
     if gone is not None and gone.how == race.WORSE:
         rounds = f"{gone.after} round{'' if gone.after == 1 else 's'}"
         return f"dropped after {rounds}: shown to be worse than {gone.than}"
+    if gone is not None and gone.how == race.BEHIND:
+        return "set aside for want of time: behind, though not shown to be worse"
     if gone is not None and gone.how == race.FAILED:
         return f"dropped: a run failed ({gone.note[:120]})"
     if not killed:
@@ -183,7 +185,8 @@ def _most_possible(one: Outcome) -> float | None:
     """
     ends = []
     for row in one.rows:
-        if row.lock == BASELINE or row.lock in one.state.out:
+        gone = one.state.out.get(row.lock)
+        if row.lock == BASELINE or (gone is not None and gone.how != race.BEHIND):
             continue
         if row.ratio is None or row.ratio.high is None:
             return None

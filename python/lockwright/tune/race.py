@@ -34,7 +34,13 @@ ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
 """Why a race ended: one lock is left; none that is left can be better than the best by more than
 the margin; the budget or the rounds are used up; no lock is left."""
 
-WORSE, SLOW, FAILED = "worse", "slow", "failed"
+WORSE, SLOW, FAILED, BEHIND = "worse", "slow", "failed", "behind"
+
+CUTS = (1 / 3, 2 / 3)
+"""Shares of the budget after which the worse half of the locks that are left is set aside, so that
+the others are run more often: where runs vary much, nothing may be shown of any by then
+(sequential halving: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed bandits,
+International Conference on Machine Learning, 2013)."""
 
 
 class Exit(NamedTuple):
@@ -126,10 +132,33 @@ class Field:
         for lock in running:
             if (beaten := self._beaten(lock, running)) is not None:
                 out[lock] = beaten
-        left = [lock for lock in running if lock not in out]
-        scores = self._scores(left)
+        left = self._ranked([lock for lock in running if lock not in out])
+        for number in self._cuts():
+            behind = self._ranked(left, number)
+            rivals = [lock for lock in behind if lock != BASELINE]
+            for lock in rivals[max(2, math.ceil(len(rivals) / 2)) :]:
+                out[lock] = Exit(BEHIND, self.rounds_of(lock))
+                left.remove(lock)
         rounds = max((r.round for runs in self._runs.values() for r in runs), default=0)
-        return State(tuple(sorted(left, key=lambda lock: -scores[lock])), out, rounds)
+        return State(tuple(left), out, rounds)
+
+    def _cuts(self) -> list[int]:
+        """The rounds with whose end the time of a cut had come."""
+        share = (self._plan.budget or math.inf) / len(self._plan.threads)
+        spent: dict[int, float] = {}
+        for runs in self._runs.values():
+            for run in runs:
+                spent[run.round] = spent.get(run.round, 0.0) + run.wall
+        found, whole = [], 0.0
+        for number in sorted(spent):
+            whole += spent[number]
+            found += [number] * sum(whole - spent[number] < cut * share <= whole for cut in CUTS)
+        return [number for number in found if number > 1]
+
+    def _ranked(self, locks: Sequence[str], rounds: int | None = None) -> list[str]:
+        """The best first, by the rounds up to that one."""
+        scores = self._scores(locks, rounds)
+        return sorted(locks, key=lambda lock: -scores[lock])
 
     def _beaten(self, lock: str, running: Sequence[str]) -> Exit | None:
         by = [(self.lead(other, lock, shared=True), other) for other in running if other != lock]
@@ -139,20 +168,22 @@ class Field:
         _, _, other = max(shown)
         return Exit(WORSE, len(self._logs[lock]), than=other)
 
-    def _scores(self, left: Sequence[str]) -> dict[str, float]:
+    def _scores(self, left: Sequence[str], rounds: int | None) -> dict[str, float]:
         """Mean distance of a lock from the others of each round."""
-        numbers = {number for lock in left for number in self._logs[lock]}
+        most = math.inf if rounds is None else rounds
+        logs = {
+            lock: {n: value for n, value in self._logs[lock].items() if n <= most} for lock in left
+        }
+        numbers = {number for mine in logs.values() for number in mine}
         means = {
-            number: statistics.fmean(
-                self._logs[lock][number] for lock in left if number in self._logs[lock]
-            )
+            number: statistics.fmean(mine[number] for mine in logs.values() if number in mine)
             for number in numbers
         }
         return {
             lock: statistics.fmean(
-                [value - means[number] for number, value in self._logs[lock].items()] or [-math.inf]
+                [value - means[number] for number, value in mine.items()] or [-math.inf]
             )
-            for lock in left
+            for lock, mine in logs.items()
         }
 
     def rounds_of(self, lock: str) -> int:
