@@ -30,6 +30,19 @@ def test_a_program_that_hardly_waits_is_not_sensitive(waited: float, wanted: boo
     assert advice.sentence.startswith("No lock will change much") is not wanted
 
 
+@pytest.mark.parametrize(("runnable", "wanted"), [(2.5, False), (1.9, True), (1.8, True)])
+def test_waiting_costs_nothing_while_others_use_the_processors(
+    runnable: float, wanted: bool
+) -> None:
+    """There are two processors."""
+    shared = made.mutex(contended=10, waited=SECOND, threads=30)
+    profile = made.profile(shared, threads_mean=30.0, threads_most=30, runnable=runnable)
+    advice = advised(profile)
+    assert advice.fired == ()
+    assert advice.sensitive is wanted
+    assert ("others used the processors" in advice.sentence) is not wanted
+
+
 def test_the_sentence_names_the_bottleneck_and_where() -> None:
     sentence = advised(
         made.profile(made.mutex(contended=9, waited=0.3 * SECOND, threads=2))

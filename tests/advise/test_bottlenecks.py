@@ -145,6 +145,23 @@ def test_hand_over_to_sleepers(
     assert found == (["hand-over"] if wanted else [])
 
 
+def test_the_evidence_is_of_the_mutex_that_it_concerns() -> None:
+    """Another has more failed trylocks and waits, but is taken so often that they are few."""
+    loop = made.mutex(entries=1000, failed_trylocks=300_000, cond_waits=3000)
+    often = made.mutex(entries=1e6, failed_trylocks=400_000, cond_waits=5000)
+    advice = advise(made.profile(often, loop), registry=made.LOCKS)
+    assert [each.key for each in advice.fired] == ["trylock", "hand-over"]
+    assert all(each.mutexes == (1,) for each in advice.fired)
+    assert all(one.met is not False for each in advice.fired for one in each.evidence)
+
+
+def test_many_mutexes_of_which_each_serves_few_waits_do_not_hand_over() -> None:
+    """As of a program with a mutex and a condition variable for each thread or request."""
+    each = [made.mutex(entries=2000, cond_waits=1000) for _ in range(9)]
+    assert fired(made.profile(*each, cond_waits=9000)) == []
+    assert fired(made.profile(made.mutex(entries=9000, cond_waits=9000, instances=9))) == []
+
+
 def pages(**more: Any) -> Profile:
     creation: dict[str, Any] = {
         "created": 2100,

@@ -5,7 +5,7 @@ from lockwright.advise import ranking, thresholds
 from lockwright.advise.advice import Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
 from lockwright.advise.changes import changes
-from lockwright.advise.evidence import at_least
+from lockwright.advise.evidence import all_met, at_least, at_most
 from lockwright.advise.figures import figure
 from lockwright.advise.seen import Seen
 from lockwright.advise.steps import walk
@@ -28,14 +28,14 @@ def advise(
     steps, conflicts = walk(seen, diagnoses, known, seen.nodes)
     left = [lock for lock in known if lock.name in steps[-1].kept]
     sensitivity = _sensitivity(seen)
-    sensitive = bool(fired) or sensitivity.met is not False
+    sensitive = bool(fired) or all_met(sensitivity)
     candidates = ranking.shortlist(
         seen, left, [each.key for each in fired], contention.level(seen), seen.nodes, size
     )
     return Advice(
         sentence=_sentence(seen, fired, sensitive, [each.lock for each in candidates]),
         sensitive=sensitive,
-        sensitivity=(sensitivity,),
+        sensitivity=sensitivity,
         diagnoses=diagnoses,
         steps=steps,
         shortlist=candidates,
@@ -46,8 +46,8 @@ def advise(
     )
 
 
-def _sensitivity(seen: Seen) -> Evidence:
-    return at_least(
+def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
+    lost = at_least(
         "time lost waiting for mutexes, of the time in which threads ran or waited",
         seen.lost_share,
         thresholds.LOST,
@@ -55,10 +55,25 @@ def _sensitivity(seen: Seen) -> Evidence:
         "without any waiting the program would gain about as much, and 5 % is the margin within"
         " which two locks count as equal (TOCS 2019)",
     )
+    if seen.busy is None:
+        return (lost,)
+    busy = at_most(
+        "processors that had a thread to run",
+        seen.busy,
+        thresholds.BUSY,
+        "share",
+        "else a thread that waits leaves its processor to another",
+    )
+    return (lost, busy)
 
 
 def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
     lost = figure(seen.lost_share, "share")
+    if not sensitive and seen.lost_share >= thresholds.LOST:
+        return (
+            f"No lock will change much: threads waited {lost} of their time for mutexes, but others"
+            " used the processors meanwhile, and none of the nine bottlenecks is there."
+        )
     if not sensitive:
         return (
             f"No lock will change much: threads lost {lost} of their time waiting for mutexes,"

@@ -103,6 +103,13 @@ class Seen:
         )
 
     @cached_property
+    def busy(self) -> float | None:
+        """Of the processors, those that had a thread of the program to run, on average."""
+        if self.process.runnable is None:
+            return None
+        return min(1.0, self.process.runnable / max(1, self.process.processors))
+
+    @cached_property
     def blocking(self) -> float:
         """Calls that put a thread to sleep, for each second and processor, without those that wait
         for a mutex."""

@@ -7,6 +7,10 @@ LOST = 0.05
 """Time lost waiting, of the time in which threads ran or waited. If nobody ever waited, a program
 that loses less would gain less than the 5 % within which two locks count as equal (TOCS 2019)."""
 
+BUSY = 0.95
+"""Of the processors, those that had a thread to run, on average: with more, a thread that waits
+leaves its processor to another, and no throughput is lost but within the margin of 5 %."""
+
 HIGH = 10 / 63
 """Of the threads that could stand in line at a mutex, those that do. The papers' bands are 10 to 40
 waiters (TOCS 2019) on 64 processors with a thread each, of which one holds the mutex."""

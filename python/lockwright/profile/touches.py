@@ -20,7 +20,7 @@ about a fifth of what one processor can, and page by page a miss for every 2.5 u
 USUAL_CACHE = 32 * 2**20
 """Bytes of the last-level cache where the system does not tell."""
 
-_POLL, _LONGEST = 0.005, 0.5
+_POLL, _LONGEST = 0.005, 2.0
 """Seconds between two looks at how long the process ran, and until a look is given up."""
 
 _FIRST, _GROWTH = 0.1, 1.6

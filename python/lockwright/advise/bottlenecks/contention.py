@@ -90,7 +90,8 @@ def trylock(seen: Seen) -> Diagnosis:
         for index, mutex in enumerate(seen.mutexes)
         if tries(mutex) >= thresholds.TRIES_PER_ENTRY and rate(mutex) >= thresholds.FAILED_TRIES
     )
-    most = max(seen.mutexes, key=lambda mutex: mutex.failed_trylocks, default=None)
+    shown = [seen.mutexes[index] for index in concerned] or seen.mutexes
+    most = max(shown, key=lambda mutex: mutex.failed_trylocks, default=None)
     evidence = (
         at_least(
             "failed trylocks for each acquisition",

@@ -94,15 +94,16 @@ def hand_over(seen: Seen) -> Diagnosis:
         return mutex.cond_waits / mutex.acquisitions if mutex.acquisitions else 0.0
 
     def rate(mutex: Mutex) -> float:
-        return seen.per_second(mutex.cond_waits) / max(1, seen.process.processors)
+        waits = mutex.cond_waits / max(1, mutex.instances)
+        return seen.per_second(waits) / max(1, seen.process.processors)
 
     blocking = [
         index
         for index, mutex in enumerate(seen.mutexes)
-        if mutex.cond_waits and ratio(mutex) >= thresholds.WAITS_PER_ENTRY
+        if ratio(mutex) >= thresholds.WAITS_PER_ENTRY and rate(mutex) >= thresholds.BLOCKING
     ]
-    total = sum(rate(seen.mutexes[index]) for index in blocking)
-    most = max(seen.mutexes, key=lambda mutex: mutex.cond_waits, default=None)
+    shown = [seen.mutexes[index] for index in blocking] or seen.mutexes
+    most = max(shown, key=lambda mutex: mutex.cond_waits, default=None)
     passed = sum(seen.mutexes[index].hand_over.count for index in blocking)
     late = sum(seen.mutexes[index].hand_over.total for index in blocking)
     held = sum(seen.mutexes[index].holding.total for index in blocking)
@@ -116,8 +117,8 @@ def hand_over(seen: Seen) -> Diagnosis:
             "the mutex serves to block",
         ),
         at_least(
-            "waits on condition variables, for each processor",
-            total,
+            "waits on condition variables of one mutex, for each processor",
+            rate(most) if most else 0.0,
             thresholds.BLOCKING,
             "1/s",
             "50 us to get a sleeper running again, each time: 5 % of the time",
@@ -144,7 +145,7 @@ def hand_over(seen: Seen) -> Diagnosis:
                 "as long as the mutex is held; in place of a run with pinned threads",
             ),
         )
-    fired = all_met(tuple(evidence))
+    fired = bool(blocking) and all_met(tuple(evidence))
     return Diagnosis(
         key="hand-over",
         title=HAND_OVER,
