@@ -206,6 +206,9 @@ void end_hold(words& mutex) {
 }
 
 void note_release(words& mutex) {
+  if (__atomic_load_n(&mutex.number, __ATOMIC_RELAXED) < one_measured) {
+    return;
+  }
   sheet* target = attached();
   record* known = target == nullptr ? nullptr : known_record(*target, mutex);
   if (known == nullptr) {

@@ -89,24 +89,26 @@ std::uint32_t sample(thread_slot& thread) {
     return wait_for(mutex, until);
   }
   words& its = words::of(mutex);
-  std::uint64_t begin = ticks();
-  const std::uint32_t standing_for = next_wait(*thread, begin);
   record& of = record_of(*target, its, caller);
+  ++thread->contended;
+  std::uint32_t standing_for = 0;
   std::uint32_t stack = 0;
-  if (standing_for != 0) {
+  std::uint64_t begin = 0;
+  if (--thread->waits_countdown == 0) {
+    begin = ticks();
+    standing_for = next_wait(*thread, begin);
     stack = stack_in_turn(*target, *thread, of, caller, begin);
-    if (stack != 0) {
-      begin = ticks();
-    }
+    begin = stack != 0 ? ticks() : begin;
   }
   const std::uint64_t holder = __atomic_load_n(&its.site, __ATOMIC_RELAXED) & address_bits;
-  const std::uint32_t others = __atomic_fetch_add(&its.number, 1, __ATOMIC_RELAXED);
+  const std::uint32_t one = standing_for != 0 ? one_measured + 1 : 1;
+  const std::uint32_t others = __atomic_fetch_add(&its.number, one, __ATOMIC_RELAXED);
   thread->waiting_since = begin;
   thread->waiting_site = caller;
   __atomic_store_n(&thread->waiting_for, number_of(*target, of) + 1, __ATOMIC_RELEASE);
   const int error = wait_for(mutex, until);
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
-  __atomic_fetch_sub(&its.number, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&its.number, one, __ATOMIC_RELAXED);
   if (error != 0) {
     return error;
   }
@@ -117,7 +119,7 @@ std::uint32_t sample(thread_slot& thread) {
   if (standing_for != 0) {
     note_wait(*target, *thread, of, its,
               {.weight = standing_for,
-               .others = others,
+               .others = others % one_measured,
                .stack = stack,
                .caller = caller,
                .holder = holder,

@@ -141,6 +141,7 @@ thread_slot& meet_thread() {
     slot->period = 1;
     slot->drawn = 1;
     slot->waits_period = 1;
+    slot->waits_drawn = 1;
     slot->waits_countdown = 1;
     slot->random = slot->tid * 2654435761U | 1;
     slot->last_sample = now;
@@ -179,23 +180,18 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
 }
 
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
-  ++thread.contended;
-  ++thread.waits_passed;
-  if (--thread.waits_countdown != 0) {
-    return 0;
-  }
-  const std::uint32_t weight = thread.waits_passed;
-  thread.waits_passed = 0;
+  const std::uint32_t weight = thread.waits_drawn;
   const std::uint64_t gap = now - thread.last_wait;
-  if (gap < sample_every() / 2 && thread.waits_period < most_period) {
+  if (gap < wait_every() && thread.waits_period < most_period) {
     thread.waits_period *= 2;
-  } else if (gap > sample_every() && thread.waits_period > 1) {
+  } else if (gap > 3 * wait_every() && thread.waits_period > 1) {
     thread.waits_period /= 2;
   }
   thread.last_wait = now;
-  thread.waits_countdown = thread.waits_period == 1
-                               ? 1
-                               : thread.waits_period / 2 + 1 + draw(thread) % thread.waits_period;
+  thread.waits_drawn = thread.waits_period == 1
+                           ? 1
+                           : thread.waits_period / 2 + 1 + draw(thread) % thread.waits_period;
+  thread.waits_countdown = thread.waits_drawn;
   return weight;
 }
 

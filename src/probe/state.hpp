@@ -14,6 +14,10 @@ namespace lockwright::probe {
 /// thread's time.
 inline std::uint64_t sample_every() { return 16 * ticks_per_microsecond(); }
 
+/// The same for a wait that is looked into, which costs more: what is written down of it was last
+/// written by another thread on another processor.
+inline std::uint64_t wait_every() { return 64 * ticks_per_microsecond(); }
+
 /// Where threads count before they have been seen; never reaches an end.
 extern thread_slot nobody;
 
@@ -36,8 +40,8 @@ thread_slot& meet_thread();
 /// Draws the next countdown at `now`; returns how many acquisitions the present one stands for.
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);
 
-/// Whether the caller's contended acquisition is to be looked into at `now`, and for how many it
-/// stands; 0: for none.
+/// Draws the next countdown of contended acquisitions at `now`; returns how many the present one
+/// stands for.
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now);
 
 /// Pseudo-random, from the slot.

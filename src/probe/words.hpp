@@ -9,7 +9,8 @@
 //   16-19 | kind                         |
 //   24-27 | previous robust mutex        | record, plus one; or, with the highest bit, the place of
 //         |                              | its initialisation, plus one; 0 if neither is known
-//   28-31 |                              | threads that wait; or which mutex of the place it is
+//   28-31 |                              | threads that wait, and above them those whose wait is
+//         |                              | measured; or which mutex of the place it is
 //   32-39 | next robust mutex            | caller of the lock function of the holder, and flags
 //
 // Such a mutex may be zeroed, copied or initialised anew at any time: a record counts only if it
@@ -50,6 +51,9 @@ static_assert(sizeof(pthread_mutex_t) >= sizeof(words));
 
 /// Of `link`: it is a place.
 inline constexpr std::uint32_t is_place = 1U << 31;
+
+/// Of `number`: one thread whose wait is measured, who waits as well.
+inline constexpr std::uint32_t one_measured = 1U << 16;
 
 /// Of `site`. The holding time is being measured; the holder was woken by a condition variable.
 /// A site of 0: the last holder left the time at which it released the mutex to a waiter.

@@ -66,7 +66,7 @@ _THREAD = np.dtype(
         ("waiting_since", "u8"),
         ("waiting_site", "u8"),
         ("waiting_for", "u4"),
-        ("waits_passed", "u4"),
+        ("waits_drawn", "u4"),
         ("last_wait", "u8"),
         ("last_stack", "u8"),
         ("last_moment", "u8"),
