@@ -14,7 +14,7 @@ namespace {
 /// How long a thread goes on without the dearer looks: walking its stack takes some microseconds,
 /// asking the kernel for its switches some tenths of one, a moment of the timeline is for drawing.
 std::uint64_t stack_every() { return 2000 * ticks_per_microsecond(); }
-std::uint64_t usage_every() { return 500 * ticks_per_microsecond(); }
+std::uint64_t usage_every() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t moment_every() { return 300 * ticks_per_microsecond(); }
 
 /// A mutex that was looked at so often is worth more than sums.
@@ -101,16 +101,9 @@ void note_wait(sheet& target, thread_slot& thread, record& of, const words& mute
   note_thread(of, thread);
   const bool is_next =
       __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 && of.released > seen.begin;
-  const std::uint64_t handing_over = is_next ? seen.end - of.released : 0;
-  if (is_next) {
-    of.hand_overs += weight;
-    of.handed_over += weight * handing_over;
-  }
-  if (detail* more = detail_of(target, of); more != nullptr) {
+  detail* more = detail_of(target, of);
+  if (more != nullptr) {
     more->waiting.add(waited, weight);
-    if (is_next) {
-      more->handing_over.add(handing_over, weight);
-    }
     constexpr std::uint32_t last = detail::arrival_numbers - 1;
     more->arrivals[seen.others < last ? seen.others : last] += weight;
     const std::uint32_t here = site_of(target, *more, seen.caller);
@@ -130,10 +123,20 @@ void note_wait(sheet& target, thread_slot& thread, record& of, const words& mute
     walked.waited.fetch_add(waited, std::memory_order_relaxed);
   }
   note_moment(target, thread, moment::wait, of, seen.caller, seen.begin, seen.end);
+  if (is_next) {
+    // To the end of all this, for so long the program waits for its thread to go on.
+    const std::uint64_t handing_over = ticks() - of.released;
+    of.hand_overs += weight;
+    of.handed_over += weight * handing_over;
+    if (more != nullptr) {
+      more->handing_over.add(handing_over, weight);
+    }
+  }
 }
 
 void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
                 const acquisition& seen) {
+  thread.last_record = number_of(target, of) + std::uint64_t{1};
   of.acquisitions += seen.weight;
   ++of.samples;
   of.tried += seen.tried ? seen.weight : 0;
@@ -177,6 +180,8 @@ void end_hold(words& mutex) {
     return;
   }
   record& of = *known;
+  of.released = now;
+  __atomic_store_n(&mutex.site, 0, __ATOMIC_RELAXED);
   const std::uint64_t held = now - of.hold_begin;
   const std::uint64_t weight = of.hold_weight;
   of.holds += weight;
@@ -206,7 +211,7 @@ void end_hold(words& mutex) {
 }
 
 void note_release(words& mutex) {
-  if (__atomic_load_n(&mutex.number, __ATOMIC_RELAXED) < one_measured) {
+  if (mutex.site == 0 || __atomic_load_n(&mutex.number, __ATOMIC_RELAXED) < one_measured) {
     return;
   }
   sheet* target = attached();

@@ -61,7 +61,7 @@ struct alignas(64) thread_slot {
   std::uint32_t moments_left;  ///< of its block
   std::uint64_t next_moment;
   std::uint64_t contended;
-  std::uint64_t unused;
+  std::uint64_t last_record;  ///< of the last sample, plus one
 };
 static_assert(sizeof(thread_slot) == 256);
 
@@ -191,12 +191,12 @@ struct alignas(4096) sheet {
   static constexpr std::uint32_t thread_numbers = 4096;
   static constexpr std::uint32_t place_numbers = 4096;
   static constexpr std::uint32_t module_numbers = 256;
-  static constexpr std::uint32_t stack_numbers = 8192;
-  static constexpr std::uint32_t record_numbers = 32768;
+  static constexpr std::uint32_t stack_numbers = 4096;
+  static constexpr std::uint32_t record_numbers = 16384;
   /// The last of them are each for all mutexes of some places.
   static constexpr std::uint32_t shared_records = 1024;
-  static constexpr std::uint32_t detail_numbers = 2048;
-  static constexpr std::uint32_t moment_numbers = 65536;
+  static constexpr std::uint32_t detail_numbers = 1024;
+  static constexpr std::uint32_t moment_numbers = 32768;
   static constexpr std::uint32_t moments_in_block = 64;
 
   char magic[8];

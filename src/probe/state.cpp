@@ -39,7 +39,9 @@ sheet* map_file(const char* path) {
   const long length = system_call(SYS_lseek, file, 0, SEEK_END);
   long at = -1;
   if (length >= static_cast<long>(sizeof(sheet))) {
-    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    // Mapped at once, for a fault on a lock path would be longer than what is measured there.
+    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                     file, 0);
   }
   system_call(SYS_close, file);
   if (at < 0 && at > -4096) {
@@ -66,8 +68,7 @@ bool claim(sheet& target) {
     target.ticks_per_second = ticks_per_second();
   } else if (present == self) {
     constexpr std::size_t first = offsetof(sheet, threads);
-    system_call(SYS_madvise, argument(&target) + static_cast<long>(first),
-                static_cast<long>(sizeof(sheet) - first), MADV_REMOVE);
+    std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(sheet) - first);
     for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
                        &target.records_used, &target.details_used, &target.moment_blocks_used}) {
       used->store(0);
@@ -77,7 +78,7 @@ bool claim(sheet& target) {
     return false;
   }
   target.images.fetch_add(1);
-  const long length = system_call(SYS_readlink, argument("/proc/self/exe"),
+  const long length = system_call(SYS_readlinkat, AT_FDCWD, argument("/proc/self/exe"),
                                   argument(target.program), sizeof target.program - 1);
   target.program[length > 0 ? length : 0] = '\0';
   return true;
@@ -144,8 +145,9 @@ thread_slot& meet_thread() {
     slot->waits_drawn = 1;
     slot->waits_countdown = 1;
     slot->random = slot->tid * 2654435761U | 1;
-    slot->last_sample = now;
-    slot->last_wait = now;
+    // The first acquisition says nothing about how often there is one.
+    slot->last_sample = now - 2 * sample_every();
+    slot->last_wait = now - 2 * wait_every();
     slot->clock_ticks = now;
     slot->clock_ns = monotonic_ns();
     // A thread that nobody has met counts at the slot of nobody, and the acquisition that brought

@@ -56,7 +56,7 @@ inline constexpr std::uint32_t is_place = 1U << 31;
 inline constexpr std::uint32_t one_measured = 1U << 16;
 
 /// Of `site`. The holding time is being measured; the holder was woken by a condition variable.
-/// A site of 0: the last holder left the time at which it released the mutex to a waiter.
+/// A site of 0: the last holder left the time at which it began to release the mutex.
 inline constexpr std::uint64_t is_timed = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t is_woken = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t address_bits = is_woken - 1;

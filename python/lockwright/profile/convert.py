@@ -67,8 +67,7 @@ def _duration(sheet: Sheet, run: "Run") -> float:
 
 def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> Process:
     threads, seen = sheet.threads, run.seen
-    passed = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
-    calls = int(threads["acquisitions"].sum()) + int(np.maximum(passed, 0).sum())
+    calls = int(threads["acquisitions"].sum()) + int(sheet.passed_over.sum())
     return Process(
         duration=duration,
         processors=len(os.sched_getaffinity(0)),

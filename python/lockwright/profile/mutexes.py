@@ -62,7 +62,7 @@ class Mutexes:
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
         self._sites: dict[tuple[int, int], int] = {}
-        self._failures = self._pending_failures()
+        self._failures, self._passed_over = self._with_threads()
         self._stacks = self._stacks_by_caller()
 
     def index_of(self, record: int) -> int | None:
@@ -124,6 +124,7 @@ class Mutexes:
         first = records[0]
         sums = {name: int(records[name].astype(np.uint64).sum()) for name in _SUMS}
         sums["failed_trylocks"] += int(self._failures[group].sum())
+        sums["acquisitions"] += int(self._passed_over[group].sum())
         details = self._sheet.details[[int(n) - 1 for n in records["detail"] if n]]
         is_one = len(group) == 1 and not int(first["kind"]) & IS_SHARED
         place = self._place(first, is_one)
@@ -205,13 +206,15 @@ class Mutexes:
             return max(len(group), int(self._sheet.places["created"][int(first["place"]) - 1]))
         return max(len(group), 2)
 
-    def _pending_failures(self) -> NDArray[np.int64]:
-        """Failed trylocks that stand with the threads still, by record."""
-        found = np.zeros(len(self._sheet.records), np.int64)
-        for thread in self._sheet.threads:
-            if 0 < thread["failing"] <= len(found):
-                found[int(thread["failing"]) - 1] += int(thread["failures"])
-        return found
+    def _with_threads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """By record, what stands with the threads still: failed trylocks, and acquisitions since
+        the last sample, which are taken to be of the same mutex."""
+        threads, count = self._sheet.threads, len(self._sheet.records)
+        failures, passed_over = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+        np.add.at(failures, np.minimum(threads["failing"], count), threads["failures"])
+        last = np.minimum(threads["last_record"], count).astype(np.int64)
+        np.add.at(passed_over, last, self._sheet.passed_over)
+        return failures[1:], passed_over[1:]
 
     def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
         found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)

@@ -91,7 +91,7 @@ _THREAD = np.dtype(
         ("moments_left", "u4"),
         ("next_moment", "u8"),
         ("contended", "u8"),
-        ("unused", "u8"),
+        ("last_record", "u8"),
     ]
 )
 _PLACE = np.dtype([("caller", "u8"), ("created", "u4"), ("unused", "u4")])
@@ -175,10 +175,10 @@ _TABLES = (
     ("threads", _THREAD, 4096),
     ("places", _PLACE, 4096),
     ("modules", _MODULE, 256),
-    ("stacks", _STACK, 8192),
-    ("records", _RECORD, 32768),
-    ("details", _DETAIL, 2048),
-    ("moments", _MOMENT, 65536),
+    ("stacks", _STACK, 4096),
+    ("records", _RECORD, 16384),
+    ("details", _DETAIL, 1024),
+    ("moments", _MOMENT, 32768),
 )
 _PAGE, _LINE = 4096, 64
 
@@ -195,7 +195,7 @@ def _size() -> int:
 
 
 SIZE = _size()
-"""Bytes; those that are never written take no memory."""
+"""Bytes."""
 
 Rows = NDArray[Any]
 
@@ -234,6 +234,13 @@ class Sheet:
     def threads(self) -> Rows:
         """Those that were seen, by their numbers."""
         return self._used("threads", int(self["threads_used"]))
+
+    @property
+    def passed_over(self) -> NDArray[np.int64]:
+        """Acquisitions of each thread since its last sample, for which no sample stands yet."""
+        threads = self.threads
+        passed = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
+        return np.where(threads["samples"] != 0, np.maximum(passed, 0), 0)
 
     @property
     def modules(self) -> Rows:
@@ -316,7 +323,8 @@ def new() -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(prefix="lockwright-", suffix=".profile", dir=folder)
         try:
-            os.truncate(handle, SIZE)
+            # All of it now: a program that writes to a page for which there is no room is killed.
+            os.posix_fallocate(handle, 0, SIZE)
             os.write(handle, _MAGIC + SIZE.to_bytes(8, "little"))
         finally:
             os.close(handle)

@@ -1,0 +1,122 @@
+"""A profile says of a program what the program knows of itself: how often, how long, by whom."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lockwright.profile import record
+from lockwright.profile.record import OBJECT, Mutex, Profile
+from support import locate
+
+pytestmark = pytest.mark.skipif(
+    bool(locate.emulator() or locate.sanitizer()), reason="what is measured is the machine's own"
+)
+
+MUTEX_BYTES = 40
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile]:
+    """What the program says, and the profile."""
+    path = tmp_path_factory.mktemp("profile") / "truth.json"
+    program = locate.program("profile", "truth")
+    answer = subprocess.run(
+        [locate.lockwright(), "profile", "-o", path, "--", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout), record.read(path)
+
+
+def named(profile: Profile, name: str) -> Mutex:
+    found = [each for each in profile.mutexes if each.name.endswith(f"::{name}")]
+    assert len(found) == 1, [each.name for each in profile.mutexes]
+    assert found[0].place.kind == OBJECT
+    return found[0]
+
+
+def row(profile: Profile, name: str, count: int) -> list[Mutex]:
+    """The mutexes of an array."""
+    return [
+        named(profile, f"{name}+{MUTEX_BYTES * i}" if i else name) for i in range(count)
+    ]
+
+
+def agree(found: list[float], true: list[float]) -> None:
+    """Within 5 %, but for those at which something else came between the two looks at the clock."""
+    ratios = [one / other for one, other in zip(found, true, strict=True)]
+    assert statistics.median(ratios) == pytest.approx(1, abs=0.05), ratios
+
+
+def test_holding(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    mutexes = row(profile, "held_mutexes", len(true["held"]))
+    assert [each.holding.count for each in mutexes] == [true["rounds"]] * len(mutexes)
+    agree([each.holding.total for each in mutexes], true["held"])
+
+
+def test_waiting(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    mutexes = row(profile, "waited_mutexes", len(true["waited"]))
+    assert [each.contended for each in mutexes] == [true["rounds"]] * len(mutexes)
+    assert [each.arrivals for each in mutexes] == [(true["rounds"],)] * len(mutexes)
+    agree([each.waiting.total for each in mutexes], true["waited"])
+
+
+def test_hand_over(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    mutexes = row(profile, "waited_mutexes", len(true["handed_over"]))
+    agree([each.hand_over.total for each in mutexes], true["handed_over"])
+
+
+def test_who_waits_for_whom(both: tuple[dict[str, Any], Profile]) -> None:
+    _, profile = both
+    for mutex in row(profile, "waited_mutexes", 12):
+        (block,) = (each for each in mutex.blocks if each.times > 1)
+        assert block.waiter != block.holder >= 0
+        assert mutex.sites[block.waiter].contended > 0
+        assert mutex.sites[block.holder].contended == 0
+        assert all("wait_for_holder" in str(site.stack) for site in mutex.sites)
+        assert mutex.threads == 2
+
+
+def test_samples_stand_for_what_lies_between_them(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    mutex = named(profile, "short_mutex")
+    assert mutex.acquisitions == pytest.approx(true["short_holds"], rel=0.02)
+    assert mutex.holding.count == pytest.approx(true["short_holds"], rel=0.02)
+    assert mutex.holding.samples < true["short_holds"] / 2
+    # As fine as the buckets, an eighth of a power of two.
+    assert mutex.holding.p50 == pytest.approx(true["short_held"], rel=0.125)
+    assert mutex.contended == 0
+
+
+def test_counts(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    assert named(profile, "counted_mutex").acquisitions == pytest.approx(true["counted"], rel=0.02)
+    assert named(profile, "tried_mutex").failed_trylocks == true["failed"]
+    mutex = named(profile, "futile_mutex")
+    assert mutex.futile_wakeups == true["futile"]
+    assert mutex.cond_waits == mutex.cond_signals == true["futile"] + 1
+
+
+def test_the_process(both: tuple[dict[str, Any], Profile]) -> None:
+    _, profile = both
+    known = sum(each.acquisitions for each in profile.mutexes)
+    assert profile.process.lock_calls == pytest.approx(known, rel=0.02)
+    assert profile.process.threads_most >= 2
+    assert profile.exit_status == 0
+    assert not profile.partial
+    held = [each for each in profile.timeline if each.kind == "hold"]
+    waited = [each for each in profile.timeline if each.kind == "wait"]
+    assert held
+    assert waited
+    assert all(0 <= each.begin <= each.end <= profile.process.duration for each in profile.timeline)

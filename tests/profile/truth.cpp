@@ -1,0 +1,191 @@
+// A program that measures by itself how long it holds, waits and hands over, and prints it: what a
+// profile of it has to agree with. Each part has mutexes of its own, so that none disturbs another.
+#include <algorithm>
+
+#include "../support/check.hpp"
+
+namespace {
+
+using counter = std::uint64_t;
+
+counter now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<counter>(now.tv_sec) * 1000000000 + static_cast<counter>(now.tv_nsec);
+}
+
+void busy_for(counter ns) {
+  const counter begin = now_ns();
+  while (now_ns() - begin < ns) {
+  }
+}
+
+// Several, so that one at which something else came between can be told from the others, each used
+// in turn so often that what is done for the first time does not count.
+constexpr unsigned mutexes = 12;
+constexpr unsigned rounds = 20;
+
+// Held for so long that each time is looked at.
+pthread_mutex_t held_mutexes[mutexes];
+// Waited for by a thread that knows them to be held.
+pthread_mutex_t waited_mutexes[mutexes];
+// Short sections, of which one in some is looked at.
+pthread_mutex_t short_mutex = PTHREAD_MUTEX_INITIALIZER;
+// Taken from time to time by threads in turn.
+pthread_mutex_t counted_mutex = PTHREAD_MUTEX_INITIALIZER;
+// A condition variable under which a thread is woken in vain.
+pthread_mutex_t futile_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t futile_cond = PTHREAD_COND_INITIALIZER;
+// Tried while it is held.
+pthread_mutex_t tried_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+using figures = std::vector<counter>;
+
+figures hold() {
+  figures held(mutexes, 0);
+  for (unsigned i = 0; i < mutexes * rounds; ++i) {
+    pthread_mutex_lock(&held_mutexes[i / rounds]);
+    const counter begin = now_ns();
+    busy_for(100000);
+    held[i / rounds] += now_ns() - begin;
+    pthread_mutex_unlock(&held_mutexes[i / rounds]);
+  }
+  return held;
+}
+
+counter hold_shortly(counter times) {
+  figures held;
+  for (counter i = 0; i < times; ++i) {
+    pthread_mutex_lock(&short_mutex);
+    const counter begin = now_ns();
+    busy_for(2500);
+    held.push_back(now_ns() - begin);
+    pthread_mutex_unlock(&short_mutex);
+    busy_for(i % 3 == 0 ? 1500 : 300);
+  }
+  std::nth_element(held.begin(), held.begin() + held.size() / 2, held.end());
+  return held[held.size() / 2];
+}
+
+struct meeting {
+  std::atomic<counter> taken{0};
+  std::atomic<counter> asked{0};
+  std::atomic<counter> released{0};
+  std::atomic<counter> done{0};
+};
+
+struct waiting {
+  figures waited;
+  figures handed_over;
+};
+
+waiting wait_for_holder() {
+  meeting here;
+  std::thread holder([&here] {
+    for (unsigned i = 0; i < mutexes * rounds; ++i) {
+      pthread_mutex_lock(&waited_mutexes[i / rounds]);
+      here.taken.store(i + 1);
+      while (here.asked.load() != i + 1) {
+      }
+      busy_for(500000);
+      here.released.store(now_ns());
+      pthread_mutex_unlock(&waited_mutexes[i / rounds]);
+      while (here.done.load() != i + 1) {
+        sched_yield();
+      }
+    }
+  });
+  waiting found{figures(mutexes, 0), figures(mutexes, 0)};
+  for (unsigned i = 0; i < mutexes * rounds; ++i) {
+    while (here.taken.load() != i + 1) {
+    }
+    here.asked.store(i + 1);
+    const counter begin = now_ns();
+    pthread_mutex_lock(&waited_mutexes[i / rounds]);
+    const counter end = now_ns();
+    found.waited[i / rounds] += end - begin;
+    found.handed_over[i / rounds] += end - here.released.load();
+    pthread_mutex_unlock(&waited_mutexes[i / rounds]);
+    here.done.store(i + 1);
+  }
+  holder.join();
+  return found;
+}
+
+counter count(counter threads, counter times) {
+  std::vector<std::thread> crew;
+  for (counter i = 0; i < threads; ++i) {
+    crew.emplace_back([times] {
+      for (counter n = 0; n < times; ++n) {
+        pthread_mutex_lock(&counted_mutex);
+        pthread_mutex_unlock(&counted_mutex);
+      }
+    });
+  }
+  for (std::thread& each : crew) {
+    each.join();
+  }
+  return threads * times;
+}
+
+counter wake_in_vain(counter times) {
+  bool is_time = false;
+  bool waits = false;
+  std::thread sleeper([&] {
+    pthread_mutex_lock(&futile_mutex);
+    while (!is_time) {
+      waits = true;
+      pthread_cond_wait(&futile_cond, &futile_mutex);
+    }
+    pthread_mutex_unlock(&futile_mutex);
+  });
+  for (counter i = 0; i <= times; ++i) {
+    for (bool is_waiting = false; !is_waiting; sched_yield()) {
+      pthread_mutex_lock(&futile_mutex);
+      is_waiting = waits;
+      if (is_waiting) {
+        waits = false;
+        is_time = i == times;
+        pthread_cond_signal(&futile_cond);
+      }
+      pthread_mutex_unlock(&futile_mutex);
+    }
+  }
+  sleeper.join();
+  return times;
+}
+
+counter fail(counter times) {
+  pthread_mutex_lock(&tried_mutex);
+  std::thread other([times] {
+    for (counter i = 0; i < times; ++i) {
+      CHECK(pthread_mutex_trylock(&tried_mutex) == EBUSY);
+    }
+  });
+  other.join();
+  pthread_mutex_unlock(&tried_mutex);
+  return times;
+}
+
+void print(const char* name, const figures& all) {
+  std::printf("\"%s\":[", name);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::printf(i == 0 ? "%lu" : ",%lu", all[i]);
+  }
+  std::printf("],");
+}
+
+}  // namespace
+
+int main() {
+  constexpr counter short_holds = 20000;
+  std::printf("{\"rounds\":%u,", rounds);
+  print("held", hold());
+  const waiting waited = wait_for_holder();
+  print("waited", waited.waited);
+  print("handed_over", waited.handed_over);
+  std::printf("\"short_holds\":%lu,\"short_held\":%lu,", short_holds, hold_shortly(short_holds));
+  std::printf("\"counted\":%lu,\"futile\":%lu,\"failed\":%lu}\n", count(3, 200000),
+              wake_in_vain(50), fail(1000));
+  return 0;
+}
