@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import statistics
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,9 +44,7 @@ def named(profile: Profile, name: str) -> Mutex:
 
 def row(profile: Profile, name: str, count: int) -> list[Mutex]:
     """The mutexes of an array."""
-    return [
-        named(profile, f"{name}+{MUTEX_BYTES * i}" if i else name) for i in range(count)
-    ]
+    return [named(profile, f"{name}+{MUTEX_BYTES * i}" if i else name) for i in range(count)]
 
 
 def agree(found: list[float], true: list[float]) -> None:
