@@ -255,6 +255,16 @@ def test_what_cannot_be_measured_is_said_and_does_not_fire() -> None:
     assert advice.steps[4].answer == "not measurable here"
 
 
+def test_from_outside_only_waiting_is_seen() -> None:
+    """Of a process that was looked at while it ran."""
+    hot = made.mutex(entries=3e6, contended=100, waited=0.3 * SECOND, threads=2)
+    within = made.profile(hot, lock_calls=3e6)
+    assert fired(within) == ["high", "uncontended"]
+    advice = advise(dataclasses.replace(within, mechanism="looks"), registry=made.LOCKS)
+    assert [each.key for each in advice.fired] == ["high"]
+    assert [each.measurable for each in advice.diagnoses] == [True, True] + [False] * 7
+
+
 def test_every_rule_has_evidence_with_a_source() -> None:
     for each in advise(in_line(0.3), registry=made.LOCKS).diagnoses:
         deciding = [one for one in each.evidence if one.met is not None]

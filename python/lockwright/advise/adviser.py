@@ -52,8 +52,7 @@ def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
         seen.lost_share,
         thresholds.LOST,
         "share",
-        "without any waiting the program would gain about as much, and 5 % is the margin within"
-        " which two locks count as equal (TOCS 2019)",
+        "without it the program would gain as much, and up to 5 % two locks count as equal",
     )
     if seen.busy is None:
         return (lost,)

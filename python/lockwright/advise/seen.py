@@ -16,6 +16,11 @@ class Seen:
         self.mutexes = profile.mutexes
 
     @cached_property
+    def from_within(self) -> bool:
+        """Whether the profiler was in the program, and saw its calls."""
+        return self.profile.mechanism == "preload"
+
+    @cached_property
     def seconds(self) -> float:
         """That the run took."""
         return self.process.duration / 1e9

@@ -18,7 +18,7 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     """The sentence, then what it rests on. every: all evidence, not only what decided."""
     print_wrapped(console, "", advice.sentence, "bold")
     for each in advice.sensitivity:
-        print_wrapped(console, "", said(each), "default")
+        print_wrapped(console, "  ", said(each), "dim")
     _head(console, "The nine bottlenecks")
     wide = max(len(each.title) for each in advice.diagnoses)
     for diagnosis in advice.diagnoses:
@@ -64,7 +64,7 @@ def _show_diagnosis(
     else:
         word = "no " if diagnosis.measurable else " ? "
         against = next((each for each in diagnosis.evidence if each.met is False), None)
-        text = "" if every or against is None else said(against)
+        text = "" if every or against is None else held(against)
         print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
     for each in diagnosis.evidence if every or diagnosis.fired else ():
         print_wrapped(console, " " * 7, said(each), "dim")
@@ -82,13 +82,21 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def said(evidence: Evidence) -> str:
+_FROM = {"at least": "from", "at most": "up to", "above": "above"}
+
+
+def held(evidence: Evidence) -> str:
     """The figure, and from where on it counts."""
     text = f"{evidence.quantity}: {figure(evidence.value, evidence.unit)}"
     if evidence.threshold is None or evidence.value is None:
         return text
-    limit = f"{evidence.sense} {figure(evidence.threshold, evidence.unit)}"
-    return f"{text}; counts if {limit} ({evidence.source})"
+    return f"{text}; counts {_FROM[evidence.sense]} {figure(evidence.threshold, evidence.unit)}"
+
+
+def said(evidence: Evidence) -> str:
+    """The same, and why from there on."""
+    text = held(evidence)
+    return text if evidence.threshold is None else f"{text} ({evidence.source})"
 
 
 def _show_step(console: Console, step: Step) -> None:

@@ -12,7 +12,7 @@ TRYLOCK = "trylock contention"
 UNCONTENDED = "many uncontended acquisitions"
 
 _BANDS = "10 to 40 waiters of 64 threads are high, more are extreme (TOCS 2019)"
-_NOBODY_WAITS = "it is the margin within which two locks count as equal (TOCS 2019)"
+_NOBODY_WAITS = "up to 5 % two locks count as equal (TOCS 2019)"
 
 
 def level(seen: Seen) -> str:

@@ -58,12 +58,11 @@ def holder_preemption(seen: Seen) -> Diagnosis:
     wanted = [index for index, mutex in enumerate(seen.mutexes) if mutex.contended]
     held = {index: _held_without_processor(seen, seen.mutexes[index]) for index in wanted}
     worst = max(wanted, key=held.__getitem__, default=None)
-    known = seen.profile.mechanism == "preload"
     evidence = (
         *_competition(seen),
         at_least(
             "time in which the mutex was held without a processor, of the run",
-            None if not known else held[worst] if worst is not None else 0.0,
+            held[worst] if worst is not None else 0.0,
             thresholds.PREEMPTED,
             "share",
             "the longest holds, as many as were interrupted",
@@ -82,8 +81,7 @@ def holder_preemption(seen: Seen) -> Diagnosis:
         fired=fired,
         evidence=evidence,
         mutexes=concerned,
-        advice="a lock that parks: malth-stp, or mcs-timepub, which passes over who does not run",
-        measurable=known,
+        advice="a lock that parks, or that passes over threads that do not run",
     )
 
 
