@@ -25,6 +25,7 @@ from lockwright.commands.options import (
     of_peers,
     peers,
 )
+from lockwright.commands.profile_cost import command as profile_cost
 from lockwright.commands.reporting import new_report
 from lockwright.commands.tour import tour
 from lockwright.commands.tuning import command as tune
@@ -414,6 +415,7 @@ bench.add_command(claims)
 bench.add_command(tour)
 bench.add_command(tune)
 bench.add_command(interposition.command)
+bench.add_command(profile_cost)
 
 if __name__ == "__main__":
     try:
