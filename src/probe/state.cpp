@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -86,9 +87,10 @@ bool claim(sheet& target) {
 
 /// A child's sheet is its parent's: it keeps its hands off.
 void in_child() {
-  if (the_sheet != nullptr) {
-    the_sheet->others.fetch_add(1, std::memory_order_relaxed);
+  if (the_sheet == nullptr) {
+    return;
   }
+  the_sheet->others.fetch_add(1, std::memory_order_relaxed);
   process.store(standing::apart, std::memory_order_relaxed);
   unread = {};
   mine = &nobody;
@@ -105,7 +107,8 @@ sheet* attached() {
 
 sheet* attach() {
   standing present = process.load(std::memory_order_acquire);
-  if (present == standing::unknown &&
+  // Without an environment the C library has not started: whoever locks then does so unseen.
+  if (present == standing::unknown && environ != nullptr &&
       process.compare_exchange_strong(present, standing::attaching)) {
     const char* path = getenv("LOCKWRIGHT_PROFILE");
     sheet* mapped = path == nullptr ? nullptr : map_file(path);
@@ -154,7 +157,7 @@ thread_slot& meet_thread() {
     // it here is the first of its own.
     slot->countdown = -1;
   }
-  // While another thread attaches, this one comes here again.
+  // While another thread attaches, or nobody can, this one comes here again.
   if (target != nullptr || process.load(std::memory_order_relaxed) == standing::apart) {
     mine = slot;
   }

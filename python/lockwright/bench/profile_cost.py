@@ -142,6 +142,8 @@ def measure(
                     line = outcome.line(setting.kind)
                     if line is not None and not outcome.failure:
                         value = number(line, setting.metric)
+                        if value <= 0:
+                            continue
                         pair[form] = value if setting.is_time else 1 / value
                 if len(pair) == 2:
                     one = seen.setdefault(setting.name, Seen())

@@ -1,0 +1,58 @@
+"""A program behaves under the profiler as it does without: some POSIX thread programs, unchanged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from lockwright.profile import sheet as sheets
+from lockwright.profile.collect import LIBRARY
+from lockwright.profile.sheet import Sheet
+from support import harness, locate
+
+PROGRAMS = [
+    "c11",
+    "c_library_kinds",
+    "cond_cancel",
+    "cond_types",
+    "cond_wake",
+    "conformance",
+    "cpp20",
+    "early_and_late",
+    "exclusion",
+    "fork",
+    "fork_first_use",
+    "reuse",
+    "started_programs",
+    "thread_ends",
+    "threads_h",
+    "timedlock",
+    "trylock",
+    "types",
+]
+
+if os.environ.get("LOCKWRIGHT_TEST_LONG"):
+    PROGRAMS += ["barriers", "churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
+    PROGRAMS += ["nesting", "plugins", "rwlocks", "semaphores", "static_init"]
+
+
+def profiled(program: Path, sheet: Path) -> harness.Outcome:
+    if obstacle := harness.obstacle(program.name):
+        pytest.skip(obstacle)
+    environment = harness.environment(harness.Setting(harness.LIBC))
+    environment["LD_PRELOAD"] = str(locate.preload_dir() / LIBRARY)
+    environment[sheets.VARIABLE] = str(sheet)
+    return harness.run([program], environment, 90)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str) -> None:
+    with sheets.new() as path:
+        sheet = Sheet(path)
+        outcome = profiled(locate.program("posix", name), path)
+        assert outcome.status == 0, outcome.describe()
+        assert outcome.stderr == "", outcome.describe()
+        assert sheet.pid != 0, "the profiler was not there"
+        # None of them waits for anybody now.
+        assert not sheet.threads["waiting_for"].any()
