@@ -7,11 +7,15 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from advise import made
+from lockwright.profile.record import OBJECT, Frame, Place
+from lockwright.tune.per_mutex import Layout, search
 
 from .conftest import Cli, Program
 
@@ -178,7 +182,8 @@ def profile(folder: Path, waited: float) -> Path:
     target = folder / "profile.json"
     contended = 1000 if waited else 0
     hot = made.mutex(entries=1e5, contended=contended, waited=waited * made.SECOND, threads=2)
-    target.write_text(made.profile(hot).to_json())
+    somewhere = Place(OBJECT, Frame("/bin/sh", 0x1000, "hot"))
+    target.write_text(made.profile(replace(hot, place=somewhere)).to_json())
     return target
 
 
@@ -201,6 +206,48 @@ def test_the_advice_names_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> N
     hedges = [each for each in tune["entrants"] if each["why"] == "hedge"]
     assert hedges
     assert all(each["reason"].startswith("in case the advice is wrong") for each in hedges)
+
+
+def test_a_plan_is_written_if_it_is_better_than_any_lock(
+    cli: Cli, picky: Picky, tmp_path: Path
+) -> None:
+    """The hot mutex gets the lock under which the plan ran best, and the plan can be run."""
+    plan = tmp_path / "plan.toml"
+    # What the library of plans is told names the lock of each entry in a line of its own.
+    script = picky("*-hmcs.so) n=120;; *-mixed.so) n=140;;")
+    script.write_text(
+        script.read_text().replace(
+            "echo", 'case "$LOCKWRIGHT_PLAN" in *"E "*ticket*) n=$((n + 30));; esac\necho'
+        )
+    )
+    file = profile(tmp_path, 0.8)
+    result = cli("tune", "--profile", file, "--per-mutex", plan, *RATE, "--", script)
+    assert result.status == 0, result.err
+    assert "wrote" in result.err
+    written = tomllib.loads(plan.read_text())
+    assert written["lock"] == "futex"
+    (hot,) = written["mutex"]
+    assert hot["rank"] == 1
+    assert Path(hot["profile"]) == tmp_path / "plan.profile.json"
+    assert cli("run", "--plan", plan, "--", script).out.startswith("rate: 1")
+
+
+def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
+    """The worst first; what it wins with stays while the next one tries."""
+    asked: list[dict[str, Layout]] = []
+
+    def attempt(layouts: Mapping[str, Layout]) -> str | None:
+        asked.append(dict(layouts))
+        return next((n for n, one in layouts.items() if one.locks.get(2) == "ttas"), None) or next(
+            (n for n, one in layouts.items() if one.locks[1] == "hmcs"), None
+        )
+
+    found = search((1, 2), "mcs-stp", ("hmcs", "ttas"), attempt)
+    assert found is not None
+    assert found.locks == {1: "hmcs", 2: "ttas"}
+    assert {one.locks[1] for one in asked[0].values()} == {"mcs-stp", "hmcs", "ttas", "futex"}
+    assert {one.locks[1] for one in asked[1].values()} == {"hmcs"}
+    assert search((1, 2), "mcs-stp", ("hmcs",), lambda _: None) is None
 
 
 def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Path) -> None:
@@ -226,6 +273,8 @@ def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Pat
         (["--locks", ","], ["--locks names no lock"]),
         (["--profile", "/nowhere"], ["cannot read /nowhere"]),
         (["--profile", "x", "--locks", "ttas"], ["--locks and --profile both say what to try"]),
+        (["--per-mutex", "/nowhere/x"], ["cannot write --per-mutex /nowhere/x"]),
+        (["--per-mutex", "x", "--locks", "ttas"], ["--per-mutex goes by a profile"]),
         (["--resume"], ["no interrupted comparison of this command"]),
         (["--unit", "s"], ["--unit is given without --metric"]),
     ],

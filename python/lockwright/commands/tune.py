@@ -12,9 +12,11 @@ from lockwright.commands.comparing import Asked, Ready, of_comparisons
 
 if TYPE_CHECKING:
     from lockwright.compare.plan import Plan
+    from lockwright.compare.report import Report
     from lockwright.compare.store import Comparison, Store
     from lockwright.locks import Registry
     from lockwright.meters import Meters
+    from lockwright.profile.record import Profile
     from lockwright.tune.entry import Entry
     from lockwright.tune.session import Session
 
@@ -44,12 +46,21 @@ _MOST_ROUNDS = 100
     help="Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
     " not profiled again.",
 )
+@click.option(
+    "--per-mutex",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="Also try a lock of its own for each mutex that costs much, in half of the time, and write"
+    " the best plan to this file, for 'lockwright run --plan'.",
+)
 @of_comparisons
 def command(
     budget: str | None,
     margin: float,
     locks: str | None,
     profile_file: Path | None,
+    plan_file: Path | None,
     asked: Asked,
 ) -> int:
     """Find the lock under which a program runs best, and prove it.
@@ -94,6 +105,8 @@ def command(
     named = _named(locks, ready, known)
     if named is not None and profile_file is not None:
         raise LockwrightError("--locks and --profile both say what to try", "leave out one of them")
+    if plan_file is not None:
+        _check_plan(asked, ready, named, plan_file)
     with interrupts.heeded():
         store = Store(ready.results)
         session = None
@@ -101,20 +114,27 @@ def command(
         try:
             meters = Meters(energy=asked.energy, counters=asked.counters)
             if asked.resume:
-                comparison = _resumed(store, ready, seconds, named)
+                comparison, profile = _resumed(store, ready, seconds, named), None
                 meters.idle = comparing.idle_of(comparison)
                 began -= sum(record.wall for record in store.records(comparison))
             else:
-                comparison = _begun(store, ready, seconds, named, profile_file, meters)
+                comparison, profile = _begun(store, ready, seconds, named, profile_file, meters)
             comparing.remark(ready)
             reading = meters if meters.wanted else None
             settings = ready.under(_own_locks(comparison.plan)).settings
             with Runner(comparison.plan, ready.program, settings, reading) as runner:
                 session = Session(comparison, store, known, runner)
                 assert comparison.plan.budget is not None
-                session.carry_out(began + comparison.plan.budget - time.monotonic())
-            _tell(asked, session, comparison, reading)
+                end = began + comparison.plan.budget
+                # The plans get the other half.
+                share = 1 if plan_file is None else 0.5
+                session.carry_out(share * (end - time.monotonic()))
+            made = _tell(asked, session, comparison, reading)
             store.finish(comparison)
+            if plan_file is not None and profile is not None:
+                from lockwright.commands.tuning_plan import write_plan
+
+                write_plan(asked, ready, store, (profile, made), plan_file, end - time.monotonic())
         except interrupts.Stopped as stopped:
             if session is None or not session.records:
                 say("interrupted before the first run ended; nothing is kept, so just start again")
@@ -141,6 +161,24 @@ def _named(locks: str | None, ready: Ready, known: "Registry") -> "Entry | None"
     return Entry(candidates.named(names))
 
 
+def _check_plan(asked: Asked, ready: Ready, named: "Entry | None", file: Path) -> None:
+    from lockwright.compare import files
+    from lockwright.errors import LockwrightError
+
+    if named is not None or asked.resume:
+        other = "--locks" if named is not None else "--resume"
+        raise LockwrightError(
+            f"--per-mutex goes by a profile, which is not made with {other}", f"leave out {other}"
+        )
+    if "mutex" in (asked.rwlock, asked.spin):
+        raise LockwrightError(
+            "a plan has no lock for reader-writer locks or spin locks",
+            "leave out --rwlock mutex and --spin mutex",
+        )
+    ready.registry.path_of_mixed()
+    files.try_out(file, "--per-mutex")
+
+
 def _own_locks(plan: "Plan") -> tuple[str, ...]:
     return tuple(lock for lock in plan.locks if plan.peer(lock) is None)
 
@@ -152,8 +190,8 @@ def _begun(
     named: "Entry | None",
     profile_file: Path | None,
     meters: "Meters",
-) -> "Comparison":
-    """A race that makes sense, its first run made, put into the results file."""
+) -> "tuple[Comparison, Profile | None]":
+    """A race that makes sense, its first run made, put into the results file; and its profile."""
     from lockwright.commands import comparing
     from lockwright.compare.probe import probe
     from lockwright.compare.progress import say
@@ -182,7 +220,7 @@ def _begun(
     say(f"tries {', '.join((BASELINE, *chosen.locks))}")
     usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
     whole = ready.under((BASELINE, *chosen.locks), budget=seconds or usual)
-    return comparing.begin(store, whole, counts, meters, chosen.as_facts())
+    return comparing.begin(store, whole, counts, meters, chosen.as_facts()), profile
 
 
 def _resumed(
@@ -208,31 +246,21 @@ def _resumed(
 
 def _tell(
     asked: Asked, session: "Session", comparison: "Comparison", reading: "Meters | None"
-) -> None:
+) -> "Report":
     """Prints what was found, and writes the files."""
     from lockwright.commands import comparing
-    from lockwright.compare import table
-    from lockwright.terminal import output, print_terms, print_wrapped
+    from lockwright.terminal import output
     from lockwright.tune import report
-    from lockwright.tune.entry import Entry
+    from lockwright.tune.show import conclude, show
 
     title = asked.title or f"Tuning {Path(asked.arguments[0]).name}"
     made = report.make(comparison, title, session.records, session.endings, reading)
     screen = output()
-    entry = Entry.from_facts(comparison.provenance)
-    if entry.sentence and entry.sensitive:
-        print_wrapped(screen, "its profile: ", entry.sentence, "")
-        screen.print()
-    print_wrapped(screen, "", "locks that were tried", "bold")
-    print_terms(screen, [(each.lock, each.reason) for each in entry.entrants])
-    screen.print()
-    table.show(screen, made)
+    show(screen, made)
     sys.stdout.flush()
     try:
         comparing.write_files(asked, lambda option: comparing.render(option, made))
     finally:
-        if made.verdict.command is None:
-            for change in entry.changes:
-                print_wrapped(screen, "What may help instead: ", change, "")
-        table.conclude(screen, made.verdict, comparing.callable_line(made.verdict.command))
+        conclude(screen, made, comparing.callable_line(made.verdict.command))
         sys.stdout.flush()
+    return made
