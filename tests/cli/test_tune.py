@@ -64,10 +64,8 @@ def test_the_best_lock_is_found_and_the_others_drop_out(
         "*-futex.so) n=200;; *-mcs-stp.so) sleep 9;; *-ticket.so) n=50;; *-hmcs.so) exit 3;;"
     )
     locks = "futex,mcs-stp,ticket,hmcs,ttas"
-    began = time.monotonic()
     result = cli("tune", "--locks", locks, "--json", target, *RATE, "--", script)
     assert result.status == 0, result.err
-    assert time.monotonic() - began < 9, "a run was not killed that is far slower than the best"
     gain = re.match(
         r"futex is best: (\S+) times as good as pthread \(95 % CI 1\.", last(result.out)
     )
@@ -89,6 +87,8 @@ def test_the_best_lock_is_found_and_the_others_drop_out(
     made = {lock: sum(run["lock"] == lock for run in whole["runs"]) for lock in race["dropped"]}
     # The losers cost less than the winner and the baseline, which have five rounds.
     assert made["hmcs"] == 1
+    slow = {run["outcome"] for run in whole["runs"] if run["lock"] == "mcs-stp"}
+    assert slow == {"timeout"}, "a run was not killed that is far slower than the best"
     # A second one only if something else took the processors during the first.
     assert made["mcs-stp"] <= 2
     assert made["ticket"] < made["pthread"] == 5
@@ -257,7 +257,7 @@ def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Pat
     result = cli("tune", *words, *RATE, "--", picky("none) n=1;;"))
     assert result.status == 0, result.err
     whole = json.loads(target.read_text())
-    assert whole["plan"]["budget"] == 60
+    assert whole["plan"]["budget"] == 45
     assert len(whole["plan"]["locks"]) == 4
     assert last(result.out).startswith("No lock will change much: ")
     assert "No gain: of 3 locks none is better than pthread by more than" in last(result.out)

@@ -27,7 +27,7 @@ _MOST_ROUNDS = 100
 @click.option(
     "--budget",
     metavar="TIME",
-    help="How long it may take in all, as in 90s, 5m or 1h.  [default: 5m, and 1m for a program"
+    help="How long it may take in all, as in 90s, 5m or 1h.  [default: 5m, and 45s for a program"
     " that mutexes cost next to nothing]",
 )
 @click.option(

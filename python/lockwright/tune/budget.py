@@ -7,9 +7,9 @@ from lockwright.errors import LockwrightError
 USUAL = 300.0
 """Seconds that a tuning may take if nothing else is asked for."""
 
-INSENSITIVE = 60.0
+INSENSITIVE = 45.0
 """The same for a program whose profile shows that locks cost it next to nothing: whoever waits for
-the answer should have it within a minute."""
+the answer should have it within a minute, with what is done before and after the runs."""
 
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|min|m|h|)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

@@ -18,12 +18,14 @@ from lockwright.tune.race import Exit, Field, State
 
 @dataclass(frozen=True)
 class Outcome:
-    """At one number of threads. ending: why the race ended; rows: the best lock first."""
+    """At one number of threads. ending: why the race ended; rows: the best lock first; bound: the
+    largest ratio to the baseline that any lock may have, None where that is not known."""
 
     threads: int
     state: State
     ending: int
     rows: Sequence[Summary]
+    bound: float | None = None
 
     @property
     def best(self) -> Summary | None:
@@ -55,7 +57,19 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
             )
         )
     ranked = _ranked(plan, state, stats.marked(rows, plan.lower_is_better))
-    return Outcome(threads, state, ending, ranked)
+    return Outcome(threads, state, ending, ranked, _bound(field, state))
+
+
+def _bound(field: Field, state: State) -> float | None:
+    """A lock that is shown to be worse than another, or too slow, cannot have the largest."""
+    behind = [lock for lock, gone in state.out.items() if gone.how == race.BEHIND]
+    ends = [
+        field.lead(lock, BASELINE, shared=True).high
+        for lock in (*state.left, *behind)
+        if lock != BASELINE
+    ]
+    highest = max(ends, default=0.0)
+    return math.exp(highest) if highest < 1 else None
 
 
 def _ratio(field: Field, row: Summary) -> Ratio | None:
@@ -147,14 +161,17 @@ def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
         else:
             text = f"{best.lock} is best{where}: {verdict.measure(plan, best)}"
         return text + _rivals(plan, one)
-    if (most := _most_possible(one)) is not None and most <= 1 + plan.margin:
-        rivals = [row.lock for row in one.rows if row.lock != BASELINE]
-        none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{rivals[0]} is not"
-        by = f" by more than {most - 1:.1%}" if most >= 1.0005 else ""
+    rivals = [row.lock for row in one.rows if row.lock != BASELINE]
+    none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
+    bound = one.bound
+    by = "" if bound is None or bound < 1.0005 else f" by more than {bound - 1:.1%}"
+    if bound is not None and bound <= 1 + plan.margin:
         return f"no gain{where}: {none} better than {BASELINE}{by}"
     if not entry.sensitive and (few := _few(plan, one)):
         return few + where
     text = f"no lock is shown to be better than {BASELINE}{where}"
+    if by:
+        text += f", and {none} better{by}"
     if _hope(one):
         text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
     if one.ending in (race.TIME_UP, race.ROUNDS_UP):
@@ -176,22 +193,6 @@ def _few(plan: Plan, one: Outcome) -> str:
     each = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"
     return f"in {each} each, {names} were {ends} times as {good} as {BASELINE}: too few to say more"
-
-
-def _most_possible(one: Outcome) -> float | None:
-    """The largest ratio to the baseline that any lock may have; None where that is not known.
-
-    A lock that is shown to be worse than another, or too slow, cannot have the largest.
-    """
-    ends = []
-    for row in one.rows:
-        gone = one.state.out.get(row.lock)
-        if row.lock == BASELINE or (gone is not None and gone.how != race.BEHIND):
-            continue
-        if row.ratio is None or row.ratio.high is None:
-            return None
-        ends.append(row.ratio.high)
-    return max(ends, default=1.0)
 
 
 def _rivals(plan: Plan, one: Outcome) -> str:
