@@ -1,4 +1,4 @@
-"""A program behaves under the profiler as it does without: some POSIX thread programs, unchanged."""
+"""A program behaves under the profiler as it does without: some POSIX thread programs."""
 
 from __future__ import annotations
 

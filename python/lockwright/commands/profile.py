@@ -19,8 +19,21 @@ if TYPE_CHECKING:
     help="Where the profile goes: a .json file, which advise and export read, or a .html report; "
     "may be given twice.",
 )
-@click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
-def command(output: tuple[str, ...], arguments: tuple[str, ...]) -> int:
+@click.option(
+    "--pid",
+    type=click.IntRange(min=1),
+    help="Look at a process that runs already, from outside: only who sleeps for which mutex is "
+    "seen. It needs the right to trace the process.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.1),
+    help="For how long to look at it; Ctrl-C ends it sooner.  [default: 10]",
+)
+@click.argument("arguments", metavar="[--] CMD...", nargs=-1)
+def command(
+    output: tuple[str, ...], pid: int | None, seconds: float | None, arguments: tuple[str, ...]
+) -> int:
     """Run a program and say which of its mutexes cost most.
 
     The program uses the C library's own mutexes, with a look at some of their acquisitions and at
@@ -32,17 +45,40 @@ def command(output: tuple[str, ...], arguments: tuple[str, ...]) -> int:
     from lockwright.profile.collect import profile
 
     wanted = [_checked(name) for name in output]
+    _check(pid, seconds, arguments)
     files.try_out_all({f"-o {path}": path for path in wanted})
+    if pid is not None:
+        from lockwright.profile.attach import attach
+
+        _put_out(attach(pid, seconds or 10.0), wanted)
+        return 0
     found = profile(list(arguments))
+    _put_out(found.profile, wanted)
+    return foreground.end_as(found.status)
+
+
+def _check(pid: int | None, seconds: float | None, arguments: tuple[str, ...]) -> None:
+    from lockwright.errors import LockwrightError
+
+    if (pid is None) == (not arguments):
+        raise LockwrightError(
+            "give either a command or --pid", "see 'lockwright profile --help' for both"
+        )
+    if seconds is not None and pid is None:
+        raise LockwrightError("--seconds goes with --pid", "a command is profiled to its end")
+
+
+def _put_out(profile: "Profile", wanted: list[Path]) -> None:
+    from lockwright.compare import files
+
     for path in wanted:
         if path.suffix == ".html":
             from lockwright.profile import page
 
-            page.write(found.profile, path)
+            page.write(profile, path)
         else:
-            files.write(path, found.profile.to_json() + "\n", "-o")
-    _show(found.profile)
-    return foreground.end_as(found.status)
+            files.write(path, profile.to_json() + "\n", "-o")
+    _show(profile)
 
 
 def _checked(name: str) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.profile.distributions import distribution
+from lockwright.profile.naming import name_of
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,
@@ -138,7 +139,7 @@ class Mutexes:
         arrivals = details["arrivals"].sum(axis=0) if len(details) else np.zeros(0, np.uint64)
         last = int(np.flatnonzero(arrivals)[-1]) + 1 if arrivals.any() else 0
         return Mutex(
-            name=_name(place, is_one),
+            name=name_of(place, is_one),
             place=place,
             address=int(first["address"]) if is_one else 0,
             type=_TYPES[int(first["kind"]) & 3],
@@ -323,33 +324,6 @@ class Mutexes:
             )
             for each in mutexes
         ]
-
-
-def _name(place: Place, is_one: bool) -> str:
-    frame = place.frame
-    name = _short(frame)
-    if place.kind == OBJECT:
-        return name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
-    if not is_one:
-        how = "created in" if place.kind == CREATED else "first taken in"
-        return f"the other mutexes {how} {name}"
-    number = f" #{place.ordinal}" if place.ordinal > 0 else ""
-    return f"{name}{number}" if place.kind == CREATED else f"taken in {name}{number}"
-
-
-def _short(frame: Frame) -> str:
-    """A symbol without the parameters of a function, or file and offset."""
-    if not frame.symbol:
-        return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"
-    symbol = frame.symbol.removesuffix(" const")
-    if not symbol.endswith(")"):
-        return frame.symbol
-    depth = 0
-    for at in range(len(symbol) - 1, 0, -1):
-        depth += {")": 1, "(": -1}.get(symbol[at], 0)
-        if depth == 0:
-            return symbol[:at]
-    return frame.symbol
 
 
 def _sum(details: NDArray[Any], name: str) -> NDArray[Any] | None:

@@ -1,0 +1,92 @@
+"""`lockwright profile`: what it refuses, what it leaves alone, and a process that runs already."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lockwright.profile import record
+from lockwright.profile.record import FIRST_TAKEN
+from support import locate
+
+pytestmark = pytest.mark.skipif(
+    bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
+)
+
+
+def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [locate.lockwright(), "profile", *words],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ((), "--pid"),
+        (("--pid", "1", "--", "true"), "--pid"),
+        (("--seconds", "1", "--", "true"), "--seconds"),
+        (("-o", "profile.txt", "--", "true"), "profile.txt"),
+        (("-o", "/nowhere/profile.json", "--", "true"), "/nowhere/profile.json"),
+        (("--", "no-such-program"), "no-such-program"),
+        (("--pid", "4194304"), "4194304"),
+        (("--", "true"), "took no mutex"),
+    ],
+)
+def test_refuses(words: tuple[str, ...], named: str) -> None:
+    done = profile(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert named in line
+
+
+def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    code = (
+        "import ctypes, os; m = ctypes.create_string_buffer(64); c = ctypes.CDLL(None)\n"
+        "for _ in range(20000): c.pthread_mutex_lock(m); c.pthread_mutex_unlock(m)\n"
+        "print('out', flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = profile("-o", path, "--", sys.executable, "-c", code)
+    assert done.returncode == -9
+    assert done.stdout == "out\n"
+    seen = record.read(path)
+    # Killed without a word, and nothing is lost.
+    assert seen.exit_status is None
+    assert "SIGKILL" in seen.partial
+    (mutex,) = (each for each in seen.mutexes if each.place.kind == FIRST_TAKEN)
+    assert mutex.acquisitions == pytest.approx(20000, rel=0.5)
+
+
+def test_a_process_that_runs_already(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    program = locate.program("profile", "sleepers")
+    with subprocess.Popen(
+        [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as sleepers:
+        assert sleepers.stdin is not None
+        assert sleepers.stdout is not None
+        assert sleepers.stdout.readline() == "ready\n"
+        done = profile("-o", path, "--pid", str(sleepers.pid), "--seconds", "0.7")
+        sleepers.stdin.close()
+        assert sleepers.wait() == 0
+    if "may not be looked into" in done.stderr:
+        pytest.skip("processes may not be traced here")
+    assert done.returncode == 0, done.stderr
+    seen = record.read(path)
+    (mutex,) = seen.mutexes
+    assert mutex.name == "(anonymous namespace)::wanted"
+    assert mutex.waiters_most == 2
+    assert mutex.contended == 2
+    # Each slept nearly all the time.
+    assert mutex.lost == pytest.approx(2 * seen.process.duration, rel=0.5)
+    assert "want_it" in mutex.sites[0].stack[0].symbol
+    assert "not known" in seen.partial
