@@ -1,4 +1,4 @@
-// Calls that are counted and no more: of reader-writer locks, of spin locks, and for memory.
+// Calls that are counted and no more: of spin locks, and for memory.
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -29,16 +29,6 @@ long with_errno(long result) {
 
 extern "C" {
 
-int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  ++met().rwlock_calls;
-  return real.rwlock_rdlock(lock);
-}
-
-int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  ++met().rwlock_calls;
-  return real.rwlock_wrlock(lock);
-}
-
 int lockwright_spin_lock(pthread_spinlock_t* lock) noexcept {
   ++met().spin_calls;
   return real.spin_lock(lock);
@@ -59,13 +49,9 @@ int lockwright_munmap(void* at, std::size_t length) noexcept {
 
 }  // extern "C"
 
-VERSIONED_DEFAULT(lockwright_rwlock_rdlock, "pthread_rwlock_rdlock", "GLIBC_2.34");
-VERSIONED_DEFAULT(lockwright_rwlock_wrlock, "pthread_rwlock_wrlock", "GLIBC_2.34");
 VERSIONED_DEFAULT(lockwright_spin_lock, "pthread_spin_lock", "GLIBC_2.34");
 VERSIONED_DEFAULT(lockwright_mmap, "mmap", BASE_VERSION);
 VERSIONED_DEFAULT(lockwright_munmap, "munmap", BASE_VERSION);
 // A program for which file offsets always have 64 bits calls it so.
 VERSIONED_OLD(lockwright_mmap, large, "mmap64", BASE_VERSION);
-VERSIONED_OLD(lockwright_rwlock_rdlock, old, "pthread_rwlock_rdlock", BASE_VERSION);
-VERSIONED_OLD(lockwright_rwlock_wrlock, old, "pthread_rwlock_wrlock", BASE_VERSION);
 VERSIONED_OLD(lockwright_spin_lock, old, "pthread_spin_lock", BASE_VERSION);

@@ -102,6 +102,6 @@ def _remarks(seen: Seen, diagnoses: tuple[Diagnosis, ...]) -> tuple[str, ...]:
     if process.rwlock_calls:
         remarks.append(
             f"{process.rwlock_calls:,} calls were of reader-writer locks, which were not looked"
-            " into: 'lockwright run --rwlock' changes them"
+            " into: 'lockwright profile --rwlock mutex' has them as mutexes"
         )
     return tuple(remarks)

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     "may be given twice.",
 )
 @click.option(
+    "--rwlock",
+    metavar="keep|mutex",
+    help="What becomes of reader-writer locks: they are counted and no more, or become mutexes, at "
+    "which readers exclude each other, and are profiled.  [default: keep]",
+)
+@click.option(
     "--pid",
     type=click.IntRange(min=1),
     help="Look at a process that runs already, from outside: only who sleeps for which mutex is "
@@ -32,7 +38,11 @@ if TYPE_CHECKING:
 )
 @click.argument("arguments", metavar="[--] CMD...", nargs=-1)
 def command(
-    output: tuple[str, ...], pid: int | None, seconds: float | None, arguments: tuple[str, ...]
+    output: tuple[str, ...],
+    rwlock: str | None,
+    pid: int | None,
+    seconds: float | None,
+    arguments: tuple[str, ...],
 ) -> int:
     """Run a program and say which of its mutexes cost most.
 
@@ -45,19 +55,22 @@ def command(
     from lockwright.profile.collect import profile
 
     wanted = [_checked(name) for name in output]
-    _check(pid, seconds, arguments)
+    _check(pid, seconds, rwlock, arguments)
+    environment = _with_rwlocks(rwlock)
     files.try_out_all({f"-o {path}": path for path in wanted})
     if pid is not None:
         from lockwright.profile.attach import attach
 
         _put_out(attach(pid, seconds or 10.0), wanted)
         return 0
-    found = profile(list(arguments))
+    found = profile(list(arguments), environment)
     _put_out(found.profile, wanted)
     return foreground.end_as(found.status)
 
 
-def _check(pid: int | None, seconds: float | None, arguments: tuple[str, ...]) -> None:
+def _check(
+    pid: int | None, seconds: float | None, rwlock: str | None, arguments: tuple[str, ...]
+) -> None:
     from lockwright.errors import LockwrightError
 
     if (pid is None) == (not arguments):
@@ -66,6 +79,24 @@ def _check(pid: int | None, seconds: float | None, arguments: tuple[str, ...]) -
         )
     if seconds is not None and pid is None:
         raise LockwrightError("--seconds goes with --pid", "a command is profiled to its end")
+    if rwlock is not None and pid is not None:
+        raise LockwrightError(
+            "--rwlock goes with a command",
+            "locks of a process that runs already stay what they are",
+        )
+
+
+def _with_rwlocks(way: str | None) -> dict[str, str]:
+    """The environment, in which they are kept unless asked for: else a setting for another command
+    would change what is profiled."""
+    import os
+
+    from lockwright.errors import LockwrightError
+    from lockwright.locks import RWLOCK
+
+    if way not in (None, "keep", "mutex"):
+        raise LockwrightError(f"--rwlock='{way}' is neither keep nor mutex", "say one of them")
+    return dict(os.environ) | {RWLOCK: way or "keep"}
 
 
 def _put_out(profile: "Profile", wanted: list[Path]) -> None:

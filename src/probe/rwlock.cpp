@@ -1,0 +1,231 @@
+// pthread_rwlock_*: counted and no more, or a mutex in the lock's place, which readers exclude each
+// other at, if LOCKWRIGHT_RWLOCK says so. Those that processes share stay with the C library.
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "choice.hpp"
+#include "deadline.hpp"
+#include "export.hpp"
+#include "mutex.hpp"
+#include "real.hpp"
+#include "state.hpp"
+
+namespace lockwright::probe {
+namespace {
+
+/// A reader-writer lock that is a mutex: what lies behind the words of the mutex. All zero in a
+/// lock that was initialised statically.
+struct exclusive {
+  pthread_mutex_t mutex;
+  std::uint32_t depth;   ///< how often its holder took it for reading once more, or one of below
+  std::uint32_t holder;  ///< 0 if there is none
+
+  static exclusive& of(pthread_rwlock_t* lock) { return *reinterpret_cast<exclusive*>(lock); }
+};
+static_assert(sizeof(exclusive) <= offsetof(pthread_rwlock_t, __data.__flags));
+
+constexpr std::uint32_t writing = 1U << 31;
+constexpr std::uint32_t of_library = ~0U;  ///< processes share it
+
+thread_slot& met() { return mine != &nobody ? *mine : meet_thread(); }
+
+bool is_left_to_library(pthread_rwlock_t* lock) {
+  return preload::rwlocks.get() != preload::rwlock_way::exclusive ||
+         exclusive::of(lock).depth == of_library;
+}
+
+/// A number of the calling thread's own, which a child that it forks has, too.
+std::uint32_t self() {
+  static constinit std::atomic<std::uint32_t> last{0};
+  static thread_local constinit std::uint32_t number = 0;
+  if (number == 0) {
+    number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return number;
+}
+
+/// Only the calling thread can have written its own number there.
+bool is_held_by_caller(const exclusive& lock) {
+  return __atomic_load_n(&lock.holder, __ATOMIC_RELAXED) == self();
+}
+
+void hold(exclusive& lock, std::uint32_t depth) {
+  lock.depth = depth;
+  __atomic_store_n(&lock.holder, self(), __ATOMIC_RELAXED);
+}
+
+/// `take` locks the mutex, if the caller does not hold it; `own_write`: what becomes of one who
+/// does, for writing.
+template <class Take>
+int read(pthread_rwlock_t* lock, int own_write, Take take) {
+  exclusive& own = exclusive::of(lock);
+  if (!is_held_by_caller(own)) {
+    const int error = take(&own.mutex);
+    if (error == 0) {
+      hold(own, 0);
+    }
+    return error;
+  }
+  if (own.depth == writing) {
+    return own_write;
+  }
+  ++own.depth;
+  return 0;
+}
+
+template <class Take>
+int write(pthread_rwlock_t* lock, int held, Take take) {
+  exclusive& own = exclusive::of(lock);
+  const int error = is_held_by_caller(own) ? held : take(&own.mutex);
+  if (error == 0) {
+    hold(own, writing);
+  }
+  return error;
+}
+
+// What is no time is refused even where there is nothing to wait for, unlike of a mutex.
+bool is_time(clockid_t clock, const timespec* deadline) {
+  return preload::is_known(clock) && preload::is_valid(*deadline);
+}
+
+int read_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline,
+               std::uint64_t caller) {
+  if (!is_time(clock, deadline)) {
+    return EINVAL;
+  }
+  return read(lock, EDEADLK,
+              [=](auto* mutex) { return lock_until(mutex, clock, deadline, caller); });
+}
+
+int write_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline,
+                std::uint64_t caller) {
+  if (!is_time(clock, deadline)) {
+    return EINVAL;
+  }
+  return write(lock, EDEADLK,
+               [=](auto* mutex) { return lock_until(mutex, clock, deadline, caller); });
+}
+
+}  // namespace
+}  // namespace lockwright::probe
+
+using namespace lockwright::probe;
+using lockwright::preload::real;
+
+extern "C" {
+
+int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given) noexcept {
+  int shared = PTHREAD_PROCESS_PRIVATE;
+  if (given != nullptr) {
+    pthread_rwlockattr_getpshared(given, &shared);
+  }
+  exclusive& own = exclusive::of(lock);
+  if (lockwright::preload::rwlocks.get() != lockwright::preload::rwlock_way::exclusive ||
+      shared != PTHREAD_PROCESS_PRIVATE) {
+    const int error = real.rwlock_init(lock, given);
+    own.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
+    return error;
+  }
+  std::memset(lock, 0, sizeof *lock);
+  return init(&own.mutex, nullptr, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_destroy(lock) : destroy(&exclusive::of(lock).mutex);
+}
+
+int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  if (is_left_to_library(lock)) {
+    ++met().rwlock_calls;
+    return real.rwlock_rdlock(lock);
+  }
+  const std::uint64_t caller = LOCKWRIGHT_CALLER;
+  return read(lock, EDEADLK,
+              [caller](auto* mutex) { return lockwright::probe::lock(mutex, caller); });
+}
+
+int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
+  const std::uint64_t caller = LOCKWRIGHT_CALLER;
+  return is_left_to_library(lock)
+             ? real.rwlock_tryrdlock(lock)
+             : read(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
+}
+
+int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
+                                  const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_clockrdlock(lock, clock, deadline)
+                                  : read_until(lock, clock, deadline, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_timedrdlock(lock, deadline)
+                                  : read_until(lock, CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  if (is_left_to_library(lock)) {
+    ++met().rwlock_calls;
+    return real.rwlock_wrlock(lock);
+  }
+  const std::uint64_t caller = LOCKWRIGHT_CALLER;
+  return write(lock, EDEADLK,
+               [caller](auto* mutex) { return lockwright::probe::lock(mutex, caller); });
+}
+
+int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
+  const std::uint64_t caller = LOCKWRIGHT_CALLER;
+  return is_left_to_library(lock)
+             ? real.rwlock_trywrlock(lock)
+             : write(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
+}
+
+int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
+                                  const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_clockwrlock(lock, clock, deadline)
+                                  : write_until(lock, clock, deadline, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
+  return is_left_to_library(lock) ? real.rwlock_timedwrlock(lock, deadline)
+                                  : write_until(lock, CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER);
+}
+
+int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  if (is_left_to_library(lock)) {
+    return real.rwlock_unlock(lock);
+  }
+  exclusive& own = exclusive::of(lock);
+  if (own.depth != 0 && own.depth != writing) {
+    --own.depth;
+    return 0;
+  }
+  own.depth = 0;
+  __atomic_store_n(&own.holder, 0, __ATOMIC_RELAXED);
+  return unlock(&own.mutex);
+}
+
+}  // extern "C"
+
+#define RWLOCK_FUNCTION(name)                                                         \
+  VERSIONED_DEFAULT(lockwright_rwlock_##name, "pthread_rwlock_" #name, "GLIBC_2.34"); \
+  VERSIONED_OLD(lockwright_rwlock_##name, old, "pthread_rwlock_" #name, BASE_VERSION)
+
+RWLOCK_FUNCTION(init);
+RWLOCK_FUNCTION(destroy);
+RWLOCK_FUNCTION(rdlock);
+RWLOCK_FUNCTION(tryrdlock);
+RWLOCK_FUNCTION(timedrdlock);
+RWLOCK_FUNCTION(wrlock);
+RWLOCK_FUNCTION(trywrlock);
+RWLOCK_FUNCTION(timedwrlock);
+RWLOCK_FUNCTION(unlock);
+VERSIONED_DEFAULT(lockwright_rwlock_clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_rwlock_clockrdlock, old, "pthread_rwlock_clockrdlock", "GLIBC_2.30");
+VERSIONED_DEFAULT(lockwright_rwlock_clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.34");
+VERSIONED_OLD(lockwright_rwlock_clockwrlock, old, "pthread_rwlock_clockwrlock", "GLIBC_2.30");
