@@ -219,7 +219,7 @@ struct alignas(4096) sheet {
 
   thread_slot threads[thread_numbers];
   place places[place_numbers];
-  module modules[module_numbers];
+  struct module modules[module_numbers];
   stack stacks[stack_numbers];
   record records[record_numbers];
   detail details[detail_numbers];
