@@ -157,6 +157,7 @@ int herd(int argc, char** argv);
 int oversubscribe(int argc, char** argv);
 int park(int argc, char** argv);
 int pause(int argc, char** argv);
+int quiet_and_hot(int argc, char** argv);
 int sleep(int argc, char** argv);
 int transfer(int argc, char** argv);
 int uncontended(int argc, char** argv);

@@ -1,41 +1,16 @@
 // What a mutex costs in memory beyond the object the program itself allocated.
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "bench.hpp"
+#include "smaps.hpp"
 
 namespace bench {
 namespace {
-
-char report[4096];
-
-// A figure of the process in bytes, exact to the page: smaps_rollup walks the page tables, where
-// statm may read per-CPU counters that have not been folded in yet.
-std::int64_t bytes_of(const char* what) {
-  const int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    fail(std::string("cannot read /proc/self/smaps_rollup: ") + std::strerror(errno));
-  }
-  const ssize_t length = read(fd, report, sizeof report - 1);
-  close(fd);
-  report[length < 0 ? 0 : length] = '\0';
-  const char* line = std::strstr(report, what);
-  if (line == nullptr) {
-    fail(std::string("/proc/self/smaps_rollup has no line ") + what);
-  }
-  return std::strtoll(line + std::strlen(what), nullptr, 10) * 1024;
-}
-
-std::int64_t resident_bytes() { return bytes_of("\nRss:"); }
-
-// Without the pages of files, which the kernel maps many at a time when code first runs.
-std::int64_t anonymous_bytes() { return bytes_of("\nAnonymous:"); }
 
 void lock_each(pthread_mutex_t* from, pthread_mutex_t* end) {
   for (pthread_mutex_t* m = from; m != end; ++m) {

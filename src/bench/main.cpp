@@ -36,6 +36,10 @@ constexpr workload workloads[] = {
     {"park", bench::park,
      "two threads that put each other to sleep and wake each other by futex\n"
      "    --trips 20000 --cpu-a -1 --cpu-b -1"},
+    {"quiet-and-hot", bench::quiet_and_hot,
+     "many mutexes that one thread each takes, one that all want, and one of two threads\n"
+     "    --quiet 4000 --threads 16 --rounds 10 --passes 500 --turns 40000 --items 5000\n"
+     "    --section-ns 100 --gap-ns 200 --loops-per-us 0"},
     {"pause", bench::pause,
      "how long a pause, a turn of an empty loop and a look at the clock take\n"
      "    --steps 2000"},

@@ -15,7 +15,7 @@ import lockwright.bench.uncontended as pairs
 from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import Column, Report, definitions, processors, show
 from lockwright.bench.run import loops_per_us, subjects
-from lockwright.commands import interposition
+from lockwright.commands import interposition, plans
 from lockwright.commands.claims import claims
 from lockwright.commands.options import (
     check_writable,
@@ -416,6 +416,8 @@ bench.add_command(tour)
 bench.add_command(tune)
 bench.add_command(interposition.command)
 bench.add_command(profile_cost)
+bench.add_command(plans.mixed)
+bench.add_command(plans.plan)
 
 if __name__ == "__main__":
     try:

@@ -1,0 +1,154 @@
+"""What it costs that each mutex has an algorithm of its own: the library of all algorithms, in
+which every mutex has the same one, against the library of that algorithm alone."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.table import Table
+
+from lockwright.bench.catalogue import RATE
+from lockwright.bench.figures import plain, show_ratio, spread
+from lockwright.bench.interposition import SETTINGS, Setting
+from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.run import Subject, number, run
+from lockwright.compare import stats
+from lockwright.locks import Registry
+from lockwright.plan.compiled import VARIABLE
+
+USUAL = tuple(SETTINGS[name] for name in ("empty", "uncontested", "short-short"))
+"""Two without and one with contention."""
+
+COLUMNS = [
+    Column("lock", "the algorithm that every mutex has."),
+    Column(
+        "own op/s",
+        "acquisitions per second with the library of this algorithm; median over the rounds.",
+    ),
+    Column("mixed op/s", "the same with the library of all algorithms."),
+    Column(
+        "ratio",
+        "mixed divided by own, of the two runs of a round, which follow one another; median over "
+        "the rounds. Below 1: the choice costs that much.",
+    ),
+    Column(
+        "ns more",
+        "nanoseconds that an acquisition and its release take more with one thread; from the "
+        "medians.",
+    ),
+]
+
+
+@dataclass
+class _Seen:
+    own: list[float] = field(default_factory=list)
+    mixed: list[float] = field(default_factory=list)
+    timed_out: int = 0
+
+
+def measure(
+    report: Report,
+    known: Registry,
+    chosen: Sequence[Subject],
+    settings: Sequence[Setting],
+    rounds: int,
+    given: Mapping[str, object],
+    timeout: float,
+) -> list[Table]:
+    """Runs everything, fills `report`, and returns a table for each setting. timeout: seconds."""
+    library = known.path_of_mixed()
+    seen: defaultdict[str, defaultdict[str, _Seen]] = defaultdict(lambda: defaultdict(_Seen))
+    with (
+        watching_others(report),
+        progress("mixed", rounds * len(settings) * len(chosen)) as steps,
+    ):
+        for turn in range(rounds):
+            for setting in settings:
+                for subject in in_turn(chosen, turn):
+                    steps.step(f"{subject.name}, {setting.name}")
+                    one = seen[setting.name][subject.name]
+                    if one.timed_out < stats.GIVE_UP:
+                        mixed = Subject(subject.name, library, lock=subject.lock)
+                        _turn(report, (subject, mixed), setting, turn, given, timeout, one)
+    return [_table(report, each, chosen, seen[each.name]) for each in settings]
+
+
+def _turn(
+    report: Report,
+    pair: tuple[Subject, Subject],
+    setting: Setting,
+    turn: int,
+    given: Mapping[str, object],
+    timeout: float,
+    seen: _Seen,
+) -> None:
+    rates: list[float | None] = [None, None]
+    for place in (0, 1) if turn % 2 == 0 else (1, 0):
+        subject = pair[place]
+        outcome = run(
+            subject,
+            setting.workload,
+            {**setting.arguments(), **given},
+            timeout=timeout,
+            environment={VARIABLE: f"D {subject.name}\n"},
+        )
+        form = ("own", "mixed")[place]
+        report.record(subject, turn, outcome, setting=setting.name, form=form)
+        seen.timed_out += outcome.timed_out
+        line = outcome.line("measured")
+        if line is not None and not outcome.failure:
+            rates[place] = number(line, RATE.field)
+    own, mixed = rates
+    if own and mixed:
+        seen.own.append(own)
+        seen.mixed.append(mixed)
+
+
+def _table(
+    report: Report, setting: Setting, chosen: Sequence[Subject], seen: Mapping[str, _Seen]
+) -> Table:
+    shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
+    for subject in chosen:
+        one = seen[subject.name]
+        own, mixed = spread(one.own), spread(one.mixed)
+        ratio = spread([b / a for a, b in zip(one.own, one.mixed, strict=True)])
+        more = None
+        if own is not None and mixed is not None and setting.threads is None:
+            more = 1e9 / mixed.median - 1e9 / own.median
+        report.rows.append(
+            {
+                "setting": setting.name,
+                "lock": subject.name,
+                "own": own,
+                "mixed": mixed,
+                "ratio": ratio,
+                "ns_more": more,
+                "timed_out": one.timed_out,
+            }
+        )
+        if own is None or mixed is None:
+            shown.add_row(subject.name, "timed out" if one.timed_out else "-", *["-"] * 3)
+            continue
+        shown.add_row(
+            subject.name,
+            plain(own.median),
+            plain(mixed.median),
+            show_ratio(ratio),
+            "-" if more is None else f"{more:+.2f}",
+        )
+    return shown
+
+
+def remarks(report: Report, settings: Sequence[Setting]) -> list[str]:
+    """What the locks of each setting come to together."""
+    said = []
+    for setting in settings:
+        rows = [row["ratio"] for row in report.rows if row["setting"] == setting.name]
+        medians = [ratio.median for ratio in rows if hasattr(ratio, "median")]
+        over = spread(medians)
+        if over is not None:
+            said.append(
+                f"{setting.name}: median ratio over {over.count} locks {over.median:.3f}, "
+                f"from {min(medians):.3f} to {max(medians):.3f}."
+            )
+    return said

@@ -1,0 +1,195 @@
+// A program with many quiet mutexes and two hot ones, of which each wants something else of its
+// lock: a fixed amount of work in rounds of three phases, and how long each phase takes.
+//
+//   phase    | threads | mutex    | what it wants
+//   quiet    | all     | many     | each thread takes those of its own, one after the other: that a
+//            |         |          | lock which nobody else wants costs little time and no memory
+//   crowd    | all     | of_all   | more threads than processors, short sections: that few of them
+//            |         |          | are active, and none has the mutex while it does not run
+//   exchange | two     | of_two   | one puts an item in a box and the other one takes it out, both
+//            |         |          | by looking into it: that they take turns
+#include <pthread.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench.hpp"
+#include "smaps.hpp"
+
+namespace bench {
+
+// By these names a plan knows them.
+alignas(apart) pthread_mutex_t mutex_of_all = PTHREAD_MUTEX_INITIALIZER;
+alignas(apart) pthread_mutex_t mutex_of_two = PTHREAD_MUTEX_INITIALIZER;
+
+namespace {
+
+struct quiet_one {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::uint64_t guarded = 0;
+};
+
+struct program {
+  std::uint64_t threads;
+  std::uint64_t rounds;
+  std::uint64_t passes;
+  std::uint64_t turns;  // of each thread
+  std::uint64_t items;
+  std::uint64_t section_loops;
+  std::uint64_t gap_loops;
+  std::vector<quiet_one> quiet;
+  gate start{};
+  gate end{};
+  pthread_barrier_t between_phases{};
+  std::vector<std::uint64_t> phase_ends{};
+
+  alignas(apart) std::uint64_t guarded = 0;
+  alignas(apart) bool box_is_full = false;
+  std::uint64_t taken = 0;
+};
+
+struct member {
+  program* whole;
+  std::uint64_t index;
+  pthread_t thread;
+};
+
+void lock(pthread_mutex_t& mutex) { must(pthread_mutex_lock(&mutex), "pthread_mutex_lock"); }
+void unlock(pthread_mutex_t& mutex) { must(pthread_mutex_unlock(&mutex), "pthread_mutex_unlock"); }
+
+void quiet_phase(program& all, std::uint64_t index) {
+  const std::uint64_t begin = index * all.quiet.size() / all.threads;
+  const std::uint64_t end = (index + 1) * all.quiet.size() / all.threads;
+  for (std::uint64_t pass = 0; pass < all.passes; ++pass) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      lock(all.quiet[i].mutex);
+      ++all.quiet[i].guarded;
+      unlock(all.quiet[i].mutex);
+    }
+  }
+}
+
+void crowd_phase(program& all) {
+  for (std::uint64_t turn = 0; turn < all.turns; ++turn) {
+    lock(mutex_of_all);
+    const std::uint64_t before = all.guarded;
+    spin_loops(all.section_loops);
+    all.guarded = before + 1;
+    unlock(mutex_of_all);
+    spin_loops(all.gap_loops);
+  }
+}
+
+void exchange_phase(program& all, bool puts) {
+  for (std::uint64_t done = 0; done < all.items;) {
+    lock(mutex_of_two);
+    if (all.box_is_full != puts) {
+      all.box_is_full = puts;
+      all.taken += puts ? 0 : 1;
+      ++done;
+    }
+    unlock(mutex_of_two);
+  }
+}
+
+void end_phase(program& all) {
+  // That is the last one to come, which does not sleep here.
+  if (pthread_barrier_wait(&all.between_phases) == PTHREAD_BARRIER_SERIAL_THREAD) {
+    all.phase_ends.push_back(now_ns());
+  }
+}
+
+void* work(void* at) {
+  const member& me = *static_cast<member*>(at);
+  program& all = *me.whole;
+  all.start.pass();
+  for (std::uint64_t round = 0; round < all.rounds; ++round) {
+    quiet_phase(all, me.index);
+    end_phase(all);
+    crowd_phase(all);
+    end_phase(all);
+    if (me.index < 2) {
+      exchange_phase(all, me.index == 0);
+    }
+    end_phase(all);
+  }
+  all.end.pass();
+  return nullptr;
+}
+
+void check(const program& all) {
+  for (const quiet_one& each : all.quiet) {
+    if (each.guarded != all.rounds * all.passes) {
+      fail("two threads were inside a quiet mutex");
+    }
+  }
+  if (all.guarded != all.rounds * all.threads * all.turns || all.taken != all.rounds * all.items) {
+    fail("two threads were inside a hot mutex");
+  }
+}
+
+}  // namespace
+
+int quiet_and_hot(int argc, char** argv) {
+  const options given(argc, argv,
+                      {{"quiet", 4000},
+                       {"threads", 16},
+                       {"rounds", 10},
+                       {"passes", 500},
+                       {"turns", 40'000},
+                       {"items", 5000},
+                       {"section-ns", 100},
+                       {"gap-ns", 200},
+                       {"loops-per-us", 0}});
+  const work_scale scale(given.real("loops-per-us"));
+  const std::uint64_t threads = given.count("threads", 2);
+  program all{.threads = threads,
+              .rounds = given.count("rounds", 1),
+              .passes = given.count("passes", 1),
+              .turns = given.count("turns", 1) / threads,
+              .items = given.count("items", 1),
+              .section_loops = scale.loops(given.real("section-ns")),
+              .gap_loops = scale.loops(given.real("gap-ns")),
+              .quiet = std::vector<quiet_one>(given.count("quiet", 1))};
+  must(pthread_barrier_init(&all.between_phases, nullptr, static_cast<unsigned>(threads)),
+       "pthread_barrier_init");
+  std::vector<member> crew(threads);
+  for (std::uint64_t i = 0; i < threads; ++i) {
+    crew[i] = {&all, i, {}};
+    must(pthread_create(&crew[i].thread, nullptr, work, &crew[i]), "pthread_create");
+  }
+  all.start.await(static_cast<std::uint32_t>(threads));
+  all.phase_ends.reserve(3 * all.rounds);
+  const std::int64_t bytes_before = anonymous_bytes();
+  const double used_before = processor_seconds_so_far();
+  const std::uint64_t began = now_ns();
+  all.start.open();
+  all.end.await(static_cast<std::uint32_t>(threads));
+  const double used = processor_seconds_so_far() - used_before;
+  const std::int64_t grown = anonymous_bytes() - bytes_before;
+  all.end.open();
+  for (const member& each : crew) {
+    must(pthread_join(each.thread, nullptr), "pthread_join");
+  }
+  std::uint64_t phase_ns[3] = {};
+  std::uint64_t last = began;
+  for (std::size_t i = 0; i < all.phase_ends.size(); ++i) {
+    phase_ns[i % 3] += all.phase_ends[i] - last;
+    last = all.phase_ends[i];
+  }
+  check(all);
+  result measured("quiet-and-hot", "measured");
+  measured.field("began_ns", began)
+      .field("seconds", static_cast<double>(last - began) / 1e9)
+      .field("quiet_seconds", static_cast<double>(phase_ns[0]) / 1e9)
+      .field("crowd_seconds", static_cast<double>(phase_ns[1]) / 1e9)
+      .field("exchange_seconds", static_cast<double>(phase_ns[2]) / 1e9)
+      .field("processor_seconds", used)
+      .field("grown_bytes", grown);
+  add_origin(measured);
+  measured.print();
+  return 0;
+}
+
+}  // namespace bench
