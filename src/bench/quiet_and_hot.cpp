@@ -94,8 +94,9 @@ void exchange_phase(program& all, bool puts) {
 }
 
 void end_phase(program& all) {
+  const int which = pthread_barrier_wait(&all.between_phases);
   // That is the last one to come, which does not sleep here.
-  if (pthread_barrier_wait(&all.between_phases) == PTHREAD_BARRIER_SERIAL_THREAD) {
+  if (which == PTHREAD_BARRIER_SERIAL_THREAD) {
     all.phase_ends.push_back(now_ns());
   }
 }
