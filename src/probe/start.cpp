@@ -3,6 +3,6 @@
 
 namespace {
 
-[[gnu::constructor]] void start() { lockwright::probe::follow_forks(); }
+[[gnu::constructor]] void start() { lockwright::probe::prepare(); }
 
 }  // namespace

@@ -24,6 +24,9 @@ enum class standing : std::uint32_t { unknown, attaching, attached, apart };
 constinit std::atomic<standing> process{standing::unknown};
 constinit sheet* the_sheet = nullptr;
 
+/// Mapped when this library was loaded, since that takes a millisecond; not yet claimed.
+constinit sheet* prepared = nullptr;
+
 /// Of a thread that nobody reads.
 thread_local constinit thread_slot unread{};
 
@@ -40,9 +43,7 @@ sheet* map_file(const char* path) {
   const long length = system_call(SYS_lseek, file, 0, SEEK_END);
   long at = -1;
   if (length >= static_cast<long>(sizeof(sheet))) {
-    // Mapped at once, for a fault on a lock path would be longer than what is measured there.
-    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                     file, 0);
+    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
   system_call(SYS_close, file);
   if (at < 0 && at > -4096) {
@@ -55,7 +56,19 @@ sheet* map_file(const char* path) {
     system_call(SYS_munmap, at, sizeof(sheet));
     return nullptr;
   }
+  if (mapped->pid.load() == 0) {
+    // A fault on a lock path would take longer than what is measured there. Kernels before 5.14
+    // have no such request, and fault.
+    constexpr long populate_write = 23;
+    system_call(SYS_madvise, at, sizeof(sheet), populate_write);
+  }
   return mapped;
+}
+
+/// The sheet that the environment names; null if there is none.
+sheet* map_named() {
+  const char* path = getenv("LOCKWRIGHT_PROFILE");
+  return path == nullptr ? nullptr : map_file(path);
 }
 
 /// Whether this process is the one to profile. The first that takes a mutex is, and stays it when it
@@ -110,8 +123,7 @@ sheet* attach() {
   // Without an environment the C library has not started: whoever locks then does so unseen.
   if (present == standing::unknown && environ != nullptr &&
       process.compare_exchange_strong(present, standing::attaching)) {
-    const char* path = getenv("LOCKWRIGHT_PROFILE");
-    sheet* mapped = path == nullptr ? nullptr : map_file(path);
+    sheet* mapped = prepared != nullptr ? prepared : map_named();
     const bool is_ours = mapped != nullptr && claim(*mapped);
     if (mapped != nullptr && !is_ours) {
       system_call(SYS_munmap, argument(mapped), sizeof(sheet));
@@ -124,7 +136,10 @@ sheet* attach() {
   return attached();
 }
 
-void follow_forks() {
+void prepare() {
+  if (process.load(std::memory_order_acquire) == standing::unknown) {
+    prepared = map_named();
+  }
   preload::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
 }
 

@@ -30,9 +30,10 @@ sheet* attached();
 /// The sheet, mapped and claimed if nobody has tried yet; null if this process is not profiled.
 sheet* attach();
 
-/// Lets a child of this process, whose sheet is its parent's, keep its hands off. To be called once,
-/// not from within a lock call: the C library may allocate for it.
-void follow_forks();
+/// What takes time or may allocate, and so must not be left to the first lock call: maps the sheet,
+/// and lets a child of this process, whose sheet is its parent's, keep its hands off. To be called
+/// once.
+void prepare();
 
 /// The calling thread's slot, which may be one that nobody reads. Sets `mine`.
 thread_slot& meet_thread();
