@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,26 @@ def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
     assert "SIGKILL" in seen.partial
     (mutex,) = (each for each in seen.mutexes if each.place.kind == FIRST_TAKEN)
     assert mutex.acquisitions == pytest.approx(20000, rel=0.5)
+
+
+def test_bench_profile_cost(tmp_path: Path) -> None:
+    """Every setting is run in both forms, and the profiler is seen to have been there."""
+    path = tmp_path / "cost.json"
+    options = ["--rounds", "2", "--seconds", "0.02", "--json", path]
+    done = subprocess.run(
+        [locate.lockwright(), "bench", "profile-cost", *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(path.read_text())
+    for row in document["rows"]:
+        assert row["setting"] in done.stdout
+        runs = [run for run in document["runs"] if run["setting"] == row["setting"]]
+        assert [run["lock"] for run in runs] == ["profiled", "libc", "libc", "profiled"]
+    assert len(document["rows"]) == 4
 
 
 def test_a_process_that_runs_already(tmp_path: Path) -> None:

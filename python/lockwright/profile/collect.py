@@ -56,7 +56,7 @@ def profile(
 ) -> Profiled:
     """Runs a command, in the foreground and to its end, and says what its mutexes did.
 
-    also: called some thirty times a second with what there is so far. Raises LockwrightError if the
+    also: called 25 times a second with what there is so far. Raises LockwrightError if the
     command cannot be run with the profiler in it, or took no mutex.
     """
     from lockwright.profile.convert import to_profile

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lockwright.profile.sheet import Sheet
 from lockwright.profile.touches import Touches
 
-_EVERY = 0.03
+_EVERY = 0.04
 """Seconds between two looks, each of which takes some tenths of a millisecond."""
 
 _TASKS = 64
