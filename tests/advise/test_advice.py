@@ -50,6 +50,13 @@ def test_the_sentence_names_the_bottleneck_and_where() -> None:
     assert sentence.startswith("It is high contention at hot; try ")
 
 
+def test_what_was_not_looked_into_is_said() -> None:
+    """There are two seconds of processor time."""
+    few, many = (advised(made.profile(made.mutex(), rwlock_calls=n)) for n in (19_000, 21_000))
+    assert "reader-writer" not in few.sentence
+    assert "reader-writer locks 21,000 times" in many.sentence
+
+
 def held(*sites: Any, held: float, waited: float = 0.5 * SECOND, **more: Any) -> Profile:
     given: dict[str, Any] = {"threads": 2, "sites": sites} | more
     return made.profile(made.mutex(held=held, contended=100, waited=waited, **given))

@@ -24,10 +24,11 @@ BOTTLENECKS = {
 }
 
 
-@pytest.mark.parametrize("name", BOTTLENECKS)
-def test_a_program_has_its_own_bottleneck_and_no_other(name: str, tmp_path: Path) -> None:
-    """The figures of all nine, where it fails: they say what the machine was doing, too."""
-    path = tmp_path / "profile.json"
+#: Runs of a program whose processors others use.
+TRIES = 3
+
+
+def profiled(name: str, path: Path) -> record.Profile:
     program = locate.program("bottlenecks", name)
     done = subprocess.run(
         [locate.lockwright(), "profile", "-o", path, "--", program],
@@ -37,7 +38,26 @@ def test_a_program_has_its_own_bottleneck_and_no_other(name: str, tmp_path: Path
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    advice = advise(record.read(path))
-    found = [each.key for each in advice.fired]
+    return record.read(path)
+
+
+def was_disturbed(profile: record.Profile) -> bool:
+    """Whether other programs had most of the processor time that it could have used."""
+    process = profile.process
+    if process.runnable is None:
+        return True
+    wanted = min(process.runnable, process.processors) * process.duration
+    return process.cpu_user + process.cpu_system < 0.5 * wanted
+
+
+@pytest.mark.parametrize("name", BOTTLENECKS)
+def test_a_program_has_its_own_bottleneck_and_no_other(name: str, tmp_path: Path) -> None:
+    """The figures of all nine, where it fails: they say what the machine was doing, too."""
+    for _ in range(TRIES):
+        profile = profiled(name, tmp_path / "profile.json")
+        advice = advise(profile)
+        found = [each.key for each in advice.fired]
+        if found == [BOTTLENECKS[name]] or not was_disturbed(profile):
+            break
     assert found == [BOTTLENECKS[name]], advice.to_json()
     assert advice.sensitive

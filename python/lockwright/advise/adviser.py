@@ -67,6 +67,17 @@ def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
 
 
 def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
+    said = _of_mutexes(seen, fired, sensitive, names)
+    calls = seen.process.rwlock_calls
+    if (seen.per_cpu_second(calls) or 0) < thresholds.RWLOCK_CALLS:
+        return said
+    return (
+        f"{said} But it took reader-writer locks {calls:,} times, which were not looked into:"
+        " 'lockwright profile --rwlock mutex' does."
+    )
+
+
+def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
     lost = figure(seen.lost_share, "share")
     if not sensitive and seen.lost_share >= thresholds.LOST:
         return (

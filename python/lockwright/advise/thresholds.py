@@ -64,6 +64,10 @@ ONE_CREATOR = 0.9
 EARLY = 0.5
 """Of the mutexes, those created in the first tenth of the run."""
 
+RWLOCK_CALLS = 10_000
+"""Acquisitions of reader-writer locks for each second of processor time from which on mutexes are
+not all that counts: at about a microsecond where threads meet there, 1 % of the time."""
+
 FAULT_NS = 1_000
 """Processor time that the first touch of a page costs, the clearing of its 4 KiB included: about
 500 on a machine of its own, and 1,650 in the virtual machine that this was tried on."""
