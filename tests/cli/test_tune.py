@@ -250,6 +250,20 @@ def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
     assert search((1, 2), "mcs-stp", ("hmcs",), lambda _: None) is None
 
 
+def test_the_program_is_profiled_first(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """Without --locks and --profile: the advice on its own profile names the locks."""
+    target = tmp_path / "o.json"
+    words = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops", "--json", target]
+    result = cli("tune", *words, "--", program("worker"), "1", "20000")
+    assert result.status == 0, result.err
+    assert "could not be profiled" not in result.err
+    whole = json.loads(target.read_text())
+    assert whole["tune"]["sentence"]
+    assert whole["tune"]["sentence"] in result.err
+    assert 10_000 <= whole["probe"]["acquisitions"] <= 30_000
+    assert whole["probe"]["mutexes"] >= 1
+
+
 def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Path) -> None:
     """A few locks that differ prove what the profile says."""
     target = tmp_path / "o.json"

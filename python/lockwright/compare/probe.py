@@ -23,10 +23,7 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
         answer = supervised.ask(threads, library, {counters.VARIABLE: str(path)})
         counts = counters.read(path)
     problem = answer.problem(plan.timeout)
-    if answer.outcome == "timeout":
-        raise LockwrightError(
-            f"a first run of '{shown}' {problem}", "give it less work, or raise --timeout"
-        )
+    check_time(plan, threads, answer)
     if problem:
         raise LockwrightError(
             f"a first run of '{shown}' failed ({problem})",
@@ -43,6 +40,15 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
         say(f"{counts.unresolved} names of the locking API did not resolve to the lock's library")
     check_metric(plan, threads, answer)
     return asdict(counts)
+
+
+def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
+    """Raises LockwrightError if a first run took too long."""
+    if answer.outcome == "timeout":
+        raise LockwrightError(
+            f"a first run of '{_shown(plan, threads)}' {answer.problem(plan.timeout)}",
+            "give it less work, or raise --timeout",
+        )
 
 
 def check_metric(plan: Plan, threads: int, answer: runner.Answer) -> None:

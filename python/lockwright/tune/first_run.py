@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lockwright import invocation
 from lockwright.compare.plan import Plan
-from lockwright.compare.probe import check_metric
+from lockwright.compare.probe import check_metric, check_time
 from lockwright.compare.runner import Runner
 from lockwright.errors import LockwrightError
 from lockwright.profile import record
@@ -15,13 +15,14 @@ from lockwright.profile.record import Profile
 def profiled(plan: Plan, runner: Runner) -> Profile | None:
     """The profile of one run at the largest number of threads; None if there is nothing in it.
 
-    Raises LockwrightError if the run shows no metric.
+    Raises LockwrightError if the run takes too long, or shows no metric.
     """
     threads = max(plan.threads)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         file = Path(folder) / "profile.json"
         words = [*invocation.words(), "profile", "-o", str(file), "--"]
         answer = runner.ask_through(threads, words)
+        check_time(plan, threads, answer)
         if answer.problem(plan.timeout) is not None:
             return None
         check_metric(plan, threads, answer)
