@@ -21,7 +21,7 @@ std::uint64_t moment_every() { return 300 * ticks_per_microsecond(); }
 constexpr std::uint64_t worth_detail = 4;
 
 std::uint64_t involuntary_switches() {
-  rusage used;
+  rusage used{};
   native_env::system_call(SYS_getrusage, RUSAGE_THREAD, native_env::argument(&used));
   return static_cast<std::uint64_t>(used.ru_nivcsw);
 }

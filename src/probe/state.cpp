@@ -190,7 +190,7 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
   }
   thread.last_sample = now;
   // From half the period to one and a half, so that no rhythm of the program's is met.
-  thread.drawn = thread.period == 1 ? 1 : thread.period / 2 + 1 + draw(thread) % thread.period;
+  thread.drawn = thread.period <= 1 ? 1 : thread.period / 2 + 1 + draw(thread) % thread.period;
   thread.countdown = static_cast<std::int32_t>(thread.drawn) - 1;
   if (now - thread.clock_ticks > 200 * ticks_per_microsecond()) {
     thread.clock_ns = monotonic_ns();
@@ -208,7 +208,7 @@ std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
     thread.waits_period /= 2;
   }
   thread.last_wait = now;
-  thread.waits_drawn = thread.waits_period == 1
+  thread.waits_drawn = thread.waits_period <= 1
                            ? 1
                            : thread.waits_period / 2 + 1 + draw(thread) % thread.waits_period;
   thread.waits_countdown = thread.waits_drawn;
