@@ -73,6 +73,13 @@ def test_threads_that_block_rule_out_handing_over_to_spinners() -> None:
     assert advice.steps[1].dropped == ("ticket", "mcs-spin")
 
 
+def test_sleeping_for_a_mutex_is_no_other_blocking() -> None:
+    """2,000 calls a second are many on two processors."""
+    for contended, wanted in ((0, "yes"), (3000, "no")):
+        waits = made.mutex(entries=1e5, contended=contended)
+        assert advised(made.profile(waits, voluntary=4000)).steps[1].answer == wanted
+
+
 def test_many_mutexes_rule_out_memory_beside_them() -> None:
     creation = Creation(created=3000, alive_most=3000)
     advice = advised(made.profile(made.mutex(), creation=creation))
@@ -116,9 +123,12 @@ def test_fifo_locks_that_park_come_last_of_those() -> None:
 
 
 def test_the_baseline_stands_beside() -> None:
-    advice = advised(made.profile(made.mutex()))
+    """Also where the steps leave it."""
+    many = made.profile(made.mutex(), threads_mean=30.0, involuntary=1000)
+    advice = advise(many, registry=made.LOCKS, size=99)
+    assert advice.steps[5].kept == ("pthread", "futex")
     assert advice.baseline == "pthread"
-    assert len(advice.shortlist) == 3
+    assert [each.lock for each in advice.shortlist] == ["futex"]
 
 
 def test_a_question_that_no_lock_of_the_build_answers() -> None:
