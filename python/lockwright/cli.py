@@ -25,6 +25,7 @@ COMMANDS = {
     "calibrate": "Measure this machine, and set the locks' numbers by it.",
     "advise": "Say from a profile what the bottleneck is, and which locks to try.",
     "study": "What the runs of many programs under many locks come to.",
+    "top": "Show which mutexes of a program threads wait for, while it runs.",
     "export": "Put a profile into the format of another program.",
     "check": "Try every interleaving of small programs over a lock.",
 }

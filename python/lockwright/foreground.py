@@ -21,6 +21,10 @@ _FORWARDED = {
 _SI_KERNEL = 0x80
 """si_code of a signal that the kernel made: what a terminal sends, it sends the child as well."""
 
+_LOOK = 0.2
+"""Seconds after which to see for ourselves whether the program has ended: a thread of a library,
+which does not know that the signals are ours, may have taken the news and dropped it."""
+
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the Python interpreter ignores; exec would hand that on to the program."""
 
@@ -45,8 +49,8 @@ def run(
     if started is not None:
         started(child)
     while True:
-        news = signal.sigwaitinfo(watched)
-        if news.si_signo != signal.SIGCHLD:
+        news = signal.sigtimedwait(watched, _LOOK)
+        if news is not None and news.si_signo != signal.SIGCHLD:
             if news.si_code != _SI_KERNEL:
                 os.kill(child, news.si_signo)
             continue

@@ -24,16 +24,7 @@ _MOST_MOMENTS = 20_000
 def to_profile(sheet: Sheet, run: "Run") -> Profile:
     """The profile of a run that has ended."""
     nanoseconds = sheet.nanoseconds
-    mappings = [
-        Mapping(
-            os.fsdecode(bytes(each["path"])),
-            int(each["start"]),
-            int(each["end"]),
-            int(each["base"]),
-        )
-        for each in sheet.modules
-    ]
-    symbols = Symbols(mappings, os.fsdecode(bytes(sheet["program"])) or run.program)
+    symbols = symbols_of(sheet, run.program)
     duration = _duration(sheet, run)
     mutexes = Mutexes(sheet, symbols, run.seen, nanoseconds, duration)
     made = mutexes.made()
@@ -55,6 +46,20 @@ def to_profile(sheet: Sheet, run: "Run") -> Profile:
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
         provenance=_provenance(),
     )
+
+
+def symbols_of(sheet: Sheet, program: str) -> Symbols:
+    """Names for the addresses in a sheet. program: the path of what was started."""
+    mappings = [
+        Mapping(
+            os.fsdecode(bytes(each["path"])),
+            int(each["start"]),
+            int(each["end"]),
+            int(each["base"]),
+        )
+        for each in sheet.modules
+    ]
+    return Symbols(mappings, os.fsdecode(bytes(sheet["program"])) or program)
 
 
 def _duration(sheet: Sheet, run: "Run") -> float:

@@ -74,6 +74,12 @@ class Mutexes:
         """Which of its mutex's sites a caller is, or -1."""
         return self._sites.get((self._index.get(record, -1), caller), -1)
 
+    def named(self, record: int) -> str:
+        """What the mutex of one record is called."""
+        found = self._sheet.records[record]
+        is_one = not int(found["kind"]) & IS_SHARED
+        return name_of(self._place(found, is_one), is_one)
+
     def made(self) -> list[Mutex]:
         """All of them."""
         groups = self._groups()

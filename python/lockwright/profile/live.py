@@ -1,0 +1,155 @@
+"""What the mutexes of a program do at the moment, from its sheet while it runs."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockwright.profile.convert import symbols_of
+from lockwright.profile.mutexes import Mutexes
+from lockwright.profile.sheet import IS_VOID, Sheet
+from lockwright.profile.watch import Seen
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mutex during the last interval. lost: ns that threads waited for each second; waiting:
+    threads, now; contended: share of the acquisitions; rate: acquisitions a second; holder: where
+    it was taken by those for whom others waited most, or ""."""
+
+    name: str
+    lost: float
+    waiting: int
+    contended: float
+    rate: float
+    holder: str
+
+
+@dataclass(frozen=True)
+class State:
+    """The program during the last interval. elapsed: ns since its first mutex; threads: that it
+    has; lost: as in a Row, over all mutexes; rows: the worst first."""
+
+    elapsed: float
+    threads: int
+    waiting: int
+    lost: float
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Since the program began, by record, in the order of the records. now: ns, monotonic."""
+
+    now: int
+    waited: NDArray[np.float64]
+    acquisitions: NDArray[np.float64]
+    contended: NDArray[np.float64]
+    waiting: NDArray[np.int64]
+
+
+class Live:
+    """Looks at a sheet again and again."""
+
+    def __init__(self, sheet: Sheet, program: str) -> None:
+        """program: the path of what was started."""
+        self._sheet, self._program = sheet, program
+        self._before = self._sums()
+        self._blocks: dict[int, NDArray[np.uint64]] = {}
+        self._modules = -1
+        self._names: dict[int, str] = {}
+
+    def look(self, most: int) -> State:
+        """What came since the last look, of the mutexes that cost most."""
+        before, now = self._before, self._sums()
+        self._before = now
+        seconds = max((now.now - before.now) / 1e9, 1e-9)
+        lost = np.maximum(now.waited - before.waited, 0) / seconds
+        rate = np.maximum(now.acquisitions - before.acquisitions, 0) / seconds
+        contended = np.maximum(now.contended - before.contended, 0) / seconds
+        worst = np.lexsort((-rate, -now.waiting, -lost))[:most]
+        self._know_names()
+        rows = tuple(
+            Row(
+                name=self._name(int(number)),
+                lost=float(lost[number]),
+                waiting=int(now.waiting[number]),
+                # Acquisitions are estimated from samples, which may lag behind.
+                contended=min(1.0, float(contended[number] / max(rate[number], 1e-9)))
+                if contended[number]
+                else 0.0,
+                rate=float(max(rate[number], contended[number])),
+                holder=self._holder(int(number)),
+            )
+            for number in worst
+            if lost[number] or rate[number] or now.waiting[number]
+        )
+        begin = int(self._sheet["begin_ns"])
+        return State(
+            elapsed=float(now.now - begin) if begin else 0.0,
+            threads=self._threads(),
+            waiting=int(now.waiting.sum()),
+            lost=float(lost.sum()),
+            rows=rows,
+        )
+
+    def _sums(self) -> _Sums:
+        sheet = self._sheet
+        records = sheet.records
+        used = (records["kind"] & IS_VOID) == 0
+        waited = np.where(used, records["waited"], 0).astype(np.float64)
+        waiting = np.zeros(len(records), np.int64)
+        now = time.monotonic_ns()
+        unit = sheet.nanoseconds
+        # Who waits still has waited already.
+        ticks = int(sheet["begin_ticks"]) + (now - int(sheet["begin_ns"])) / unit
+        threads = sheet.threads
+        numbers = threads["waiting_for"].astype(np.int64) - 1
+        for number, since in zip(numbers, threads["waiting_since"], strict=True):
+            if 0 <= number < len(records):
+                waiting[number] += 1
+                if since:
+                    waited[number] += max(0.0, ticks - float(since))
+        return _Sums(
+            now,
+            waited * unit,
+            np.where(used, records["acquisitions"], 0).astype(np.float64),
+            np.where(used, records["contended"], 0).astype(np.float64),
+            waiting,
+        )
+
+    def _threads(self) -> int:
+        try:
+            return sum(1 for _ in Path(f"/proc/{self._sheet.pid}/task").iterdir())
+        except OSError:
+            return 0
+
+    def _know_names(self) -> None:
+        """A file that was loaded since may be what an address lies in."""
+        if self._modules != len(self._sheet.modules):
+            self._modules = len(self._sheet.modules)
+            self._names.clear()
+            self._symbols = symbols_of(self._sheet, self._program)
+            self._mutexes = Mutexes(self._sheet, self._symbols, Seen(), 1.0, 1.0)
+
+    def _name(self, number: int) -> str:
+        if number not in self._names:
+            self._names[number] = self._mutexes.named(number)
+        return self._names[number]
+
+    def _holder(self, number: int) -> str:
+        place = int(self._sheet.records["detail"][number])
+        if not place:
+            return ""
+        detail = self._sheet.details[place - 1]
+        waited = detail["blocks"]["waited"].copy()
+        before = self._blocks.get(number, np.zeros_like(waited))
+        self._blocks[number] = waited
+        grown = np.where(waited >= before, waited - before, waited)
+        holder = int(detail["blocks"]["holder"][int(np.argmax(grown))])
+        if not grown.any() or not holder:
+            return ""
+        frame = self._symbols.caller(int(detail["sites"]["caller"][holder - 1]))
+        return frame.shown.partition("(")[0].strip()

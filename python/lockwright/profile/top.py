@@ -1,0 +1,211 @@
+"""The mutexes of a program on the terminal, while it runs."""
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import termios
+import time
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console, Group
+from rich.live import Live as Screen
+from rich.table import Table
+from rich.text import Text
+
+from lockwright.errors import LockwrightError
+from lockwright.profile import figures
+from lockwright.profile.live import Live, Row, State
+from lockwright.profile.sheet import Sheet
+from lockwright.terminal import PIPE_WIDTH
+
+_COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
+
+_OTHER_LINES = 7
+"""Lines of the screen that are no mutexes."""
+
+_NAMED = 3
+"""Mutexes in one line, where there is no screen."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What standard output was, and the terminal that standard input was, if it was one."""
+
+    out: IO[str]
+    terminal: int | None
+
+
+@contextmanager
+def diverted(path: Path) -> Iterator[Streams]:
+    """Inside, standard output and standard error go to a file, and nothing comes from a terminal
+    to standard input. Raises LockwrightError if there is no file.
+    """
+    try:
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot write {path}: {error.strerror}", "name another file with --output"
+        ) from error
+    _flush()
+    kept = [os.dup(number) for number in range(3)]
+    try:
+        if os.isatty(0):
+            nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            os.dup2(nothing, 0)
+            os.close(nothing)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        with os.fdopen(os.dup(kept[1]), "w", errors="replace") as out:
+            yield Streams(out, kept[0] if os.isatty(kept[0]) else None)
+    finally:
+        _flush()
+        for number, was in enumerate(kept):
+            os.dup2(was, number)
+            os.close(was)
+        os.close(log)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+
+
+@contextmanager
+def _unbuffered(terminal: int) -> Iterator[None]:
+    """Inside, each key comes as it is pressed, and is not shown."""
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSANOW)
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)
+
+
+def _in_foreground(terminal: int) -> bool:
+    """Whether the terminal's keys are for us; to ask for them else would stop us."""
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return True
+
+
+class Top:
+    """Shows a sheet at regular times: `look` is to be called often."""
+
+    def __init__(self, streams: Streams, program: str, title: str, interval: float) -> None:
+        """streams.out: a terminal, which shows the last interval, or a file, which gets a line for
+        each. program: the path of what runs; interval: in seconds."""
+        self.stopped = False
+        self._program, self._title, self._interval = program, title, interval
+        self._terminal = streams.terminal
+        width = None if streams.out.isatty() else PIPE_WIDTH
+        self._console = Console(file=streams.out, width=width, highlight=False, markup=False)
+        self._screen = Screen(console=self._console, auto_refresh=False, transient=True)
+        self._live: Live | None = None
+        self._next = 0.0
+        self._keys: int | None = None
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Takes the terminal, and gives it back as it was."""
+        if not self._console.is_terminal:
+            yield
+            return
+        with self._screen:
+            if self._terminal is None or not _in_foreground(self._terminal):
+                yield
+                return
+            with _unbuffered(self._terminal):
+                self._keys = self._terminal
+                yield
+
+    def look(self, sheet: Sheet) -> None:
+        """Shows what there is if it is time to, and ends the program if the key for that came."""
+        if self._key() == b"q" and sheet.pid:
+            self.stopped = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(sheet.pid, signal.SIGTERM)
+        if not sheet.pid:
+            return
+        now = time.monotonic()
+        if self._live is None:
+            self._live = Live(sheet, self._program)
+            self._next = now + self._interval
+        if now < self._next:
+            return
+        self._next = now + self._interval
+        rows = max(3, self._console.height - _OTHER_LINES)
+        state = self._live.look(rows if self._console.is_terminal else _NAMED)
+        # A reader that has left does not end the program.
+        with contextlib.suppress(OSError):
+            if self._console.is_terminal:
+                self._screen.update(self._drawn(state), refresh=True)
+            else:
+                self._console.print(line(state), soft_wrap=True)
+
+    def _key(self) -> bytes:
+        if self._keys is None or not select.select([self._keys], [], [], 0)[0]:
+            return b""
+        return os.read(self._keys, 1)
+
+    def _drawn(self, state: State) -> Group:
+        table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+        for place, name in enumerate(_COLUMNS):
+            words = place in (0, len(_COLUMNS) - 1)
+            table.add_column(
+                name,
+                justify="left" if words else "right",
+                no_wrap=True,
+                overflow="ellipsis",
+                ratio=1 if words else None,
+            )
+        for row in state.rows:
+            table.add_row(*cells(row))
+        return Group(
+            Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"),
+            Text(whole(state)),
+            Text(""),
+            table,
+            Text(""),
+            Text("q ends the program" if self._keys is not None else "", style="dim"),
+        )
+
+
+def whole(state: State) -> str:
+    """The program in a line."""
+    return (
+        f"{figures.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
+        f" {figures.time(state.lost)} lost a second"
+    )
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A mutex, by the columns."""
+    return (
+        row.name,
+        f"{figures.time(row.lost)}/s",
+        str(row.waiting),
+        figures.share(row.contended),
+        f"{figures.count(round(row.rate))}/s",
+        row.holder,
+    )
+
+
+def line(state: State) -> str:
+    """The last interval in one line."""
+    said = [
+        f"{row.name} {figures.time(row.lost)}/s ({row.waiting} waiting,"
+        f" {figures.share(row.contended)} contended"
+        + (f", held at {row.holder})" if row.holder else ")")
+        for row in state.rows
+        if row.lost or row.waiting
+    ]
+    return "; ".join([whole(state), *said])

@@ -1,0 +1,79 @@
+"""`lockwright top`: what mutexes do shows while a program runs, whose output goes elsewhere."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+from .conftest import Cli, Program
+
+
+def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """The mutex and how many wait for it, and at the end the summary and the program's status."""
+    log = tmp_path / "log"
+    done = cli("top", "--interval", "0.2", "-o", log, "--", program("queueing"), "800")
+    assert done.status == 3, done.err
+    lines = done.out.splitlines()
+    assert len(lines) > 2
+    assert all(re.search(r": \d of \d threads wait; .* lost a second", each) for each in lines)
+    named = [each for each in lines if "the_door" in each]
+    assert named
+    assert any("1 waiting" in each for each in named)
+    assert any("held at pass" in each for each in named)
+    assert "lost waiting" in done.err
+    assert "the_door" in done.err
+    assert f"the program's output is in {log}" in done.err
+    assert log.read_text() == "turns\nends\n"
+
+
+def test_without_a_file_the_output_is_kept_and_named(cli: Cli, program: Program) -> None:
+    done = cli("top", "--", program("queueing"), "20")
+    assert done.status == 3
+    found = re.search(r"the program's output is in (.*)$", done.err, re.MULTILINE)
+    assert found
+    assert Path(found[1]).read_text() == "turns\nends\n"
+    Path(found[1]).unlink()
+
+
+def test_a_key_ends_it_on_a_terminal(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """The terminal is left as it was."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))
+    before = termios.tcgetattr(slave)
+    words = ["top", "--interval", "0.2", "-o", str(tmp_path / "log"), "--"]
+    with subprocess.Popen(
+        [*command, *words, str(program("queueing")), "1000000"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={k: v for k, v in environment.items() if k != "COLUMNS"} | {"TERM": "xterm"},
+    ) as process:
+        shown = b""
+        while b"the_door" not in shown or b"q ends the program" not in shown:
+            shown += os.read(master, 65536)
+        os.write(master, b"q")
+        while b"the program's output is in" not in shown:
+            shown += os.read(master, 65536)
+        assert process.wait(60) == 0
+    assert termios.tcgetattr(slave) == before
+    os.close(slave)
+    os.close(master)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    for heading in ("mutex", "lost", "waiting", "contended", "held at"):
+        assert heading in text
+    assert "1000000" in text
+
+
+def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> None:
+    cli("top", "--", "no-such-program").refuses("no-such-program")
+    cli("top", "-o", tmp_path / "none" / "log", "--", program("queueing"), "1").refuses("--output")
+    cli("top", "--interval", "0", "--", program("queueing"), "1").refuses("--interval")
+    cli("top", "-o", tmp_path / "log", "--", "true").refuses("took no mutex")
