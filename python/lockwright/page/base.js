@@ -135,6 +135,9 @@ function spreadOut(wishes, gap) {
   return places;
 }
 
+// Pixels that the longest of some names needs.
+const across = (names) => Math.max(0, ...names.map((name) => name.length)) * 7.4 + 14;
+
 // Each line is named at its end, so that nobody has to look up twelve colours. heights: where the
 // lines end, as shares of a plot that is `inner` pixels high. from, to: where the strokes from the
 // lines to their names begin and end on the horizontal axis. styled: how what has that name looks.

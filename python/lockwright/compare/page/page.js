@@ -79,7 +79,7 @@ function drawByThreads() {
   const right = last + 0.12 * last;
   const names = nameEnds(ends, wishes, inner, last + 0.03 * last, right);
   draw(element, traces, {
-    margin: { l: 12, r: 84, t: top, b: bottom },
+    margin: { l: 12, r: across(visible), t: top, b: bottom },
     xaxis: {
       title: { text: "threads", font: { size: 13 } },
       range: [-0.06 * last, right],

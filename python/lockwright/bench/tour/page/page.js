@@ -38,7 +38,7 @@ function drawLines(element, series, options) {
   if (options.ticks) axis.ticktext = axis.tickvals.map(options.ticks);
   draw(element, traces, {
     title: options.title ? { text: options.title, x: 0, xanchor: "left", font: { size: 14 } } : undefined,
-    margin: { l: 12, r: 84, t: top, b: bottom },
+    margin: { l: 12, r: across(series.map((each) => each.name)), t: top, b: bottom },
     xaxis: {
       title: { text: options.xTitle, font: { size: 13 } },
       range: [-0.06 * last, right],

@@ -22,7 +22,6 @@ function mixed(share) {
 }
 
 const axisTitle = (text) => ({ text, font: { size: 13 } });
-const across = (names) => Math.max(...names.map((name) => name.length)) * 7.4 + 14;
 
 // Ticks of an axis that is logarithmic, over values that are shown.
 function logAxis(values, width, more = 1.12) {

@@ -1,0 +1,65 @@
+"""A browser without a screen, and every kind of report for it to open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from support import made_reports
+
+NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium as the distribution has it."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip(f"none of {', '.join(NAMES)} is installed")
+    # Chromium keeps root from using its sandbox.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The file of the report of that name, which is made when it is first wanted."""
+
+    @cache
+    def made(name: str) -> Path:
+        return made_reports.REPORTS[name](tmp_path_factory.mktemp(name))
+
+    return made
+
+
+@pytest.fixture
+def opened(browser: Browser, report: Callable[[str], Path]) -> Iterator[Callable[..., Page]]:
+    """Opens a report at a width. What goes wrong in it fails the test, at the latest at its end."""
+    wrong: list[str] = []
+    contexts = []
+
+    def open_report(name: str, width: int = 1280, anchor: str = "") -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(240_000)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console",
+            lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None,
+        )
+        page.goto(report(name).as_uri() + anchor)
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert wrong == []

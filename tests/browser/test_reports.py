@@ -1,0 +1,180 @@
+"""Every report, in a real browser: no script fails, all is drawn, and it reacts to its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+from support import made_reports
+
+DRAWN = {
+    "profile": (
+        "#flame svg",
+        "#blocking svg",
+        "#timeline canvas",
+        "#mutex-0 .panels .main-svg",
+        "#mutexes table",
+    ),
+    "bare-profile": ("#flame-section .absent", "#blocking-section .absent", "#mutexes table"),
+    "comparison": ("#by-threads .main-svg", "#ratios .main-svg", "#runs .main-svg", "table"),
+    "tour": ("#throughput .main-svg", "#latency .main-svg", "#naps .main-svg", "table"),
+    "study": ("table", ".page .card"),
+}
+"""What each report has to show, by the name of the report."""
+
+ANCHORS = {"study": ("", "#study/study.throughput", "#programs", "#locks", "#lock/c-bo-mcs-stp")}
+"""Of a report of several pages, which of them are opened."""
+
+Open = Callable[..., Page]
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("name", made_reports.REPORTS)
+def test_all_is_drawn_and_nothing_sticks_out(opened: Open, name: str, width: int) -> None:
+    """In light and in dark. The page is never wider than the window: wide tables scroll within."""
+    page = opened(name, width)
+    check_drawn(page, name)
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(colour)
+    page.locator("#theme").click()
+    assert page.evaluate(colour) != before
+    check_drawn(page, name)
+
+
+def check_drawn(page: Page, name: str) -> None:
+    """That everything is there, has a size, and lies within what holds it."""
+    for selector in DRAWN[name]:
+        box = page.locator(selector).first.bounding_box()
+        assert box is not None, selector
+        assert box["width"] > 40, selector
+        assert box["height"] > 10, selector
+    anchors = ANCHORS.get(name, ("",))
+    for anchor in (*anchors, anchors[0]):
+        page.evaluate("(anchor) => { location.hash = anchor; }", anchor)
+        page.wait_for_timeout(20)
+        assert sticking_out(page) == [], anchor
+        both = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert both[0] <= both[1], anchor
+
+
+def sticking_out(page: Page) -> list[str]:
+    """Texts of plots that lie partly outside of the plot, and so are cut off."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(".js-plotly-plot, .drawing svg")]
+          .filter((plot) => plot.getBoundingClientRect().width > 0)
+          .flatMap((plot) => {
+            const frame = plot.getBoundingClientRect();
+            return [...plot.querySelectorAll("text")].filter((text) => {
+              const box = text.getBoundingClientRect();
+              const seen = box.width > 0 && getComputedStyle(text).visibility !== "hidden";
+              return seen && (box.left < frame.left - 2 || box.right > frame.right + 2);
+            }).map((text) => text.textContent);
+          })"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", ["profile", "comparison", "tour"])
+def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
+    page = opened(name)
+    table = page.locator("table").first
+    column = 2
+    button = table.locator("th button").nth(column - 1)
+
+    def keys() -> list[float]:
+        cells = table.locator(f"tbody td:nth-child({column})")
+        said = cells.evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
+        return [float(key) for key in said if key]
+
+    button.click()
+    up = keys()
+    button.click()
+    assert up == sorted(up)
+    assert keys() == sorted(up, reverse=True)
+    assert len(set(up)) > 1
+
+
+def widths(page: Page, label: str) -> list[float]:
+    """Of the boxes of the flame graph that have this name, from the left."""
+    found: list[float] = page.locator("#flame g").evaluate_all(
+        """(groups, label) => groups
+          .filter((each) => each.getAttribute("aria-label").startsWith(label))
+          .map((each) => each.getBoundingClientRect().width)""",
+        label,
+    )
+    return found
+
+
+def test_the_flame_graph_zooms_and_searches(opened: Open) -> None:
+    page = opened("profile")
+    whole = widths(page, "all waiting")[0]
+    before = widths(page, "Table::insert")[0]
+    assert before < whole / 2
+    page.locator("#flame g[aria-label^='Table::insert']").click()
+    assert widths(page, "Table::insert")[0] == pytest.approx(whole, abs=2)
+    assert widths(page, "Table::lookup") == []
+    assert "waited" in page.locator("#flame-said").inner_text()
+    # What lies above is the way back, also with the keyboard.
+    page.locator("#flame g[aria-label^='all waiting']").focus()
+    page.keyboard.press("Enter")
+    assert widths(page, "Table::insert")[0] == pytest.approx(before, abs=1)
+    page.locator("#flame-search").fill("table::INSERT")
+    assert page.locator("#flame g.found").count() == 1
+    assert page.locator("#flame-said").inner_text().startswith("28.8 %")
+    page.locator("#flame-reset").click()
+    assert page.locator("#flame g.found").count() == 0
+
+
+def test_a_mutex_can_be_chosen_in_every_drawing_and_opened(opened: Open) -> None:
+    page = opened("profile")
+    page.locator("select[data-choice=flame]").select_option("Queue::Queue() #0")
+    assert widths(page, "Table::lookup") == []
+    assert widths(page, "Queue::pop")[0] > 100
+    links = page.locator("#blocking path").count()
+    page.locator("select[data-choice=blocking]").select_option("Queue::Queue() #0")
+    assert 0 < page.locator("#blocking path").count() < links
+    before = page.locator("#timeline canvas").evaluate("(canvas) => canvas.toDataURL()")
+    page.locator("select[data-choice=timeline]").select_option("Queue::Queue() #0")
+    assert before != page.locator("#timeline canvas").evaluate("(canvas) => canvas.toDataURL()")
+    # What is folded away is drawn once it is opened.
+    last = page.locator("#mutex-7")
+    assert last.locator(".main-svg").count() == 0
+    page.locator("a[href='#mutex-7']").click()
+    last.locator(".main-svg").first.wait_for()
+    box = last.locator(".js-plotly-plot").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 200
+
+
+def test_the_timeline_zooms_and_says_what_is_pointed_at(opened: Open) -> None:
+    page = opened("profile")
+    canvas = page.locator("#timeline canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+
+    def image() -> str:
+        return str(canvas.evaluate("(canvas) => canvas.toDataURL()"))
+
+    whole = image()
+    page.mouse.move(box["x"] + 300, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 330, box["y"] + 60)
+    page.mouse.up()
+    near = image()
+    assert near != whole
+    canvas.evaluate(
+        """(canvas, { x, y, width }) => {
+          for (let at = 100; at < width && document.querySelector(".hint").hidden; at += 2) {
+            const place = { clientX: x + at, clientY: y + 50 };
+            canvas.dispatchEvent(new PointerEvent("pointermove", place));
+          }
+        }""",
+        box,
+    )
+    assert "worker 1" in page.locator(".hint").inner_text()
+    page.locator("#timeline").focus()
+    page.keyboard.press("0")
+    page.mouse.move(0, 0)
+    assert image() == whole

@@ -1,0 +1,111 @@
+"""Every kind of report, of made-up measurements that are the same each time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from support.made_profile import made_profile
+
+LOCKS = ("pthread", "ttas", "futex", "mcs-stp", "mcs-timepub", "malth-stp", "c-bo-mcs-stp")
+
+
+def profile(folder: Path) -> Path:
+    """The report of a profile in which every part is there."""
+    from lockwright.profile import page
+
+    path = folder / "profile.html"
+    page.write(made_profile(), path)
+    return path
+
+
+def bare_profile(folder: Path) -> Path:
+    """The report of a profile of which nothing is known but that it took a mutex."""
+    from dataclasses import replace
+
+    from lockwright.profile import page
+    from lockwright.profile.record import Distribution
+
+    made = made_profile()
+    mutex = replace(
+        made.mutexes[0],
+        contended=0,
+        waiting=Distribution(),
+        holding=Distribution(),
+        hand_over=Distribution(),
+        arrivals=(),
+        sites=(),
+        blocks=(),
+    )
+    path = folder / "bare.html"
+    page.write(replace(made, mutexes=(mutex,), timeline=()), path)
+    return path
+
+
+def comparison(folder: Path) -> Path:
+    """The report of `lockwright compare` at three numbers of threads; one lock runs out of time."""
+    from lockwright.compare import html, report
+    from lockwright.compare.plan import Plan
+    from lockwright.compare.record import FINISHED, TIMEOUT, Record
+    from lockwright.compare.store import Comparison
+
+    draw = random.Random(1)
+    command = ("benchmark", "--threads", "{threads}")
+    plan = Plan(command, LOCKS, (1, 4, 16), 5, 1, "rate: (.*)", "op/s", False, 60, None)
+    records = []
+    for slot in plan.slots():
+        late = slot.lock == "ttas" and slot.threads == 16
+        rate = 1e5 * (1 + LOCKS.index(slot.lock) / 5) / slot.threads**0.3 * draw.gauss(1, 0.02)
+        records.append(
+            Record(
+                slot.threads,
+                slot.round,
+                slot.lock,
+                *((TIMEOUT, None) if late else (FINISHED, rate)),
+                *(2.0, 3.0, 0.1),
+                *(200, 20, 0.01, 0, "", "2026-01-02T03:04:05+00:00"),
+            )
+        )
+    whole = Comparison(1, "then", "now", "", plan, {}, {"mutexes": 3, "acquisitions": 4000})
+    path = folder / "comparison.html"
+    path.write_text(html.render(report.make(whole, "A comparison", records)))
+    return path
+
+
+def tour(folder: Path) -> Path:
+    """The report of `lockwright bench tour`."""
+    from lockwright.bench.tour import page
+
+    from support import made_tour
+
+    path = folder / "tour.html"
+    path.write_text(page.render(made_tour.tour(made_tour.made(), "systems")))
+    return path
+
+
+def study(folder: Path) -> Path:
+    """The report of `lockwright study report`: four programs, seven locks, two counts."""
+    from lockwright import cli
+
+    draw = random.Random(1)
+    lines = ["app,lock,threads,throughput"]
+    for program in ("cache", "database-server", "compress", "a-program-with-a-long-name"):
+        for place, lock in enumerate(LOCKS):
+            for threads in (1, 8):
+                good = 1 + place * draw.uniform(-0.1, 0.4) * (threads > 1)
+                lines += (f"{program},{lock},{threads},{100 * good * x}" for x in (0.99, 1, 1.01))
+    data = folder / "study.csv"
+    data.write_text("\n".join(lines) + "\n")
+    made = ["study", "report", str(data), "-o", str(folder / "study"), "--figures", "none"]
+    assert cli.main([*made, "--metric", "throughput"]) == 0
+    return folder / "study" / "report.html"
+
+
+REPORTS: dict[str, Callable[[Path], Path]] = {
+    "profile": profile,
+    "bare-profile": bare_profile,
+    "comparison": comparison,
+    "tour": tour,
+    "study": study,
+}

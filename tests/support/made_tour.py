@@ -1,0 +1,54 @@
+"""A tour with made-up runs, and its report's parts."""
+
+from __future__ import annotations
+
+from lockwright.bench.claims.evaluate import Machine
+from lockwright.bench.claims.measure import findings
+from lockwright.bench.claims.table import choose
+from lockwright.bench.rounds import Seen
+from lockwright.bench.run import LIBC, Outcome
+from lockwright.bench.tour import figures, plan, store
+from lockwright.bench.tour.page import Tour
+
+LOCKS = (LIBC, "fast", "slow")
+PLAN = plan.make(LOCKS, 2, [])
+HEADER = store.Header("then", list(LOCKS), [], 2, 0.1, 900.0, {"cpu": "A <processor>"})
+HERE = Machine(2, frozenset(LOCKS), "there is no <counter>")
+
+
+def outcome(rate: float, *more: dict[str, object]) -> Outcome:
+    line = {"kind": "measured", "operations_per_second": rate, "gini": 0.25}
+    return Outcome([line, *more], seconds=0.2)
+
+
+def timed(rate: float) -> Outcome:
+    percentiles = {f"{name}_ns": 10.0**place for place, name in enumerate(figures.PERCENTILES)}
+    return outcome(
+        rate,
+        {"kind": "latency", "what": "acquisition", **percentiles},
+        {"kind": "admissions", "average_lwss": 1.5, "mttr": 0},
+    )
+
+
+def made(rounds: int = 3) -> Seen:
+    """Runs in which `fast` is twice as fast as libc, and `slow` collapses with many threads."""
+    seen = Seen()
+    for turn in range(rounds):
+        for threads in PLAN.threads:
+            for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5 / threads), strict=True):
+                seen.add(PLAN.contended(lock, threads), turn, outcome(rate + turn))
+        for threads in PLAN.metered:
+            for lock in LOCKS:
+                seen.add(PLAN.timed(lock, threads), turn, timed(1e6))
+        for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5), strict=True):
+            seen.add(PLAN.uncontested(lock), turn, outcome(rate))
+        for delay in plan.DELAYS:
+            line = {"kind": "measured", "turnaround_ns": 5.0, "wake_ns": 2.0, "sleep_ns": 1.0}
+            seen.add(PLAN.nap(delay), turn, Outcome([line]))
+    return seen
+
+
+def tour(seen: Seen, names: str | None = None) -> Tour:
+    claims = choose(names) if names else []
+    remarks = ["Failed: </script><b>bad</b>"]
+    return Tour(HEADER, PLAN, seen, findings(claims, seen, HERE), remarks, "again", HERE.no_energy)
