@@ -122,6 +122,12 @@ def test_a_mutex_whose_stacks_are_not_known_keeps_its_width(profile: Profile) ->
     assert found["stacks"] == [[0, blind.lost, []]]
 
 
+def test_threads_of_one_name_have_numbers(profile: Profile) -> None:
+    same = replace(profile, thread_names={"0": "pool", "1": "pool", "2": "main"})
+    names = [thread["name"] for thread in drawn.timeline(same)["threads"]]
+    assert names[:4] == ["pool 0", "pool 1", "main", "thread 3"]
+
+
 def test_bins_keep_the_weight_and_the_place() -> None:
     bins = drawn.binned(((1.0, 2.0), (1000.0, 6.0), (1060.0, 1.0), (1e6, 1.0)))
     assert sum(bins.values()) == pytest.approx(10)

@@ -10,8 +10,11 @@ def line_of(source: str) -> tuple[str, int]:
 
 
 def thread_name(profile: Profile, thread: int) -> str:
-    """The name of a thread of the timeline."""
-    return profile.thread_names.get(str(thread), f"thread {thread}")
+    """The name of a thread of the timeline, with its number where others are called the same."""
+    name = profile.thread_names.get(str(thread))
+    if name is None:
+        return f"thread {thread}"
+    return name if list(profile.thread_names.values()).count(name) == 1 else f"{name} {thread}"
 
 
 def site_name(profile: Profile, mutex: int, site: int) -> str:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from lockwright.profile.export.places import thread_name
 from lockwright.profile.record import Distribution, Mutex, Profile
 
 BINS = 10
@@ -121,7 +122,7 @@ def timeline(profile: Profile) -> dict[str, Any]:
     return {
         "threads": [
             {
-                "name": profile.thread_names.get(str(each), f"thread {each}"),
+                "name": thread_name(profile, each),
                 "moments": of_thread[each],
             }
             for each in sorted(busiest)

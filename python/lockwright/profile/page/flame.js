@@ -56,7 +56,7 @@ function startFlame() {
     group.append(svg("rect", {
       x, y: row * FLAME_ROW, width: Math.max(wide - 1, 0.5), height: FLAME_ROW - 1, rx: 2, fill: flameColour(node),
     }));
-    const label = cut(node.name, wide - 8);
+    const label = cut(node.name, wide - 8, node.mutex === null ? 6.6 : 7.6);
     if (label) {
       const ink = node.mutex === null ? {} : { style: `fill: ${inkOn(mutexColour(node.mutex))}` };
       group.append(svg("text", { x: x + 4, y: row * FLAME_ROW + 14.5, ...ink }, label));
