@@ -121,7 +121,9 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
     if not entry.sensitive:
         said.insert(0, entry.sentence.rstrip("."))
     gains = [each for each in outcomes if gained(each)]
-    chosen = max(gains or [each for each in outcomes if _hope(each)], key=_threads, default=None)
+    chosen = max(
+        gains or [each for each in outcomes if _hope(plan, each)], key=_threads, default=None
+    )
     use = None
     if chosen is not None and chosen.best is not None:
         use = verdict.use(plan, chosen.best)
@@ -143,12 +145,12 @@ def gained(one: Outcome) -> bool:
     return (best.ratio is not None and best.ratio.better) or not one.row(BASELINE).values
 
 
-def _hope(one: Outcome) -> bool:
-    """Whether more runs might show a gain."""
+def _hope(plan: Plan, one: Outcome) -> bool:
+    """Whether more runs might show a gain that is of account."""
     best = one.best
     if best is None or best.lock == BASELINE or one.ending == race.ALL_NEAR:
         return False
-    return best.ratio is not None and best.ratio.value > 1
+    return best.ratio is not None and best.ratio.value > 1 + plan.margin
 
 
 def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
@@ -172,7 +174,7 @@ def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
     text = f"no lock is shown to be better than {BASELINE}{where}"
     if by:
         text += f", and {none} better{by}"
-    if _hope(one):
+    if _hope(plan, one):
         text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
     if one.ending in (race.TIME_UP, race.ROUNDS_UP):
         text += f"; {plan.more} can tell"
