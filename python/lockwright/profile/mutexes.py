@@ -24,7 +24,10 @@ from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import Seen
 
 _APART = 32
-"""Mutexes of one place that are shown one by one, those that cost most; the others are together."""
+"""Mutexes of one place that are shown one by one where there are many, those that cost most."""
+
+_STANDS_OUT = 16
+"""Looks at a mutex that make it worth telling from others of its place."""
 
 _STACKS = 8
 """Stacks that are kept of one caller, those with most waiting and holding."""
@@ -120,11 +123,22 @@ class Mutexes:
                     -int(records["acquisitions"][number]),
                 )
             )
-            apart = _APART if len(numbers) > 2 * _APART else len(numbers)
+            apart = self._apart(numbers)
             groups += [[number] for number in numbers[:apart]]
             if numbers[apart:]:
                 groups.append(numbers[apart:])
         return groups
+
+    def _apart(self, numbers: list[int]) -> int:
+        """How many of the mutexes of a place, the most costly first, are shown one by one: of many
+        only those that stand out, as two of a table may, but none of those that a thread has on
+        its stack for a moment."""
+        if len(numbers) <= 2 * _APART:
+            return len(numbers)
+        records = self._sheet.records
+        looks = records["samples"][numbers[:_APART]] + records["waits"][numbers[:_APART]]
+        few = np.flatnonzero(looks < _STANDS_OUT)
+        return int(few[0]) if len(few) else _APART
 
     def _mutex(self, index: int, group: list[int]) -> Mutex:
         records = self._sheet.records[group]

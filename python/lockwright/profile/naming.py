@@ -11,7 +11,7 @@ def name_of(place: Place, is_one: bool) -> str:
         return name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
     if not is_one:
         how = "created in" if place.kind == CREATED else "first taken in"
-        return f"the other mutexes {how} {name}"
+        return f"mutexes {how} {name}"
     number = f" #{place.ordinal}" if place.ordinal > 0 else ""
     return f"{name}{number}" if place.kind == CREATED else f"taken in {name}{number}"
 
