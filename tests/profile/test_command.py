@@ -70,7 +70,7 @@ def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
 def test_bench_profile_cost(tmp_path: Path) -> None:
     """Every setting is run in both forms, and the profiler is seen to have been there."""
     path = tmp_path / "cost.json"
-    options = ["--rounds", "2", "--seconds", "0.02", "--json", path]
+    options = ["--rounds", "2", "--seconds", "0.02", "--json", str(path)]
     done = subprocess.run(
         [locate.lockwright(), "bench", "profile-cost", *options],
         capture_output=True,

@@ -194,7 +194,7 @@ MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 
 def decode_pprof(data: bytes) -> Any:
     """By Google's own library, which knows the format from the table above."""
-    file = descriptor_pb2.FileDescriptorProto(name="p.proto", package="p", syntax="proto3")
+    file: Any = descriptor_pb2.FileDescriptorProto(name="p.proto", package="p", syntax="proto3")
     for name, fields in PPROF.items():
         of = file.message_type.add(name=name)
         for field in fields.split(", "):

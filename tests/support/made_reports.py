@@ -62,9 +62,17 @@ def comparison(folder: Path) -> Path:
                 slot.threads,
                 slot.round,
                 slot.lock,
-                *((TIMEOUT, None) if late else (FINISHED, rate)),
-                *(2.0, 3.0, 0.1),
-                *(200, 20, 0.01, 0, "", "2026-01-02T03:04:05+00:00"),
+                TIMEOUT if late else FINISHED,
+                None if late else rate,
+                wall=2.0,
+                user=3.0,
+                system=0.1,
+                voluntary=200,
+                involuntary=20,
+                others=0.01,
+                status=0,
+                note="",
+                started="2026-01-02T03:04:05+00:00",
             )
         )
     whole = Comparison(1, "then", "now", "", plan, {}, {"mutexes": 3, "acquisitions": 4000})
