@@ -68,9 +68,9 @@ COLUMNS = [
 class Choice:
     """The lock of each kind of mutex."""
 
-    quiet: str = "biased-futex"
-    crowd: str = "malth-stp"
-    exchange: str = "ticket"
+    quiet: str = "ttas"
+    crowd: str = "futex"
+    exchange: str = "malth-stp"
 
     def plan(self) -> Plan:
         """What a file would say."""
