@@ -32,6 +32,7 @@ struct quiet_one {
 
 struct program {
   std::uint64_t threads;
+  std::uint64_t processors;
   std::uint64_t rounds;
   std::uint64_t passes;
   std::uint64_t turns;  // of each thread
@@ -104,6 +105,7 @@ void end_phase(program& all) {
 void* work(void* at) {
   const member& me = *static_cast<member*>(at);
   program& all = *me.whole;
+  pin_to(static_cast<std::int64_t>(me.index % all.processors));
   all.start.pass();
   for (std::uint64_t round = 0; round < all.rounds; ++round) {
     quiet_phase(all, me.index);
@@ -136,16 +138,18 @@ int quiet_and_hot(int argc, char** argv) {
   const options given(argc, argv,
                       {{"quiet", 4000},
                        {"threads", 16},
+                       {"processors", 2},
                        {"rounds", 10},
-                       {"passes", 500},
+                       {"passes", 200},
                        {"turns", 40'000},
-                       {"items", 5000},
+                       {"items", 100'000},
                        {"section-ns", 100},
                        {"gap-ns", 200},
                        {"loops-per-us", 0}});
   const work_scale scale(given.real("loops-per-us"));
   const std::uint64_t threads = given.count("threads", 2);
   program all{.threads = threads,
+              .processors = given.count("processors", 1),
               .rounds = given.count("rounds", 1),
               .passes = given.count("passes", 1),
               .turns = given.count("turns", 1) / threads,

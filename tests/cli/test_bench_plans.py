@@ -54,7 +54,7 @@ def test_the_plan_is_one_of_the_rows(document: Any) -> None:
     """It has figures for each phase, and those of memory tell it from a lock with much state."""
     large = "hmcs" if "hmcs" in locate.lock_names() else "ttas"
     words = ["--quiet", "ttas", "--crowd", "mcs-stp", "--exchange", "mcs-stp", "--rounds", "1"]
-    work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1"]
+    work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--items", "2000"]
     found = document("plan", "--locks", f"pthread,{large}", *words, *work)
     rows = {row["lock"]: row for row in found["rows"]}
     assert set(rows) == {"pthread", large, "plan"}

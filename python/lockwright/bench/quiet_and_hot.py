@@ -70,7 +70,7 @@ class Choice:
 
     quiet: str = "ttas"
     crowd: str = "futex"
-    exchange: str = "malth-stp"
+    exchange: str = "ticket"
 
     def plan(self) -> Plan:
         """What a file would say."""

@@ -129,7 +129,7 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
 @_choice("crowd", "the mutex that all threads want")
 @_choice("exchange", "the mutex of two threads")
 @_rounds(7)
-@_seconds("--timeout", 20.0, "Seconds after which one run is killed.")
+@_seconds("--timeout", 10.0, "Seconds after which one run is killed.")
 @click.option(
     "--mutexes",
     type=click.IntRange(min=1),
@@ -151,6 +151,13 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
     show_default=True,
     help="How often each phase is gone through.",
 )
+@click.option(
+    "--items",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="That the two threads hand over each time.",
+)
 @_JSON
 def plan(
     locks: str | None,
@@ -162,6 +169,7 @@ def plan(
     mutexes: int,
     threads_per_core: int,
     work: int,
+    items: int,
     json_file: Path | None,
 ) -> None:
     """Measures, and prints the table."""
@@ -173,7 +181,9 @@ def plan(
     given: dict[str, object] = {
         "quiet": mutexes,
         "threads": max(2, threads_per_core * processors()),
+        "processors": processors(),
         "rounds": work,
+        "items": items,
     }
     settings: dict[str, object] = {
         "locks": locks,
@@ -185,6 +195,7 @@ def plan(
         "mutexes": mutexes,
         "threads-per-core": threads_per_core,
         "work": work,
+        "items": items,
     }
     report = new_report("plan", quiet_and_hot.COLUMNS, settings)
     given["loops-per-us"] = loops_per_us()
