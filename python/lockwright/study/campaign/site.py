@@ -160,6 +160,7 @@ class Site:
 
     def inputs_of(self, member: Member) -> Path:
         """The directory of a member's inputs, made if they are not there. Raises NotHere."""
+
         def run(words: Sequence[str], folder: Path) -> None:
             filled = [word.replace("{data}", str(folder)) for word in words]
             facts, said = self._quietly(filled, folder, _PREPARING)
