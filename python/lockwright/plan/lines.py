@@ -10,8 +10,7 @@ def addresses(path: Path, source: str, line: int) -> list[tuple[int, int]]:
 
     source: the last parts of the path of the source file, or all of it. Empty where there are none.
     """
-    from elftools.common.exceptions import ELFError
-    from elftools.dwarf.dwarf_util import DWARFError
+    from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
     wanted = Path(source).parts
