@@ -205,32 +205,37 @@ class own_mutex {
     return is_plain(kind, short_way.load(std::memory_order_relaxed)) && Lock::is_known(kind);
   }
 
+  // Of some of these gcc makes functions of their own, unless it is told not to.
+
   [[gnu::always_inline]] static int lock_shortly(pthread_mutex_t* mutex, kind_word kind) {
-    return of(mutex).lock_.visit(kind, of(mutex), [](own_mutex& self, auto& lock) {
-      self.template entered<plain>(lock.lock());
-      return 0;
-    });
+    return of(mutex).lock_.visit(kind, of(mutex),
+                                 [](own_mutex& self, auto& lock) __attribute__((always_inline)) {
+                                   self.template entered<plain>(lock.lock());
+                                   return 0;
+                                 });
   }
 
   [[gnu::always_inline]] static int trylock_shortly(pthread_mutex_t* mutex, kind_word kind) {
-    return of(mutex).lock_.visit(kind, of(mutex), [](own_mutex& self, auto& lock) {
-      if (lock.try_lock()) {
-        self.template entered<plain>(arrival::uncontended);
-        return 0;
-      }
-      count(event::trylock_failed);
-      return EBUSY;
-    });
+    return of(mutex).lock_.visit(kind, of(mutex),
+                                 [](own_mutex& self, auto& lock) __attribute__((always_inline)) {
+                                   if (lock.try_lock()) {
+                                     self.template entered<plain>(arrival::uncontended);
+                                     return 0;
+                                   }
+                                   count(event::trylock_failed);
+                                   return EBUSY;
+                                 });
   }
 
   [[gnu::always_inline]] static int unlock_shortly(pthread_mutex_t* mutex, kind_word kind) {
-    return of(mutex).lock_.visit(kind, of(mutex), [](own_mutex& self, auto& lock) {
-      // Unlocking a free mutex is undefined, and harmless in the C library.
-      if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
-        self.template leave<plain>(lock);
-      }
-      return 0;
-    });
+    return of(mutex).lock_.visit(
+        kind, of(mutex), [](own_mutex& self, auto& lock) __attribute__((always_inline)) {
+          // Unlocking a free mutex is undefined, and harmless in the C library.
+          if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
+            self.template leave<plain>(lock);
+          }
+          return 0;
+        });
   }
 
   // The long ways, for any mutex.

@@ -15,7 +15,7 @@ int main() {
     while (clock.runs()) {
       work::compute(random.around(20'000'000));
       const work::guard hold{log};
-      work::compute(500'000);
+      work::compute(1'000'000);
     }
   });
 }

@@ -29,7 +29,7 @@ OTHERS = ["phase-fair", "condvar-futex", "condvar-ttas", "waiter-line", "semapho
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
 
 #: Seconds for one search.
-BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.7")
+BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5")
 
 #: Their mutants are caught so quickly that every run tries them all; with a larger budget, all are.
 LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin", "waiter-line"]

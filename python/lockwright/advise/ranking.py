@@ -6,9 +6,12 @@ from lockwright.advise.advice import Candidate
 from lockwright.advise.seen import Seen
 from lockwright.locks import BASELINE, Lock
 
-PRIVATE = 0.1
-"""Of the acquisitions, those at which another thread had the mutex last: below, it is as good as
-one thread's own."""
+CHANGES = 0.001
+"""Of the acquisitions of a mutex, those at which another thread had it last: below this it is as
+good as one thread's own."""
+
+MOST = 0.9
+"""Of all acquisitions, those of such mutexes that make the program one of private mutexes."""
 
 Order = tuple[tuple[str, str], ...]
 
@@ -136,5 +139,5 @@ def _orders(seen: Seen, fired: set[str], level: str, nodes: int | None) -> Itera
 def _private(seen: Seen) -> bool:
     """Whether most acquisitions are of mutexes that one thread uses at a time."""
     taken = sum(mutex.acquisitions for mutex in seen.mutexes)
-    own = sum(mutex.acquisitions for mutex in seen.mutexes if mutex.owner_changes < PRIVATE / 100)
-    return taken > 0 and own >= (1 - PRIVATE) * taken
+    own = sum(mutex.acquisitions for mutex in seen.mutexes if mutex.owner_changes < CHANGES)
+    return taken > 0 and own >= MOST * taken
