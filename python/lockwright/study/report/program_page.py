@@ -67,7 +67,8 @@ def advice(part: Part, application: str, found: Standings, spreads: pd.DataFrame
     good, bad = (by_mean(found["max"], application, word) for word in (BEST, HARMFUL))
     lines = [f"<p>{_matter(part, application)}</p>"]
     lost = _unfinished(part, application)
-    if not bad and not lost and len(good) == len(words):
+    alike = part.rule.among_best(part.whole.at("max").row(application)).sum() == len(words)
+    if alike and not bad and not lost:
         lines.append("<p>No lock is told apart from the best one: keep the one that you have.</p>")
     else:
         lines += list(_lists(part, application, found, good, bad))
@@ -191,8 +192,9 @@ def _reasons(
 ) -> Iterator[str]:
     if part.rule.intervals:
         yield (
-            "Use: no other lock is shown to be better. Avoid: another lock is shown to be more"
-            f" than {100 * HARM:.0f} % better, or some runs came to no figure."
+            "Use: no other lock is shown to be better, and the best mean is no more than"
+            f" {100 * HARM:.0f} % higher. Avoid: another lock is shown to be better by more than"
+            " that, or some runs came to no figure."
         )
     else:
         yield (

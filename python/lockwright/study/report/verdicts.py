@@ -7,6 +7,7 @@ import pandas as pd
 from lockwright.study import best_count
 from lockwright.study.dataset import COUNT
 from lockwright.study.part import Part
+from lockwright.study.rules import HARM
 
 BEST, HARMFUL, BETWEEN = "use", "avoid", ""
 
@@ -15,9 +16,10 @@ BEST, HARMFUL, BETWEEN = "use", "avoid", ""
 class Standing:
     """All applications of one part at one place: a line per application, a column per lock.
 
-    word: BEST for a lock that is among the best, HARMFUL for one that harms or under which runs
-    came to no figure, BETWEEN for others; None where it has no figure. mean: what it reached. loss:
-    best / mean - 1. count: at which count.
+    word: BEST for a lock that is among the best, and not only because its runs lie so far apart
+    that nothing is shown: its mean is no more behind than HARM. HARMFUL for one that harms or under
+    which runs came to no figure, BETWEEN for others; None where it has no figure. mean: what it
+    reached. loss: best / mean - 1. count: at which count.
     """
 
     word: pd.DataFrame
@@ -30,11 +32,13 @@ def standing(part: Part, place: str) -> Standing:
     """How the locks of all applications stand at one, max or opt."""
     here = part.whole.at(place)
     counts = part.whole.counts(place)
+    losses = best_count.loss(part.whole, place)
     lost = set(part.unfinished[["application", COUNT, "lock"]].itertuples(index=False, name=None))
     words = {}
     for name in here.applications:
         row = here.row(name)
-        best, harmful = part.rule.among_best(row), part.rule.harmful(row)
+        best = part.rule.among_best(row) & (losses.loc[name].to_numpy() <= HARM)
+        harmful = part.rule.harmful(row)
         ran = here.mean.loc[name].notna()
         failed = [(name, count, lock) in lost for lock, count in counts.loc[name].items()]
         words[name] = [
@@ -42,7 +46,7 @@ def standing(part: Part, place: str) -> Standing:
             for there, good, bad, lost in zip(ran, best, harmful, failed, strict=True)
         ]
     word = pd.DataFrame(words, index=here.locks, dtype=object).T
-    return Standing(word, here.mean, best_count.loss(part.whole, place), counts)
+    return Standing(word, here.mean, losses, counts)
 
 
 def spreads(part: Part) -> pd.DataFrame:
