@@ -7,7 +7,6 @@
 #include <linux/futex.h>
 
 #include "account.hpp"
-#include "export.hpp"
 #include "lockwright/env/native/syscall.hpp"
 #include "real.hpp"
 #include "records.hpp"
@@ -391,18 +390,4 @@ int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
 
 }  // extern "C"
 
-VERSIONED_DEFAULT(lockwright_mutex_init, "pthread_mutex_init", BASE_VERSION);
-VERSIONED_DEFAULT(lockwright_mutex_destroy, "pthread_mutex_destroy", BASE_VERSION);
-VERSIONED_DEFAULT(lockwright_mutex_lock, "pthread_mutex_lock", BASE_VERSION);
-VERSIONED_DEFAULT(lockwright_mutex_unlock, "pthread_mutex_unlock", BASE_VERSION);
-VERSIONED_DEFAULT(lockwright_mutex_trylock, "pthread_mutex_trylock", "GLIBC_2.34");
-VERSIONED_OLD(lockwright_mutex_trylock, old, "pthread_mutex_trylock", BASE_VERSION);
-VERSIONED_DEFAULT(lockwright_mutex_timedlock, "pthread_mutex_timedlock", "GLIBC_2.34");
-VERSIONED_OLD(lockwright_mutex_timedlock, old, "pthread_mutex_timedlock", BASE_VERSION);
-VERSIONED_DEFAULT(lockwright_mutex_clocklock, "pthread_mutex_clocklock", "GLIBC_2.34");
-VERSIONED_OLD(lockwright_mutex_clocklock, old, "pthread_mutex_clocklock", "GLIBC_2.30");
-VERSIONED_OLD(lockwright_mutex_init, second, "__pthread_mutex_init", BASE_VERSION);
-VERSIONED_OLD(lockwright_mutex_destroy, second, "__pthread_mutex_destroy", BASE_VERSION);
-VERSIONED_OLD(lockwright_mutex_lock, second, "__pthread_mutex_lock", BASE_VERSION);
-VERSIONED_OLD(lockwright_mutex_trylock, second, "__pthread_mutex_trylock", BASE_VERSION);
-VERSIONED_OLD(lockwright_mutex_unlock, second, "__pthread_mutex_unlock", BASE_VERSION);
+#include "mutex_names.hpp"

@@ -1,47 +1,20 @@
 // mtx_* and cnd_* of C11: the same objects under other names. The C library's own call its mutexes
 // by internal names, and would pass by this library. What is not here does nothing but call it.
-#include <errno.h>
-#include <threads.h>
-
+#include "c11.hpp"
 #include "cond.hpp"
-#include "export.hpp"
 #include "mutex.hpp"
 
-namespace {
-
 using namespace lockwright::probe;
-
-pthread_mutex_t* posix(mtx_t* m) { return reinterpret_cast<pthread_mutex_t*>(m); }
-pthread_cond_t* posix(cnd_t* c) { return reinterpret_cast<pthread_cond_t*>(c); }
-
-int c11(int error) {
-  switch (error) {
-    case 0:
-      return thrd_success;
-    case ENOMEM:
-      return thrd_nomem;
-    case ETIMEDOUT:
-      return thrd_timedout;
-    case EBUSY:
-      return thrd_busy;
-    default:
-      return thrd_error;
-  }
-}
-
-}  // namespace
+using lockwright::preload::c11;
+using lockwright::preload::c11_init;
+using lockwright::preload::posix;
 
 extern "C" {
 
 int lockwright_mtx_init(mtx_t* m, int type) noexcept {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  const bool is_recursive = (type & mtx_recursive) != 0;
-  pthread_mutexattr_settype(&attributes,
-                            is_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
-  const int error = init(posix(m), &attributes, LOCKWRIGHT_CALLER);
-  pthread_mutexattr_destroy(&attributes);
-  return c11(error);
+  const std::uint64_t caller = LOCKWRIGHT_CALLER;
+  return c11_init(
+      type, [m, caller](const auto* attributes) { return init(posix(m), attributes, caller); });
 }
 
 void lockwright_mtx_destroy(mtx_t* m) noexcept { destroy(posix(m)); }
@@ -65,10 +38,6 @@ int lockwright_cnd_timedwait(cnd_t* c, mtx_t* with, const timespec* deadline) {
 }
 
 }  // extern "C"
-
-#define C11_NAME(name)                                       \
-  VERSIONED_DEFAULT(lockwright_##name, #name, "GLIBC_2.34"); \
-  VERSIONED_OLD(lockwright_##name, old, #name, "GLIBC_2.28")
 
 C11_NAME(mtx_init);
 C11_NAME(mtx_destroy);

@@ -127,7 +127,7 @@ def measure(
 ) -> None:
     """Runs each setting in both forms, one after the other, the first form changing from round to
     round; fills `seen`, which holds what there is when a signal ends it."""
-    library = collect.library()
+    probe = collect.probe_path()
     with watching_others(report), progress("profile-cost", rounds * len(SETTINGS)) as steps:
         for turn in range(rounds):
             for setting in SETTINGS:
@@ -136,7 +136,7 @@ def measure(
                 arguments |= dict(given) if setting.threads is not None else {}
                 pair: dict[str, float] = {}
                 for form in (LIBC, PROFILED) if turn % 2 else (PROFILED, LIBC):
-                    subject = Subject(form, library if form == PROFILED else None)
+                    subject = Subject(form, probe if form == PROFILED else None)
                     outcome = _one(subject, setting, arguments, timeout)
                     report.record(subject, turn, outcome, setting=setting.name)
                     line = outcome.line(setting.kind)

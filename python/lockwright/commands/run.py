@@ -75,7 +75,7 @@ def command(
     for each in subject.locks:
         locks.check_environment(each, chosen)
     program = binary.find(arguments[0])
-    doubt = binary.check(program, subject.library, list(arguments[1:]))
+    doubt = binary.check(program, subject.path, list(arguments[1:]))
     if doubt is not None:
         warn(doubt)
     environment = chosen
@@ -90,21 +90,20 @@ def command(
     for number in PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(
-            program, arguments, preload(subject.library, environment, binary.sanitizer(program))
-        )
+        os.execve(program, arguments, preload(subject.path, environment, binary.sanitizer(program)))
     except OSError as error:
         raise _cannot_start(program, error) from error
 
 
 @dataclass
 class _Subject:
-    """What is put in place. locks: their names; plan: which mutex gets which, if there are several;
-    entries: what the plan says in the order in which it is counted, once it is followed."""
+    """What is put in place. locks: their names; path: of what is preloaded; plan: which mutex gets
+    which, if there are several; entries: what the plan says in the order in which it is counted,
+    once it is followed."""
 
     name: str
     locks: list[str]
-    library: Path
+    path: Path
     plan: "Plan | None" = None
     entries: "Sequence[Entry]" = ()
 
@@ -169,7 +168,7 @@ def _run_counted(
     from lockwright.locks import preload
 
     with counters.counters_file() as path:
-        environment = preload(subject.library, environment, binary.sanitizer(program))
+        environment = preload(subject.path, environment, binary.sanitizer(program))
         environment[counters.VARIABLE] = str(path)
         try:
             status = foreground.run(program, argv, environment)

@@ -42,7 +42,7 @@ def command(interval: float, output: Path | None, arguments: tuple[str, ...]) ->
     from lockwright.terminal import errors
 
     program = binary.find(arguments[0])
-    collect.library()
+    collect.probe_path()
     path = output
     if path is None:
         handle, name = tempfile.mkstemp(prefix="lockwright-top-", suffix=".log")

@@ -33,8 +33,8 @@ class Run:
     seen: Seen
 
 
-def library() -> Path:
-    """The library to preload. Raises LockwrightError if it was not built."""
+def probe_path() -> Path:
+    """What is preloaded. Raises LockwrightError if it was not built."""
     path = locks.directory() / LIBRARY
     if not path.is_file():
         raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
@@ -62,7 +62,7 @@ def profile(
     from lockwright.profile.convert import to_profile
 
     program = binary.find(command[0])
-    probe = library()
+    probe = probe_path()
     doubt = binary.check(program, probe, command[1:])
     if doubt is not None:
         warn(doubt)
