@@ -97,6 +97,31 @@ def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> N
     }
 
 
+@pytest.mark.parametrize(
+    ("of_the_door", "of_others", "sleeps"),
+    [
+        ("ttas", "mcs-stp", False),
+        ("mcs-stp", "ttas", True),
+    ],
+)
+def test_the_lock_of_an_entry_is_the_one_that_works(
+    cli: Cli, program: Program, plan: PlanFile, of_the_door: str, of_others: str, sleeps: bool
+) -> None:
+    """Of the two locks only one ever calls the kernel to sleep, whatever is counted."""
+    text = f"""
+        lock = "{of_others}"
+        [[mutex]]
+        lock = "{of_the_door}"
+        symbol = "the_door"
+        """
+    result = cli("run", "--stats", "--plan", plan(text), "--", program("queueing"), "30")
+    assert result.status == 3, result.err
+    assert entries(result)["symbol the_door"] == (of_the_door, 1)
+    waits = re.search(r"^  futex waits +([\d,]+)$", result.err, re.MULTILINE)
+    assert waits is not None
+    assert (waits[1] != "0") == sleeps, result.err
+
+
 def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile) -> None:
     """An entry that no mutex belongs to is said to have none."""
     text = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\nordinal = 3\n'
