@@ -2,11 +2,14 @@
 
 import math
 import random
+import re
 import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from lockwright.compare.plan import Plan
+from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.compare.stats import t_quantile
 from lockwright.tune import budget, race
@@ -14,6 +17,7 @@ from lockwright.tune.entry import Entry
 from lockwright.tune.outcome import decide, outcome
 from lockwright.tune.race import Field
 from lockwright.tune.sequential import interval
+from lockwright.tune.session import Session
 
 
 def plan(*locks: str, metric: str | None = None, budget: float = 300) -> Plan:
@@ -212,6 +216,62 @@ def test_times_are_read_as_people_write_them() -> None:
         5400,
         120,
     ]
+
+
+def test_a_lock_that_can_gain_nothing_drops_out() -> None:
+    """Although it is not shown to be worse; that bounds what it gains, and is said of it."""
+    seconds = {"pthread": around(1.0, 8), "ttas": around(1.0, 8, 3)}
+    few = {lock: values[:3] for lock, values in seconds.items()}
+    assert not Field(plan("ttas"), 0, runs(few)).state().out
+    state = Field(plan("ttas"), 0, runs(seconds)).state()
+    assert {lock: gone.how for lock, gone in state.out.items()} == {"ttas": race.NO_GAIN}
+    assert Field(plan("ttas"), 0, runs(seconds)).ended(state) == race.ONE_LEFT
+    shown = outcome(plan("ttas"), runs(seconds), 0, race.ONE_LEFT)
+    assert shown.bound is not None
+    assert 1 < shown.bound <= 1.05
+    assert "shown to be no better than pthread by more than 5%" in shown.row("ttas").fate
+    better = {"pthread": around(1.0, 8), "futex": around(0.93, 8, 2)}
+    assert Field(plan("futex"), 0, runs(better)).state().left == ("futex",)
+
+
+class Machine:
+    """Makes up runs, and the time that passes meanwhile."""
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self.now = 0.0
+        self._draw = random.Random(5)
+        self._seconds = seconds
+
+    def measure(self, slot: Slot, library: Path, limit: float) -> Record:
+        """A run that takes about the lock's time."""
+        assert library == Path(slot.lock)
+        taken = self._seconds[slot.lock] * self._draw.lognormvariate(0, 0.1)
+        self.now += taken
+        return run(slot.lock, slot.round, taken)
+
+
+def news(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What is said of a race of 100 s while it goes on."""
+    machine = Machine(seconds)
+    wanted = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
+    store = SimpleNamespace(records=lambda _: [], add=lambda *_: None)
+    registry = SimpleNamespace(path_of=Path)
+    race_ = Session(SimpleNamespace(plan=wanted), store, registry, machine)  # type: ignore[arg-type]
+    race_.carry_out(100, lambda: machine.now)
+    lines = capsys.readouterr().err.splitlines()
+    return [line.partition("so far: ")[2] for line in lines if "so far: " in line]
+
+
+def test_the_standing_is_told_while_the_race_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """Early, then ever more rarely; ever more is known of a program that gains nothing."""
+    told = news({"pthread": 1.0, "ttas": 1.0, "futex": 1.0, "hmcs": 1.0}, capsys)
+    assert 3 <= len(told) <= 4
+    found = [re.fullmatch(r"of 3 locks none .* by more than (\d+)%", line) for line in told]
+    bounds = [int(match[1]) for match in found if match is not None]
+    assert len(bounds) >= 2
+    assert bounds[-1] < bounds[0]
+    leads = news({"pthread": 1.0, "ttas": 0.5, "futex": 0.5}, capsys)[-1]
+    assert re.match(r"(ttas|futex) leads: (1\.9|2\.)", leads)
 
 
 def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> None:

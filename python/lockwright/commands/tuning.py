@@ -1,20 +1,28 @@
 """`lockwright bench tune`: is what tune finds as good as the best of all locks?"""
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lockwright import interrupts, terminal
 from lockwright.bench import tuning
-from lockwright.bench.report import definitions, show, table, watching_others
-from lockwright.bench.tuning import Found, Settings
+from lockwright.bench.duel import Standing
+from lockwright.bench.report import Report, definitions, show, table, watching_others
+from lockwright.bench.tuning import Found, Settings, Tuned
 from lockwright.commands.options import check_writable
 from lockwright.commands.reporting import new_report
 from lockwright.compare import figures
 from lockwright.errors import LockwrightError
 
-_SENSITIVE = "perl-queue,ruby-queue,aomenc"
-_INSENSITIVE = "xz,bowtie2,pbzip2"
+if TYPE_CHECKING:
+    from lockwright.study.program.entry import Program
+
+_SENSITIVE = "rocksdb-readrandom,perl-queue,ruby-queue"
+_INSENSITIVE = "xz,pbzip2,pigz"
+_CROWD = 4
+"""Threads for each processor where locks are to matter."""
 
 
 def _help() -> str:
@@ -22,8 +30,12 @@ def _help() -> str:
         [
             "Whether 'lockwright tune' finds what comparing all locks finds, and how much sooner.",
             "Each program of the catalogue is first compared under all locks, then tuned; then the"
-            " two locks that this found are run in turn. It takes minutes for each program.",
-            definitions(tuning.COLUMNS, "Columns:"),
+            " two locks that this found are run in turn. It takes some ten minutes for each"
+            " program.",
+            "Programs that are not lock-sensitive are only tuned, with a thread for each"
+            " processor: it should say so within a minute.",
+            definitions(tuning.AGAINST, "Columns:"),
+            definitions(tuning.ALONE, "Columns of the second table:"),
         ]
     )
 
@@ -41,115 +53,168 @@ def _help() -> str:
     default=_INSENSITIVE,
     show_default=True,
     metavar="A,B,...",
-    help="More of them, which are only tuned: it should soon say that there is nothing to gain.",
+    help="More of them, which are only tuned.",
 )
 @click.option(
-    "--threads", type=click.IntRange(min=1), default=8, show_default=True, help="Of each program."
+    "--threads",
+    type=click.IntRange(min=1),
+    help=f"Of each program that is compared.  [default: {_CROWD} for each processor]",
 )
 @click.option(
-    "--scale",
-    type=click.FloatRange(min=0.001, max=1000),
-    default=1.0,
+    "--seconds",
+    type=click.FloatRange(min=0.01, max=1000),
+    default=0.6,
     show_default=True,
-    help="Amount of work of a run.",
+    help="Work of a run: about so long, by the time that the catalogue says. No more work than is"
+    " usual is given.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
-    default=5,
+    default=3,
     show_default=True,
     help="Of each lock, of compare.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
+    default=4.0,
     show_default=True,
     help="Seconds a run may take.",
 )
-@click.option("--budget", metavar="TIME", help="Of tune.  [default: as it has by itself]")
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="Of tune.  [default: a fifth of compare's time; for those that are only tuned, as it has"
+    " by itself]",
+)
 @click.option(
     "--pairs",
-    type=click.IntRange(min=2),
-    default=10,
+    type=click.IntRange(min=3),
+    default=120,
     show_default=True,
-    help="Rounds in which the two locks are run in turn.",
+    help="Rounds at most in which the two locks are run in turn; it ends once it is shown whether"
+    " they are within 5 %.",
 )
 @click.option(
     "--json",
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=check_writable,
-    help="Also write every figure to this file.",
+    help="Also write every figure to this file, after each program.",
 )
 def command(
     programs: str,
     insensitive: str,
-    threads: int,
-    scale: float,
+    threads: int | None,
+    seconds: float,
     runs: int,
     timeout: float,
     budget: str | None,
     pairs: int,
     json_file: Path | None,
 ) -> None:
-    """Measures, and prints the table."""
-    from lockwright.commands.study_run import folders
+    """Measures, and prints the tables."""
     from lockwright.study.program import catalogue
-    from lockwright.tune.budget import seconds
+    from lockwright.tune import budget as budgets
 
-    compared, tuned = (
+    compared, alone = (
         [catalogue.find(word.strip()) for word in text.split(",") if word.strip()]
         for text in (programs, insensitive)
     )
-    if not (compared or tuned):
+    if not (compared or alone):
         raise LockwrightError("no program is named", "give --programs names with commas")
     if budget is not None:
-        seconds(budget)
-    settings = Settings(threads, scale, runs, timeout, budget, pairs)
+        budgets.seconds(budget)
+    here = len(os.sched_getaffinity(0))
+    settings = Settings(threads or _CROWD * here, seconds, runs, timeout, budget, pairs)
     report = new_report(
         "tune",
-        tuning.COLUMNS,
+        tuning.AGAINST,
         vars(settings) | {"programs": programs, "insensitive": insensitive},
     )
     stopped = None
-    console = terminal.errors()
     try:
         with interrupts.heeded(), watching_others(report):
-            for program, how in [
-                *((each, tuning.measure) for each in compared),
-                *((each, tuning.tune) for each in tuned),
-            ]:
-                console.print(f"lockwright: {program.name}", markup=False)
-                with tuning.task(program, settings, folders(None, None)) as one:
-                    report.rows.append(_row(how(program, settings, one)))
+            for program in compared:
+                _one(report, program, settings, json_file, sensitive=True)
+            for program in alone:
+                _one(report, program, settings, json_file, sensitive=False)
     except interrupts.Stopped as signal:
         stopped = signal
-    shown = table("tune against all locks", tuning.COLUMNS)
-    for row in report.rows:
-        shown.add_row(*(str(row[column.heading]) for column in tuning.COLUMNS))
-    show(
-        report, [shown], [f"{row['program']}: {row['sentence']}" for row in report.rows], json_file
-    )
+    _show(report, json_file)
     if stopped is not None:
         click.get_current_context().exit(stopped.status)
 
 
-def _row(found: Found) -> dict[str, object]:
-    against = "-"
-    if found.pick == found.best:
-        against = "the same"
-    elif found.against is not None:
-        against = f"{figures.ratio(found.against.value)} ({figures.interval(found.against)})"
+def _one(
+    report: Report, program: "Program", settings: Settings, file: Path | None, sensitive: bool
+) -> None:
+    """Measures a program; one that fails is left out, and said."""
+    from lockwright.bench.real_program import real_program
+    from lockwright.commands.study_run import folders
+
+    console = terminal.errors()
+    console.print(f"lockwright: {program.name}", markup=False)
+    threads = settings.threads if sensitive else len(os.sched_getaffinity(0))
+    scale = min(1.0, settings.seconds / program.seconds) if program.seconds else 1.0
+    try:
+        with real_program(program, threads, scale, folders(None, None)) as one:
+            found = tuning.measure(one, settings) if sensitive else tuning.tune(one, settings)
+    except LockwrightError as error:
+        report.failures.append(f"{program.name}: {error.what}")
+        console.print(f"lockwright: {report.failures[-1]}", markup=False)
+        return
+    row: dict[str, object] = {"program": program.name, "threads": threads, "scale": scale}
+    row |= _against(found) if isinstance(found, Found) else _alone(found)
+    report.rows.append(row)
+    console.print(", ".join(f"{k} {v}" for k, v in row.items() if isinstance(v, str)), markup=False)
+    if file is not None:
+        report.write(file)
+
+
+def _show(report: Report, file: Path | None) -> None:
+    shown = []
+    for title, columns in (
+        ("tune against all locks", tuning.AGAINST),
+        ("tune of programs that are not lock-sensitive", tuning.ALONE),
+    ):
+        rows = [row for row in report.rows if columns[-1].heading in row]
+        if rows:
+            shown.append(table(title, columns))
+        for row in rows:
+            shown[-1].add_row(*(str(row[column.heading]) for column in columns))
+    show(report, shown, [f"{row['program']}: {row['sentence']}" for row in report.rows], file)
+
+
+def _against(found: Found) -> dict[str, object]:
+    compared, tuned, against = found.compared, found.tuned, found.against
     return {
-        "program": found.program,
-        "compare": "-" if found.compare_seconds is None else f"{found.compare_seconds:.0f} s",
-        "best of all": found.best or "-",
-        "gain": "-" if found.gain is None else figures.ratio(found.gain.value),
-        "tune": f"{found.tune_seconds:.0f} s",
-        "share": "-" if found.share is None else f"{found.share:.0%}",
-        "its pick": found.pick,
-        "pick to best": against,
-        "sentence": found.sentence,
+        "compare": f"{compared.seconds:.0f} s",
+        "best of all": compared.best,
+        "gain": "-" if compared.gain is None else figures.ratio(compared.gain),
+        "worst": "-" if compared.worst is None else figures.ratio(compared.worst),
+        "tune": f"{tuned.seconds:.0f} s, {found.share:.0%}",
+        "its pick": tuned.pick,
+        "pick to best": _standing(against),
+        "within 5 %": against.within,
+        "sentence": tuned.sentence,
         "figures": found,
+    }
+
+
+def _standing(against: Standing) -> str:
+    if not against.pairs:
+        return "the same"
+    low, high = figures.ratio(against.low), figures.ratio(against.high)
+    return f"{figures.ratio(against.ratio)} ({low} to {high}, {against.pairs} pairs)"
+
+
+def _alone(tuned: Tuned) -> dict[str, object]:
+    return {
+        "tune": f"{tuned.seconds:.0f} s",
+        "says so": "yes" if tuned.in_time else "no",
+        "bound": "-" if tuned.bound is None else f"{tuned.bound - 1:.1%}",
+        "sentence": tuned.sentence,
+        "figures": tuned,
     }

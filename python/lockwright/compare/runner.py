@@ -64,18 +64,17 @@ class Runner:
         program: Path,
         settings: Mapping[str, dict[str, str]] | None = None,
         meters: Meters | None = None,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         """program: path of the command's program. settings: variables to set for a lock.
 
-        meters: what is read around each measured run.
+        meters: what is read around each measured run. environment: of the command.
         """
         self._plan = plan
         self._program = program
         self._settings = settings or {}
         self._meters = meters
-        environment = dict(os.environ)
-        environment.pop(VARIABLE, None)
-        self._environment = environment
+        self._environment = {k: v for k, v in environment.items() if k != VARIABLE}
         self._supervisor = Assistant(_SCRIPT, "supervises the runs", "repeat with --resume")
 
     def __enter__(self) -> "Runner":

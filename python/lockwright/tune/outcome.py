@@ -45,7 +45,7 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
     for row in stats.summarise(plan, records, threads):
         gone = state.out.get(row.lock)
         killed = field.killed(row.lock)
-        complete = gone is None or gone.how in (race.WORSE, race.BEHIND)
+        complete = gone is None or gone.how in (race.WORSE, race.BEHIND, race.NO_GAIN)
         rows.append(
             replace(
                 row,
@@ -62,7 +62,7 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
 
 def _bound(field: Field, state: State) -> float | None:
     """A lock that is shown to be worse than another, or too slow, cannot have the largest."""
-    behind = [lock for lock, gone in state.out.items() if gone.how == race.BEHIND]
+    behind = [lock for lock, gone in state.out.items() if gone.how in (race.BEHIND, race.NO_GAIN)]
     ends = [
         field.lead(lock, BASELINE, shared=True).high
         for lock in (*state.left, *behind)
@@ -100,6 +100,11 @@ def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
     if gone is not None and gone.how == race.WORSE:
         rounds = f"{gone.after} round{'' if gone.after == 1 else 's'}"
         return f"dropped after {rounds}: shown to be worse than {gone.than}"
+    if gone is not None and gone.how == race.NO_GAIN:
+        return (
+            f"dropped after {gone.after} rounds: shown to be no better than {BASELINE} by more than"
+            f" {plan.margin:.0%}"
+        )
     if gone is not None and gone.how == race.BEHIND:
         return "set aside for want of time: behind, though not shown to be worse"
     if gone is not None and gone.how == race.FAILED:
@@ -115,6 +120,21 @@ def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
     return f"{len(killed)} run{'' if len(killed) == 1 else 's'} killed after {limit}"
 
 
+def so_far(plan: Plan, one: Outcome) -> str:
+    """What is known while the race goes on; empty if that is nothing."""
+    best = one.best
+    if best is None:
+        return ""
+    if gained(one):
+        if best.ratio is None or not one.row(BASELINE).values:
+            return f"{best.lock} leads, and {BASELINE} finished no run"
+        return f"{best.lock} leads: {verdict.measure(plan, best)}"
+    if one.bound is not None:
+        rivals = sum(row.lock != BASELINE for row in one.rows)
+        return f"of {rivals} locks none is better than {BASELINE} by more than {one.bound - 1:.0%}"
+    return _few(plan, one)
+
+
 def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
     """The verdict on all numbers of threads. entry: what the profile said before."""
     said = [_sentence(plan, each, entry) for each in outcomes]
@@ -122,7 +142,9 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
         said.insert(0, entry.sentence.rstrip("."))
     gains = [each for each in outcomes if gained(each)]
     chosen = max(
-        gains or [each for each in outcomes if _hope(plan, each)], key=_threads, default=None
+        gains or [each for each in outcomes if _hope(plan, each, entry)],
+        key=_threads,
+        default=None,
     )
     use = None
     if chosen is not None and chosen.best is not None:
@@ -145,10 +167,16 @@ def gained(one: Outcome) -> bool:
     return (best.ratio is not None and best.ratio.better) or not one.row(BASELINE).values
 
 
-def _hope(plan: Plan, one: Outcome) -> bool:
-    """Whether more runs might show a gain that is of account."""
+def no_gain(plan: Plan, one: Outcome) -> bool:
+    """Whether it is shown that no lock is better than the baseline by more than the margin."""
+    return not gained(one) and one.bound is not None and one.bound <= 1 + plan.margin
+
+
+def _hope(plan: Plan, one: Outcome, entry: Entry) -> bool:
+    """Whether more runs might show a gain that is of account. Where the profile shows that locks
+    can change little, the lead of a few runs is nothing that a user should go by."""
     best = one.best
-    if best is None or best.lock == BASELINE or one.ending == race.ALL_NEAR:
+    if best is None or best.lock == BASELINE or one.ending == race.ALL_NEAR or not entry.sensitive:
         return False
     return best.ratio is not None and best.ratio.value > 1 + plan.margin
 
@@ -167,14 +195,14 @@ def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = one.bound
     by = "" if bound is None or bound < 1.0005 else f" by more than {bound - 1:.1%}"
-    if bound is not None and bound <= 1 + plan.margin:
+    if no_gain(plan, one):
         return f"no gain{where}: {none} better than {BASELINE}{by}"
     if not entry.sensitive and (few := _few(plan, one)):
         return few + where
     text = f"no lock is shown to be better than {BASELINE}{where}"
     if by:
         text += f", and {none} better{by}"
-    if _hope(plan, one):
+    if _hope(plan, one, entry):
         text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
     if one.ending in (race.TIME_UP, race.ROUNDS_UP):
         text += f"; {plan.more} can tell"

@@ -34,7 +34,9 @@ ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
 """Why a race ended: one lock is left; none that is left can be better than the best by more than
 the margin; the budget or the rounds are used up; no lock is left."""
 
-WORSE, SLOW, FAILED, BEHIND = "worse", "slow", "failed", "behind"
+WORSE, SLOW, FAILED, BEHIND, NO_GAIN = "worse", "slow", "failed", "behind", "no gain"
+"""How a lock drops out: it is shown to be worse than another; its runs do not end in time; one
+fails; it is set aside; or it is shown to be no better than the baseline by more than the margin."""
 
 CUTS = (1 / 3, 2 / 3)
 """Shares of the budget after which the worse half of the locks that are left is set aside, so that
@@ -132,6 +134,8 @@ class Field:
         for lock in running:
             if (beaten := self._beaten(lock, running)) is not None:
                 out[lock] = beaten
+            elif self._cannot_gain(lock):
+                out[lock] = Exit(NO_GAIN, self.rounds_of(lock))
         left = self._ranked([lock for lock in running if lock not in out])
         for number in self._cuts():
             behind = self._ranked(left, number)
@@ -167,6 +171,12 @@ class Field:
             return None
         _, _, other = max(shown)
         return Exit(WORSE, len(self._logs[lock]), than=other)
+
+    def _cannot_gain(self, lock: str) -> bool:
+        """Whether it is shown that a lock is of no use in the place of the baseline."""
+        if lock == BASELINE or self.rounds_of(lock) < LEAST_ROUNDS:
+            return False
+        return self.lead(lock, BASELINE, shared=True).high <= math.log1p(self._plan.margin)
 
     def _scores(self, left: Sequence[str], rounds: int | None) -> dict[str, float]:
         """Mean distance of a lock from the others of each round."""

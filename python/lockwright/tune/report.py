@@ -10,7 +10,7 @@ from lockwright.compare.store import Comparison
 from lockwright.meters import Meters
 from lockwright.tune import race
 from lockwright.tune.entry import FACTS, Entry
-from lockwright.tune.outcome import decide, gained, outcome
+from lockwright.tune.outcome import decide, gained, no_gain, outcome
 
 ENDINGS = {
     race.ONE_LEFT: "one lock is left",
@@ -38,6 +38,8 @@ def make(
             "threads": each.threads or None,
             "best": each.state.best,
             "gain_shown": gained(each),
+            "bound": each.bound,
+            "no_gain": no_gain(plan, each),
             "ended": ENDINGS[each.ending],
             "left": each.state.left,
             "dropped": {lock: gone._asdict() for lock, gone in each.state.out.items()},

@@ -5,15 +5,18 @@ import time
 from collections.abc import Callable, Sequence
 
 from lockwright.compare.plan import Plan, Slot
-from lockwright.compare.progress import Display, duration
+from lockwright.compare.progress import Display, duration, say
 from lockwright.compare.record import Record
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at
 from lockwright.locks import BASELINE, Registry
+from lockwright.tune.outcome import outcome, so_far
 from lockwright.tune.race import ROUNDS_UP, TIME_UP, Field, State
 
 _SEED = 20
+_FIRST_NEWS = 10.0
+"""Seconds of a race after which its standing is told; then each time twice as many have gone."""
 
 
 class Session:
@@ -44,12 +47,17 @@ class Session:
         self, threads: int, until: float, clock: Callable[[], float], display: Display
     ) -> int:
         made = {(r.round, r.lock) for r in self.records if r.threads == threads}
+        began = clock()
+        news = began + _FIRST_NEWS
         for number in range(1, self._plan.runs + 1):
             field = Field(self._plan, threads, self.records, number - 1)
             state = field.state()
             ended = field.ended(state)
             if ended is not None:
                 return ended
+            if number > 1 and clock() >= news:
+                self._tell(threads)
+                news = clock() + (clock() - began)
             for lock in _order(self._plan, threads, number, state):
                 now = Field(self._plan, threads, self.records)
                 if (number, lock) in made or now.exit(lock) is not None:
@@ -64,6 +72,13 @@ class Session:
                 self.records.append(record)
                 display.done()
         return ROUNDS_UP
+
+    def _tell(self, threads: int) -> None:
+        """Says what is known by now: most programs are not lock-sensitive, and whoever waits should
+        see early that there is little to gain."""
+        found = so_far(self._plan, outcome(self._plan, self.records, threads, TIME_UP))
+        if found:
+            say(f"so far{at(threads)}: {found}")
 
     def _show(
         self, display: Display, threads: int, number: int, lock: str, state: State, left: float

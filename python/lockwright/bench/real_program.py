@@ -1,0 +1,139 @@
+"""A program of the catalogue as one command, with its files and inputs."""
+
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright.compare.plan import AS_IT_IS, Plan
+from lockwright.errors import LockwrightError
+from lockwright.locks import BASELINE
+from lockwright.study.campaign import plan as campaign
+from lockwright.study.campaign.plan import EACH, NO_PINNING, Member
+from lockwright.study.campaign.site import Folders, NotHere, Site, default_name, missing
+from lockwright.study.program.entry import LOWER, OUTPUT, Program
+from lockwright.study.program.places import Places
+
+
+@dataclass(frozen=True)
+class RealProgram:
+    """A program as `lockwright compare` and `lockwright tune` are told of it.
+
+    metric: an expression, or None for wall time; prepare: a shell command that has to come before
+    each run, or None; folder: where whoever runs it may leave files.
+    """
+
+    words: tuple[str, ...]
+    metric: str | None
+    unit: str
+    lower_is_better: bool
+    prepare: str | None
+    environment: dict[str, str]
+    folder: Path
+
+    @property
+    def options(self) -> list[str]:
+        """Those of the two commands."""
+        found = ["--prepare", self.prepare] if self.prepare is not None else []
+        if self.metric is not None:
+            found += ["--metric", self.metric, "--unit", self.unit]
+            found += ["--lower-is-better"] if self.lower_is_better else []
+        return found
+
+    @property
+    def file(self) -> Path:
+        """Its executable."""
+        return Path(shutil.which(self.words[0], path=self.environment.get("PATH")) or self.words[0])
+
+    def plan(self, locks: tuple[str, ...], runs: int, timeout: float) -> Plan:
+        """A comparison of some locks. timeout: seconds of a run."""
+        return Plan(
+            self.words,
+            locks,
+            (AS_IT_IS,),
+            runs,
+            0,
+            self.metric,
+            self.unit,
+            self.lower_is_better,
+            timeout,
+            self.prepare,
+        )
+
+
+@contextmanager
+def real_program(
+    program: Program, threads: int, scale: float, folders: Folders
+) -> Iterator[RealProgram]:
+    """The program with its files and inputs, for as long as the block lasts.
+
+    Raises LockwrightError for one that is not installed, or that needs more than a command.
+    """
+    if absent := missing(program):
+        raise LockwrightError(
+            f"{program.name} needs {', '.join(absent)}",
+            f"lockwright study catalogue --install {program.name}",
+        )
+    if program.server or program.after or program.warmups or isinstance(program.command, str):
+        raise LockwrightError(
+            f"{program.name} is more than one command", "choose programs without a server"
+        )
+    metric = program.metric
+    if metric.way not in ("wall", "regex") or metric.source != OUTPUT or metric.skip:
+        raise LockwrightError(
+            f"the figure of {program.name} is not one that --metric reads", "choose another program"
+        )
+    threads = min(max(threads, program.least), program.most)
+    member = Member(program, scale)
+    plan = campaign.Plan(
+        "", (BASELINE,), (member,), (threads,), (), (NO_PINNING,), 1, 0, 1, 1.0, 1, EACH
+    )
+    base = folders.runs_of(program)
+    base.mkdir(parents=True, exist_ok=True)
+    with (
+        Site(default_name(), plan, folders) as site,
+        tempfile.TemporaryDirectory(dir=base) as place,
+    ):
+        try:
+            data = site.inputs_of(member)
+        except NotHere as error:
+            raise LockwrightError(f"{program.name}: {error}", "choose another program") from error
+        work = Path(place) / "work"
+        filled = Places(program, threads, scale, data, work, Path())
+        _write_files(work, program, filled)
+        environment = dict(os.environ)
+        environment |= {name: filled.fill(value) for name, value in program.environment.items()}
+        if program.preload:
+            environment["LD_PRELOAD"] = ":".join(program.preload)
+        yield RealProgram(
+            words=tuple(filled.words(program.command)),
+            metric=metric.pattern if metric.way == "regex" else None,
+            unit=metric.unit,
+            lower_is_better=metric.better == LOWER,
+            prepare=_prepare(work, program, filled),
+            environment=environment,
+            folder=Path(place),
+        )
+
+
+def _write_files(work: Path, program: Program, filled: Places) -> None:
+    work.mkdir()
+    for name, text in program.files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(filled.fill(text))
+
+
+def _prepare(work: Path, program: Program, filled: Places) -> str | None:
+    """What makes the directory of a run as it was before the first, for a program that asks for
+    more there than its own files."""
+    if not program.before:
+        return None
+    kept = work.with_name("files")
+    shutil.copytree(work, kept)
+    inside = shlex.quote(str(work))
+    again = f"rm -rf {inside} && cp -a {shlex.quote(str(kept))} {inside}"
+    return f"{again} && {shlex.join(filled.words(program.before))}"
