@@ -31,8 +31,9 @@ LEAST_ROUNDS = 5
 """Rounds of the best lock and of the baseline, so that the gain is known with some certainty."""
 
 ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
-"""Why a race ended: one lock is left; none that is left can be better than the best by more than
-the margin; the budget or the rounds are used up; no lock is left."""
+"""Why a race ended: one lock is left; none of those that are left, or that can gain nothing, can be
+better than the best by more than the margin; the budget or the rounds are used up; no lock is
+left."""
 
 WORSE, SLOW, FAILED, BEHIND, NO_GAIN = "worse", "slow", "failed", "behind", "no gain"
 """How a lock drops out: it is shown to be worse than another; its runs do not end in time; one
@@ -214,7 +215,8 @@ class Field:
         margin = math.log1p(self._plan.margin)
         others = [lock for lock in state.left if lock != best]
         if not others:
-            return ONE_LEFT
+            useless = any(gone.how == NO_GAIN for gone in state.out.values())
+            return ALL_NEAR if best == BASELINE and useless else ONE_LEFT
         near = all(self.lead(lock, best, shared=True).high <= margin for lock in others)
         # Whether the best one gains anything has to be told, too.
         if BASELINE in others:
