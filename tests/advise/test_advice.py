@@ -43,6 +43,16 @@ def test_waiting_costs_nothing_while_others_use_the_processors(
     assert ("others used the processors" in advice.sentence) is not wanted
 
 
+@pytest.mark.parametrize(("waits", "wanted"), [(59_000, False), (61_000, True)])
+def test_but_falling_asleep_and_waking_has_its_price(waits: int, wanted: bool) -> None:
+    """Of the two seconds of processor time; the processors always have another thread to run."""
+    shared = made.mutex(contended=waits, waited=SECOND, threads=30)
+    profile = made.profile(shared, threads_mean=30.0, threads_most=30, runnable=2.5)
+    advice = advised(profile)
+    assert advice.fired == ()
+    assert advice.sensitive is wanted
+
+
 def test_the_sentence_names_the_bottleneck_and_where() -> None:
     sentence = advised(
         made.profile(made.mutex(contended=9, waited=0.3 * SECOND, threads=2))

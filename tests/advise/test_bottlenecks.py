@@ -82,6 +82,14 @@ def test_many_free_acquisitions(calls: float, contended: int, wanted: bool) -> N
     assert found == (["uncontended"] if wanted else [])
 
 
+@pytest.mark.parametrize(("free", "wanted"), [(1.9e6, ["high"]), (2.1e6, ["high", "uncontended"])])
+def test_a_mutex_with_a_line_is_not_uncontended(free: float, wanted: list[str]) -> None:
+    """However often the thread that has it takes it again before another is awake."""
+    hot = made.mutex(entries=5e6, held=20, contended=100, waited=0.3 * SECOND, threads=2)
+    profile = made.profile(hot, made.mutex(entries=free, held=20), lock_calls=5e6 + free)
+    assert fired(profile) == wanted
+
+
 def preempted(**more: Any) -> Profile:
     """Eight threads on two processors; a fifth of the holds of 1 ms become ten times as long."""
     buckets = ((1e6, 80.0), (1e7, 20.0))
@@ -258,8 +266,8 @@ def test_what_cannot_be_measured_is_said_and_does_not_fire() -> None:
 
 def test_from_outside_only_waiting_is_seen() -> None:
     """Of a process that was looked at while it ran."""
-    hot = made.mutex(entries=3e6, contended=100, waited=0.3 * SECOND, threads=2)
-    within = made.profile(hot, lock_calls=3e6)
+    hot = made.mutex(entries=1e4, contended=100, waited=0.3 * SECOND, threads=2)
+    within = made.profile(hot, made.mutex(entries=3e6, held=20), lock_calls=3e6)
     assert fired(within) == ["high", "uncontended"]
     advice = advise(dataclasses.replace(within, mechanism="looks"), registry=made.LOCKS)
     assert [each.key for each in advice.fired] == ["high"]

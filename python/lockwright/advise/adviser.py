@@ -5,7 +5,7 @@ from lockwright.advise import ranking, thresholds
 from lockwright.advise.advice import Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
 from lockwright.advise.changes import changes
-from lockwright.advise.evidence import all_met, at_least, at_most
+from lockwright.advise.evidence import all_met, at_least, at_most, informs
 from lockwright.advise.figures import figure
 from lockwright.advise.seen import Seen
 from lockwright.advise.steps import walk
@@ -56,14 +56,28 @@ def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
     )
     if seen.busy is None:
         return (lost,)
-    busy = at_most(
-        "processors that had a thread to run",
-        seen.busy,
-        thresholds.BUSY,
-        "share",
-        "else a thread that waits leaves its processor to another",
+    if seen.busy <= thresholds.BUSY:
+        return (
+            lost,
+            at_most(
+                "processors that had a thread to run",
+                seen.busy,
+                thresholds.BUSY,
+                "share",
+                "else a thread that waits leaves its processor to another",
+            ),
+        )
+    return (
+        lost,
+        informs("processors that had a thread to run", seen.busy, "share"),
+        at_least(
+            "acquisitions that had to wait",
+            seen.per_cpu_second(sum(mutex.contended for mutex in seen.mutexes)),
+            thresholds.SLEEPS,
+            "1/cpu s",
+            "others use the processors meanwhile; to fall asleep and to be woken takes 5 % of them",
+        ),
     )
-    return (lost, busy)
 
 
 def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:

@@ -88,14 +88,6 @@ class Seen:
         return max(self.hot, key=lambda index: self.in_line(self.mutexes[index]), default=None)
 
     @cached_property
-    def immediate(self) -> float | None:
-        """Acquisitions that found the mutex free, of all."""
-        calls = self.process.lock_calls
-        if not calls:
-            return None
-        return max(0.0, 1 - sum(mutex.contended for mutex in self.mutexes) / calls)
-
-    @cached_property
     def over_subscribed(self) -> bool:
         """More threads than processors, that take the processors away from each other."""
         if self.process.runnable is not None:

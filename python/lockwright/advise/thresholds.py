@@ -9,7 +9,13 @@ that loses less would gain less than the 5 % within which two locks count as equ
 
 BUSY = 0.95
 """Of the processors, those that had a thread to run, on average: with more, a thread that waits
-leaves its processor to another, and no throughput is lost but within the margin of 5 %."""
+leaves its processor to another, and no throughput is lost but within the margin of 5 %, and what it
+takes to put threads to sleep and to wake them."""
+
+SLEEPS = 30_000
+"""Acquisitions that have to wait, for each second of processor time: at 2,100 cycles to fall asleep
+and 2,700 to wake another (Falsafi et al., Unlocking Energy, USENIX ATC 2016, figure 6), 1.6 us at
+3 GHz, 5 % of it."""
 
 HIGH = 10 / 63
 """Of the threads that could stand in line at a mutex, those that do. The papers' bands are 10 to 40

@@ -21,6 +21,7 @@ from lockwright.profile.record import (
 )
 from lockwright.profile.sheet import IS_SHARED, IS_VOID, Sheet
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.takers import takers, users
 from lockwright.profile.watch import Seen
 
 _APART = 32
@@ -67,6 +68,7 @@ class Mutexes:
         self._index: dict[int, int] = {}
         self._sites: dict[tuple[int, int], int] = {}
         self._failures, self._passed_over = self._with_threads()
+        self._takers = takers(sheet)
         self._stacks = self._stacks_by_caller()
 
     def index_of(self, record: int) -> int | None:
@@ -188,7 +190,7 @@ class Mutexes:
             cond_waits=sums["cond_waits"],
             cond_signals=sums["cond_signals"],
             futile_wakeups=sums["futile_wakeups"],
-            threads=sum(int(word).bit_count() for word in threads),
+            threads=users(threads, self._takers),
             owner_changes=_share(sums["owner_changes"], sums["samples"]),
             preempted_holds=_share(sums["usage_preempted"], sums["usage_samples"]),
             bytes=40,

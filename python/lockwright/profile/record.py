@@ -115,7 +115,9 @@ class Mutex:
     `sampled_times` times; the mean is over those times at which anyone waited or held it.
     trylocks that fail are neither acquisitions nor contended. futile_wakeups: returns from a
     condition variable wait after which the thread waited again before it had released the mutex.
-    threads: that took it in a sample or waited for it.
+    threads: that took it in a sample or waited for it; if that leaves two, without those that take
+    mutexes, and wait for them, a hundred times more rarely than the average thread, as the one that
+    started the others does.
     owner_changes: share of samples in which another thread had it last.
     preempted_holds: share of timed holds during which the kernel took the processor away from the
     holder.
