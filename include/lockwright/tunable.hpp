@@ -18,15 +18,18 @@ enum class unit : std::uint8_t {
 /// One number of an algorithm. The user sets it by LOCKWRIGHT_<LOCK>_<NAME>, or
 /// for every lock that has a number of this name by LOCKWRIGHT_<NAME>, upper
 /// case with underscores; the algorithm reads it by Env::value<the_tunable>().
+///
+/// The texts are within, so that a library has nothing to relocate for its tunables: they stay on
+/// pages of its file.
 struct tunable {
-  const char* name;         ///< lower case, with hyphens
+  char name[32];            ///< lower case, with hyphens
   std::uint64_t initially;  ///< the default
   unit in;
   std::uint64_t least;
   std::uint64_t most;
   std::uint64_t checked;  ///< in the model checker: so small that all that depends on it happens
-  const char* meaning;    ///< one sentence without a full stop
-  const char* source;     ///< where the default comes from
+  char meaning[160];      ///< one sentence without a full stop
+  char source[192];       ///< where the default comes from
 };
 
 /// The tunables of a lock, as its static member `tunables`.

@@ -173,6 +173,7 @@ int quiet_and_hot(int argc, char** argv) {
   all.end.await(static_cast<std::uint32_t>(threads));
   const double used = processor_seconds_so_far() - used_before;
   const std::int64_t grown = anonymous_bytes() - bytes_before;
+  const std::int64_t taken = taken_bytes();
   all.end.open();
   for (const member& each : crew) {
     must(pthread_join(each.thread, nullptr), "pthread_join");
@@ -191,7 +192,9 @@ int quiet_and_hot(int argc, char** argv) {
       .field("crowd_seconds", static_cast<double>(phase_ns[1]) / 1e9)
       .field("exchange_seconds", static_cast<double>(phase_ns[2]) / 1e9)
       .field("processor_seconds", used)
-      .field("grown_bytes", grown);
+      .field("start_bytes", bytes_before)
+      .field("grown_bytes", grown)
+      .field("taken_bytes", taken);
   add_origin(measured);
   measured.print();
   return 0;

@@ -1,5 +1,6 @@
 #include "smaps.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ std::int64_t bytes_of(const char* what) {
   if (fd < 0) {
     fail(std::string("cannot read /proc/self/smaps_rollup: ") + std::strerror(errno));
   }
+  // The first reading would find it not yet written to, and the last one would.
+  std::memset(report, 1, sizeof report);
   const ssize_t length = read(fd, report, sizeof report - 1);
   close(fd);
   report[length < 0 ? 0 : length] = '\0';
@@ -37,5 +40,12 @@ std::int64_t bytes_of(const char* what) {
 std::int64_t resident_bytes() { return bytes_of("\nRss:"); }
 
 std::int64_t anonymous_bytes() { return bytes_of("\nAnonymous:"); }
+
+std::int64_t taken_bytes() {
+  void* found = dlsym(RTLD_DEFAULT, "lockwright_memory_taken");
+  return found == nullptr
+             ? 0
+             : static_cast<std::int64_t>(reinterpret_cast<std::uint64_t (*)()>(found)());
+}
 
 }  // namespace bench

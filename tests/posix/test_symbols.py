@@ -30,8 +30,10 @@ API = re.compile(
 #: What looks at nothing in a mutex but its kind, which is the same word in ours: the C library's
 #: own are as good for both, and they are left alone.
 LEFT_ALONE = re.compile(r"pthread_mutex_(consistent|consistent_np|getprioceiling|setprioceiling)")
-#: Not of the C library: what lockwright/pthread.h looks for.
-OWN = {("lockwright_mutex_busylock", "LOCKWRIGHT_0.1")}
+#: Not of the C library: what lockwright/pthread.h looks for, and lockwright-bench.
+OWN = {
+    (name, "LOCKWRIGHT_0.1") for name in ("lockwright_mutex_busylock", "lockwright_memory_taken")
+}
 #: A line of the dynamic linker's record.
 BINDING = re.compile(
     r"binding file (\S+) \[0\] to (\S+) \[0\]: normal symbol `(\w+)'(?: \[(\S+)\])?"

@@ -32,7 +32,8 @@ class program_path {
   char path_[PATH_MAX]{};
 };
 
-constinit program_path the_program;
+// Where it lies: src/preload/layout.ld.
+[[gnu::section(".bss.seldom_used.path")]] constinit program_path the_program;
 
 loaded_file called(const char* path, std::uintptr_t base) {
   return {path == nullptr || *path == '\0' ? the_program.get() : path, base};

@@ -18,7 +18,7 @@ namespace {
 constexpr char variable[] = "LOCKWRIGHT_PLAN";
 
 struct row {
-  const char* name;
+  char name[32];
   algorithm number;
 };
 
@@ -45,16 +45,21 @@ algorithm find(const char* name) {
 /// dropped: what has been counted in it is nothing.
 std::atomic<plan*> current{nullptr};
 
+/// Room for a plan of few entries, on a page that is in use anyway.
+alignas(8) char small_room[1024];
+std::atomic<bool> small_room_is_taken{false};
+
 }  // namespace
 
-/// Takes a copy of the text apart. What it makes lies behind one another in pages of its own.
+/// Takes a copy of the text apart. What it makes lies behind one another in the small room, or
+/// in pages of its own.
 class plan::reader {
  public:
   explicit reader(const char* text) : length_(strlen(text) + 1) {
-    // Each thing that is made stands for at least one character and the space behind it.
-    constexpr std::size_t largest = sizeof(entry);
-    bytes_ = sizeof(plan) + length_ + (length_ / 2 + most_made_without_text) * largest;
-    pages_ = static_cast<char*>(native_env::map_pages(bytes_));
+    count_lines(text);
+    bytes_ = most_bytes();
+    is_small_ = bytes_ <= sizeof small_room && !small_room_is_taken.exchange(true);
+    pages_ = is_small_ ? small_room : static_cast<char*>(native_env::map_pages(bytes_));
     free_ = pages_;
     made_ = take<plan>(1);
     at_ = take<char>(length_);
@@ -70,10 +75,30 @@ class plan::reader {
     return is_plan ? made_ : nullptr;
   }
 
-  void drop() { native_env::unmap_pages(pages_, bytes_); }
+  /// The small room is not used again.
+  void drop() {
+    if (!is_small_) {
+      native_env::unmap_pages(pages_, bytes_);
+    }
+  }
 
  private:
-  static constexpr std::size_t most_made_without_text = 4;
+  void count_lines(const char* text) {
+    for (const char* line = text; line != nullptr && *line != '\0';) {
+      (*line == 'M' ? modules_ : *line == 'R' ? ranges_ : entries_) += 1;
+      const char* end = strchr(line, '\n');
+      line = end == nullptr ? nullptr : end + 1;
+    }
+  }
+
+  [[nodiscard]] std::size_t most_bytes() const {
+    constexpr std::size_t gap = alignof(plan) - 1;  // may be before each thing that is made
+    static_assert(gap + 1 >= alignof(entry) && gap + 1 >= alignof(range));
+    // Each name of an algorithm has at least one character, and a space before it.
+    const std::size_t names = length_ / 2 * sizeof(algorithm);
+    return sizeof(plan) + length_ + gap + modules_ * sizeof(char*) + gap +
+           entries_ * (sizeof(entry) + gap) + ranges_ * (sizeof(range) + gap) + names;
+  }
 
   template <class T>
   T* take(std::size_t number) {
@@ -114,12 +139,8 @@ class plan::reader {
 
   bool read_all() {
     // All files stand first, then all others' algorithms, then the entries.
-    std::size_t lines = 0;
-    for (const char* each = at_; *each != '\0'; ++each) {
-      lines += *each == '\n';
-    }
-    made_->modules_ = take<const char*>(lines);
-    made_->entries_ = take<entry>(lines);
+    made_->modules_ = take<const char*>(modules_);
+    made_->entries_ = take<entry>(entries_);
     while (*at_ != '\0') {
       const char what = *at_++;
       ended_line_ = false;
@@ -183,7 +204,11 @@ class plan::reader {
   }
 
   std::size_t length_;
+  std::size_t modules_ = 0;
+  std::size_t entries_ = 0;
+  std::size_t ranges_ = 0;
   std::size_t bytes_;
+  bool is_small_;
   char* pages_;
   char* free_;
   plan* made_;
@@ -199,12 +224,9 @@ plan& the_plan() {
   const char* text = getenv(variable);
   plan::reader given(text == nullptr || *text == '\0' ? "D pthread\n" : text);
   plan* mine = given.read();
-  plan::reader without("D pthread\n");
   if (mine == nullptr) {
-    mine = without.read();
     given.drop();
-  } else {
-    without.drop();
+    mine = plan::reader("D pthread\n").read();
   }
   if (!current.compare_exchange_strong(known, mine, std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {

@@ -23,6 +23,7 @@ template <class T>
   T* other = nullptr;
   if (common_object<T>.compare_exchange_strong(
           other, static_cast<T*>(mine), std::memory_order_release, std::memory_order_acquire)) {
+    bytes_in_one_piece.fetch_add(sizeof(T), std::memory_order_relaxed);
     return static_cast<T*>(mine);
   }
   unmap_pages(mine, sizeof(T));

@@ -135,10 +135,18 @@ class cutter {
       }
       std::uintptr_t fresh = map_region(at);
       if (cursor_.compare_exchange_strong(at, fresh + bytes, std::memory_order_relaxed)) {
+        regions_.fetch_add(1, std::memory_order_relaxed);
         return reinterpret_cast<void*>(fresh);
       }
       unmap_pages(reinterpret_cast<void*>(fresh), region);
     }
+  }
+
+  /// Of all steps so far. Of nodes and blocks, that is the most that were in use at the same time.
+  [[nodiscard]] std::uint64_t bytes() const {
+    const std::uint64_t in_last = cursor_.load(std::memory_order_relaxed) % region;
+    return regions_.load(std::memory_order_relaxed) * region -
+           (in_last == 0 ? 0 : region - in_last);
   }
 
  private:
@@ -159,7 +167,11 @@ class cutter {
   }
 
   std::atomic<std::uintptr_t> cursor_{0};
+  std::atomic<std::uint64_t> regions_{0};
 };
+
+/// Of what is mapped in one piece, and not cut.
+inline constinit std::atomic<std::uint64_t> bytes_in_one_piece{0};
 
 /// Blocks of any size, in powers of two from 64 bytes up.
 class block_pool {
@@ -173,6 +185,7 @@ class block_pool {
   void* reserve(std::size_t bytes) {
     std::size_t size = size_of(bytes);
     if (size >= cutter::region) {
+      bytes_in_one_piece.fetch_add(size, std::memory_order_relaxed);
       return map_pages(size);
     }
     size_class& from = class_of(size);
@@ -186,11 +199,21 @@ class block_pool {
   void unreserve(void* block, std::size_t bytes) {
     std::size_t size = size_of(bytes);
     if (size >= cutter::region) {
+      bytes_in_one_piece.fetch_sub(size, std::memory_order_relaxed);
       unmap_pages(block, size);
       return;
     }
     auto* one = static_cast<piece*>(block);
     class_of(size).free.put(one, one);
+  }
+
+  /// Of all blocks that are cut.
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const size_class& each : classes_) {
+      sum += each.fresh.bytes();
+    }
+    return sum;
   }
 
  private:

@@ -341,9 +341,10 @@ class topology {
 
   std::atomic<std::uint32_t> state_{unread};
   std::atomic<std::uint32_t> groups_state_{unread};
-  std::uint32_t caches_ = 1;
-  std::uint32_t nodes_ = 1;
-  std::uint32_t packages_ = 1;
+  // All zero before it has been read, so that its pages are not of the process until then.
+  std::uint32_t caches_ = 0;
+  std::uint32_t nodes_ = 0;
+  std::uint32_t packages_ = 0;
   std::uint32_t threads_ = 0;
   std::uint8_t node_of_[most_cpus] = {};
   std::uint16_t cache_of_[most_cpus] = {};
@@ -351,7 +352,8 @@ class topology {
   std::uint8_t package_of_node_[most_nodes] = {};
 };
 
-inline constinit topology machine;
+// Where it lies: src/preload/layout.ld.
+[[gnu::section(".bss.seldom_used.machine")]] inline constinit topology machine;
 
 }  // namespace lockwright::native_env
 
