@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr int workers = 3;
 constexpr int rounds = 1'000;
+// Of the rounds of one mutex: where waiters poll in a queue, each round may take a time slice.
+constexpr int budget_ms = 100;
 
 template <class Body>
 void in_threads(Body body) {
@@ -30,18 +32,22 @@ template <class Mutex>
 void exclusion() {
   Mutex mutex;
   long counter = 0;
+  std::atomic<long> entered{0};
+  const check::Budget budget{budget_ms};
   in_threads([&](int) {
-    for (int i = 0; i < rounds; ++i) {
-      const std::lock_guard hold{mutex};
-      ++counter;
-    }
-    for (int i = 0; i < rounds; ++i) {
+    int i = 0;
+    do {
+      {
+        const std::lock_guard hold{mutex};
+        ++counter;
+      }
       std::unique_lock hold{mutex, std::try_to_lock};
       if (!hold.owns_lock()) hold.lock();
       ++counter;
-    }
+    } while (++i < rounds && !budget.spent());
+    entered += 2 * i;
   });
-  CHECK_EQ(2 * workers * rounds, counter);
+  CHECK_EQ(entered.load(), counter);
 }
 
 template <class Mutex>
@@ -89,8 +95,11 @@ std::string several_at_once() {
   std::timed_mutex b;
   std::recursive_mutex c;
   long counter = 0;
+  std::atomic<long> entered{0};
+  const check::Budget budget{budget_ms};
   in_threads([&](int i) {
-    for (int n = 0; n < rounds; ++n) {
+    int n = 0;
+    do {
       if (i == 0) {
         const std::scoped_lock hold{a, b, c};
         ++counter;
@@ -100,9 +109,10 @@ std::string several_at_once() {
         if (std::try_lock(first, second) != -1) std::lock(first, second);
         ++counter;
       }
-    }
+    } while (++n < rounds && !budget.spent());
+    entered += n;
   });
-  CHECK_EQ(workers * rounds, counter);
+  CHECK_EQ(entered.load(), counter);
   std::once_flag once;
   int times = 0;
   int failed = 0;
@@ -148,19 +158,23 @@ void turns() {
   Condition changed;
   Mutex mutex;
   int turn = 0;
+  int turns_each = 50;
+  const check::Budget budget{budget_ms};
   in_threads([&](int i) {
     std::unique_lock hold{mutex};
-    for (int n = 0; n < 50; ++n) {
+    for (int n = 0; n < turns_each; ++n) {
       if (n % 3 == 0) changed.wait(hold, [&] { return turn % workers == i; });
       if (n % 3 == 1) CHECK(changed.wait_for(hold, 60s, [&] { return turn % workers == i; }));
       if (n % 3 == 2)
         CHECK(changed.wait_until(hold, std::chrono::system_clock::now() + 60s,
                                  [&] { return turn % workers == i; }));
       ++turn;
+      // The first thread's turn is the first of a round, and a round is ended by all.
+      if (i == 0 && n >= 2 && budget.spent()) turns_each = n + 1;
       changed.notify_all();
     }
   });
-  CHECK_EQ(50 * workers, turn);
+  CHECK_EQ(turns_each * workers, turn);
   std::unique_lock hold{mutex};
   CHECK(changed.wait_for(hold, 1ms) == std::cv_status::timeout);
   CHECK(changed.wait_until(hold, std::chrono::system_clock::now() + 1ms) ==
