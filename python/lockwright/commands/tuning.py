@@ -19,7 +19,7 @@ from lockwright.errors import LockwrightError
 if TYPE_CHECKING:
     from lockwright.study.program.entry import Program
 
-_SENSITIVE = "rocksdb-readrandom,perl-queue,ruby-queue"
+_SENSITIVE = "rocksdb-readrandom,perl-queue,node-pool,ruby-queue"
 _INSENSITIVE = "xz,pbzip2,pigz"
 _CROWD = 4
 """Threads for each processor where locks are to matter."""
@@ -30,7 +30,7 @@ def _help() -> str:
         [
             "Whether 'lockwright tune' finds what comparing all locks finds, and how much sooner.",
             "Each program of the catalogue is first compared under all locks, then tuned; then the"
-            " two locks that this found are run in turn. It takes some ten minutes for each"
+            " two locks that this found are run in turn. It takes some seven minutes for each"
             " program.",
             "Programs that are not lock-sensitive are only tuned, with a thread for each"
             " processor: it should say so within a minute.",
@@ -91,7 +91,7 @@ def _help() -> str:
 @click.option(
     "--pairs",
     type=click.IntRange(min=3),
-    default=120,
+    default=200,
     show_default=True,
     help="Rounds at most in which the two locks are run in turn; it ends once it is shown whether"
     " they are within 5 %.",

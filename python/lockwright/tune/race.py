@@ -174,7 +174,8 @@ class Field:
         return Exit(WORSE, len(self._logs[lock]), than=other)
 
     def _cannot_gain(self, lock: str) -> bool:
-        """Whether it is shown that a lock is of no use in the place of the baseline."""
+        """Whether it is shown that a lock is of no use in the place of the baseline. The interval
+        is one of those by which it would drop out as worse, so the chance of error is the same."""
         if lock == BASELINE or self.rounds_of(lock) < LEAST_ROUNDS:
             return False
         return self.lead(lock, BASELINE, shared=True).high <= math.log1p(self._plan.margin)
