@@ -17,6 +17,11 @@ std::uint64_t stack_every() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t usage_every() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t moment_every() { return 300 * ticks_per_microsecond(); }
 
+/// The same for the stack of an initialisation; the first of a place are walked each time.
+std::uint64_t origin_every() { return 200 * ticks_per_microsecond(); }
+constexpr std::uint32_t always_walked = 64;
+thread_local constinit std::uint64_t last_origin = 0;
+
 /// A mutex that was looked at so often is worth more than sums.
 constexpr std::uint64_t worth_detail = 4;
 
@@ -71,6 +76,25 @@ std::uint32_t stack_in_turn(sheet& target, thread_slot& thread, const record& of
   thread.last_stack = now;
   thread.is_walking = 1;
   const std::uint32_t number = walk(target, number_of(target, of), caller);
+  thread.is_walking = 0;
+  return number;
+}
+
+std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32_t at,
+                             std::uint64_t caller) {
+  if (thread.is_walking != 0) {
+    return 0;
+  }
+  place& of = begun.places[at - 1];
+  if (of.walked.load(std::memory_order_relaxed) < always_walked) {
+    of.walked.fetch_add(1, std::memory_order_relaxed);
+  } else if (const std::uint64_t now = ticks(); now - last_origin < origin_every()) {
+    return 0;
+  } else {
+    last_origin = now;
+  }
+  thread.is_walking = 1;
+  const std::uint32_t number = walk_origin(begun, at, caller);
   thread.is_walking = 0;
   return number;
 }
@@ -170,7 +194,7 @@ void resume_hold(record& of, words& mutex, std::uint64_t caller) {
   of.hold_begin = ticks();
 }
 
-void end_hold(words& mutex) {
+void end_hold(words& mutex, std::uint64_t releaser) {
   const std::uint64_t now = ticks();
   sheet* target = attached();
   const std::uint64_t caller = mutex.site & address_bits;
@@ -191,7 +215,12 @@ void end_hold(words& mutex) {
     detail& more = target->details[of.detail - 1];
     more.holding.add(held, weight);
     if (of.hold_site != 0) {
-      more.sites[of.hold_site - 1].held += weight * held;
+      site& from = more.sites[of.hold_site - 1];
+      from.held += weight * held;
+      if (releaser != 0 && from.releaser != releaser) {
+        from.releaser = releaser;
+        note_module(*target, releaser);
+      }
     }
   }
   if (of.hold_stack != 0) {

@@ -1,4 +1,4 @@
-// What is written down of acquisitions that are looked into. All but the first two are for the
+// What is written down of acquisitions that are looked into. All but the first three are for the
 // holder of the mutex.
 #pragma once
 
@@ -12,6 +12,10 @@ namespace lockwright::probe {
 /// The stack of the caller of a lock function, as a number plus one, if it is time for one; else 0.
 std::uint32_t stack_in_turn(sheet& target, thread_slot& thread, const record& of,
                             std::uint64_t caller, std::uint64_t now);
+
+/// The stack of an initialisation at a place, as a number plus one, if it is time for one; else 0.
+std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32_t at,
+                             std::uint64_t caller);
 
 /// A trylock found the mutex held.
 void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
@@ -44,8 +48,9 @@ void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
 /// Goes on measuring after a condition variable has given the mutex back.
 void resume_hold(record& of, words& mutex, std::uint64_t caller);
 
-/// The end of a measured holding.
-void end_hold(words& mutex);
+/// The end of a measured holding. releaser: caller of the function that releases the mutex; 0 if it
+/// goes on after a condition variable.
+void end_hold(words& mutex, std::uint64_t releaser);
 
 /// To be called before a mutex is released that somebody waits for.
 void note_release(words& mutex);

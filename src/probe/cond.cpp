@@ -51,7 +51,7 @@ class pause {
     if ((its.site & is_timed) != 0) {
       weight = of->hold_weight;
       site = of->hold_site;
-      end_hold(its);
+      end_hold(its, 0);
     }
     if (__atomic_load_n(&its.lock, __ATOMIC_RELAXED) > 1) {
       note_release(its);

@@ -58,14 +58,19 @@ void own(words& mutex, const thread_slot& thread, std::uint64_t caller) {
 /// Who had it before, for a caller that holds it and has not said so yet.
 std::uint32_t previous(const words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
 
-/// The calling thread's slot and the sheet; null where nobody reads what this thread does.
-sheet* meet(thread_slot*& thread) {
+/// The calling thread's slot and the sheet; null where nobody reads what this thread does. waits: for
+/// a mutex, which makes a process worth a sheet.
+sheet* meet(thread_slot*& thread, bool waits = false) {
   thread = mine != &nobody ? mine : &meet_thread();
-  if (mine == &nobody || attached() == nullptr) {
-    thread->countdown = 0x7fffffff;
-    return nullptr;
+  sheet* target = mine != &nobody ? attached() : nullptr;
+  if (thread->number == no_number && (target != nullptr || waits || thread->countdown < 0)) {
+    target = target != nullptr ? target : join();
+    thread = target != nullptr ? &meet_thread() : thread;
   }
-  return attached();
+  if (target == nullptr && (mine == &nobody || thread->countdown < 0)) {
+    thread->countdown = 0x7fffffff;
+  }
+  return target;
 }
 
 /// Looks at the processor when a sample is taken; returns what the sample stands for.
@@ -83,7 +88,7 @@ std::uint32_t sample(thread_slot& thread) {
 [[gnu::noinline]] int lock_contended(pthread_mutex_t* mutex, std::uint64_t caller,
                                      std::uint32_t weight, const limit* until = nullptr) {
   thread_slot* thread = nullptr;
-  sheet* target = meet(thread);
+  sheet* target = meet(thread, true);
   if (target == nullptr) {
     return wait_for(mutex, until);
   }
@@ -210,14 +215,14 @@ bool is_held_by(const words& mutex, const thread_slot& thread) {
   return error;
 }
 
-[[gnu::noinline]] int unlock_other(pthread_mutex_t* mutex) {
+[[gnu::noinline]] int unlock_other(pthread_mutex_t* mutex, std::uint64_t caller) {
   words& its = words::of(mutex);
   const bool is_last =
       !knows_owner(its.kind) ||
       (is_held_by(its, *mine) && (type_of(its.kind) != recursive || its.count <= 1));
   if (is_profiled(its) && is_last) {
     if ((its.site & is_timed) != 0) {
-      end_hold(its);
+      end_hold(its, caller);
     }
     if (__atomic_load_n(&its.lock, __ATOMIC_RELAXED) > 1) {
       note_release(its);
@@ -250,21 +255,28 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
   thread_slot* thread = nullptr;
   sheet* target = meet(thread);
   words& its = words::of(mutex);
-  if (error != 0 || target == nullptr || !is_profiled(its)) {
+  beginnings* begun = target != nullptr ? &target->begun : begun_before();
+  if (error != 0 || begun == nullptr || mine == &nobody || !is_profiled(its)) {
     return error;
   }
   ++thread->created;
   if (thread->last_caller != caller) {
     thread->last_caller = caller;
-    thread->last_place = place_of(*target, caller);
+    thread->last_place = place_of(*begun, caller);
+    if (target != nullptr) {
+      note_module(*target, caller);
+    }
   }
   if (thread->last_place != 0) {
     its.number =
-        target->places[thread->last_place - 1].created.fetch_add(1, std::memory_order_relaxed);
-    its.link = thread->last_place | is_place;
+        begun->places[thread->last_place - 1].created.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t origin = origin_in_turn(*begun, *thread, thread->last_place, caller);
+    its.link = thread->last_place | origin << origin_shift | is_place;
   }
-  const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
-  __atomic_fetch_add(&target->creations.weights[when], 1, __ATOMIC_RELAXED);
+  if (target != nullptr) {
+    const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
+    __atomic_fetch_add(&target->creations.weights[when], 1, __ATOMIC_RELAXED);
+  }
   return error;
 }
 
@@ -297,13 +309,13 @@ int destroy(pthread_mutex_t* mutex) {
   return 0;
 }
 
-[[gnu::always_inline]] inline int unlock_here(pthread_mutex_t* mutex) {
+[[gnu::always_inline]] inline int unlock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
   words& its = words::of(mutex);
   if (!is_simple(its)) [[unlikely]] {
-    return unlock_other(mutex);
+    return unlock_other(mutex, caller);
   }
   if ((its.site & is_timed) != 0) [[unlikely]] {
-    end_hold(its);
+    end_hold(its, caller);
   }
   its.owner = 0;
   --its.users;
@@ -355,7 +367,7 @@ int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline
 
 int lock(pthread_mutex_t* mutex, std::uint64_t caller) { return lock_here(mutex, caller); }
 int try_lock(pthread_mutex_t* mutex, std::uint64_t caller) { return try_lock_here(mutex, caller); }
-int unlock(pthread_mutex_t* mutex) { return unlock_here(mutex); }
+int unlock(pthread_mutex_t* mutex, std::uint64_t caller) { return unlock_here(mutex, caller); }
 
 }  // namespace lockwright::probe
 
@@ -376,7 +388,7 @@ int lockwright_mutex_trylock(pthread_mutex_t* m) noexcept {
 }
 
 int lockwright_mutex_unlock(pthread_mutex_t* m) noexcept {
-  return lockwright::probe::unlock_here(m);
+  return lockwright::probe::unlock_here(m, LOCKWRIGHT_CALLER);
 }
 
 int lockwright_mutex_timedlock(pthread_mutex_t* m, const timespec* deadline) noexcept {

@@ -14,7 +14,7 @@ int lock(pthread_mutex_t* mutex, std::uint64_t caller);
 int try_lock(pthread_mutex_t* mutex, std::uint64_t caller);
 int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
                std::uint64_t caller);
-int unlock(pthread_mutex_t* mutex);
+int unlock(pthread_mutex_t* mutex, std::uint64_t caller);
 
 /// The address that the calling function returns to.
 #define LOCKWRIGHT_CALLER reinterpret_cast<std::uint64_t>(__builtin_return_address(0))

@@ -24,7 +24,7 @@ bool is_of(const record& one, const words& mutex) {
 
 /// What is common to all mutexes of a place.
 record& shared_record(sheet& target, std::uint32_t place, std::uint64_t caller) {
-  const std::uint64_t of = place != 0 ? place : caller;
+  const std::uint64_t of = place != 0 ? place & ((1U << origin_shift) - 1) : caller;
   record& one = target.records[own_records + scrambled(of) % sheet::shared_records];
   one.place = place;
   one.first_site = caller;
@@ -130,17 +130,16 @@ block* block_of(detail& of, std::uint32_t holder, std::uint32_t waiter) {
   return nullptr;
 }
 
-std::uint32_t place_of(sheet& target, std::uint64_t caller) {
+std::uint32_t place_of(beginnings& begun, std::uint64_t caller) {
   std::uint64_t at = scrambled(caller);
   for (int tries = 0; tries < 64; ++tries, ++at) {
-    place& one = target.places[at % sheet::place_numbers];
+    place& one = begun.places[at % beginnings::place_numbers];
     std::uint64_t present = one.caller.load(std::memory_order_relaxed);
     if (present == 0 && one.caller.compare_exchange_strong(present, caller)) {
-      note_module(target, caller);
       present = caller;
     }
     if (present == caller) {
-      return static_cast<std::uint32_t>(&one - target.places) + 1;
+      return static_cast<std::uint32_t>(&one - begun.places) + 1;
     }
   }
   return 0;

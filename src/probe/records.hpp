@@ -26,7 +26,7 @@ std::uint32_t site_of(sheet& target, detail& of, std::uint64_t caller);
 block* block_of(detail& of, std::uint32_t holder, std::uint32_t waiter);
 
 /// The place of an initialisation, plus one; 0 if there is no room for it.
-std::uint32_t place_of(sheet& target, std::uint64_t caller);
+std::uint32_t place_of(beginnings& begun, std::uint64_t caller);
 
 /// Sees to it that the file in which `address` lies is in the sheet.
 void note_module(sheet& target, std::uint64_t address);

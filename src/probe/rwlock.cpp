@@ -207,7 +207,7 @@ int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   }
   own.depth = 0;
   __atomic_store_n(&own.holder, 0, __ATOMIC_RELAXED);
-  return unlock(&own.mutex);
+  return unlock(&own.mutex, LOCKWRIGHT_CALLER);
 }
 
 }  // extern "C"

@@ -1,6 +1,6 @@
 // The file that a profiled program writes and `lockwright profile` reads, also while the program
 // runs: everything that is known stands in it at every moment, so nothing is lost however the
-// program ends. python/lockwright/profile/sheet.py has the same layout; the header says its sizes.
+// program ends. Each process has a file of its own, see family.hpp. python/lockwright/profile/sheet.py has the same layout; the header says its sizes.
 //
 // Durations and times are in ticks of the processor's clock, see clock.hpp. Counts of a mutex are
 // changed by its holder and a thread's by that thread, so plain stores do.
@@ -69,9 +69,27 @@ static_assert(sizeof(thread_slot) == 256);
 struct place {
   counter caller;
   std::atomic<std::uint32_t> created;
-  std::uint32_t unused;
+  std::atomic<std::uint32_t> walked;
 };
 static_assert(sizeof(place) == 16);
+
+/// A stack from which pthread_mutex_init was called, the caller first.
+struct origin {
+  static constexpr unsigned depth = 7;
+  counter hash;
+  std::uint32_t frames;
+  std::uint32_t place;
+  std::uint64_t pcs[depth];
+};
+static_assert(sizeof(origin) == 72);
+
+/// From where mutexes were initialised.
+struct beginnings {
+  static constexpr std::uint32_t place_numbers = 4096;
+  static constexpr std::uint32_t origin_numbers = 4096;
+  place places[place_numbers];
+  origin origins[origin_numbers];
+};
 
 /// A file that is mapped, from `start` to `end`; addresses in it are relative to `base`.
 struct module {
@@ -102,7 +120,7 @@ struct alignas(64) record {
   static constexpr std::uint32_t is_shared = 1U << 31;
 
   std::uint64_t address;
-  std::uint32_t place;    ///< plus one; 0 if it was not seen to be initialised
+  std::uint32_t place;    ///< plus one; 0 if it was not seen to be initialised; above, the origin
   std::uint32_t ordinal;  ///< of those of the place
   std::uint32_t kind;     ///< the C library's kind word, and the flags above
   std::uint32_t detail;   ///< plus one; 0 if there is none
@@ -149,6 +167,7 @@ struct site {
   std::uint64_t contended;
   std::uint64_t waited;
   std::uint64_t held;
+  std::uint64_t releaser;  ///< caller of the function that released it last
 };
 
 /// Who waited for whom: numbers of sites plus one, 0 for unknown.
@@ -187,9 +206,8 @@ struct moment {
 static_assert(sizeof(moment) == 32);
 
 struct alignas(4096) sheet {
-  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '1'};
+  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '2'};
   static constexpr std::uint32_t thread_numbers = 4096;
-  static constexpr std::uint32_t place_numbers = 4096;
   static constexpr std::uint32_t module_numbers = 256;
   static constexpr std::uint32_t stack_numbers = 4096;
   static constexpr std::uint32_t record_numbers = 16384;
@@ -200,9 +218,9 @@ struct alignas(4096) sheet {
   static constexpr std::uint32_t moments_in_block = 64;
 
   char magic[8];
-  std::uint64_t bytes;             ///< as the reader expects them
-  std::atomic<std::uint32_t> pid;  ///< of the process that is profiled, 0 until there is one
-  std::atomic<std::uint32_t> others;
+  std::uint64_t bytes;                ///< as the reader expects them
+  std::atomic<std::uint32_t> pid;     ///< of the process that is profiled, 0 until there is one
+  std::atomic<std::uint32_t> others;  ///< other processes that took mutexes; of the first file
   std::uint64_t begin_ticks;
   std::uint64_t begin_ns;          ///< of the monotonic clock
   std::uint64_t ticks_per_second;  ///< 0 if the processor does not say
@@ -214,11 +232,13 @@ struct alignas(4096) sheet {
   std::atomic<std::uint32_t> modules_taken;
   std::atomic<std::uint32_t> images;  ///< programs that the process has been
   std::uint32_t unused;
+  static constexpr std::uint32_t other_numbers = 64;
+  std::uint32_t other_pids[other_numbers];  ///< of the first of them
   char program[512];
   histogram creations;  ///< calls of pthread_mutex_init by the time since the beginning
 
   thread_slot threads[thread_numbers];
-  place places[place_numbers];
+  beginnings begun;
   struct module modules[module_numbers];
   stack stacks[stack_numbers];
   record records[record_numbers];

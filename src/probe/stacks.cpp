@@ -3,12 +3,14 @@
 #include <unwind.h>
 
 #include "records.hpp"
+#include "state.hpp"
 
 namespace lockwright::probe {
 namespace {
 
 struct walked {
   std::uint64_t caller;
+  unsigned most;
   unsigned inner;  ///< frames of this library, which are left out
   unsigned frames;
   std::uint64_t pcs[stack::depth];
@@ -27,32 +29,39 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* to) {
     return _URC_END_OF_STACK;
   }
   so_far.pcs[so_far.frames++] = pc;
-  return so_far.frames < stack::depth ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return so_far.frames < so_far.most ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-}  // namespace
-
-std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller) {
-  walked found{.caller = caller, .inner = 0, .frames = 0, .pcs = {}};
+walked walk_from(std::uint64_t caller, unsigned most) {
+  walked found{.caller = caller, .most = most, .inner = 0, .frames = 0, .pcs = {}};
   _Unwind_Backtrace(step, &found);
+  return found;
+}
+
+/// Finds the entry of a table that has the stack, or makes it; returns its number plus one.
+template <typename Entry, std::uint32_t numbers>
+std::uint32_t entry_of(sheet* target, Entry (&table)[numbers], const walked& found,
+                       std::uint32_t Entry::* member, std::uint32_t of) {
   if (found.frames == 0) {
     return 0;
   }
-  std::uint64_t hash = record + 1;
+  std::uint64_t hash = of + 1;
   for (unsigned i = 0; i < found.frames; ++i) {
     hash = (hash ^ found.pcs[i]) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 29;
   }
   hash |= 1;
   for (std::uint64_t tries = 0; tries < 32; ++tries) {
-    const std::uint64_t at = (hash + tries) % sheet::stack_numbers;
-    stack& one = target.stacks[at];
+    const std::uint64_t at = (hash + tries) % numbers;
+    Entry& one = table[at];
     std::uint64_t present = one.hash.load(std::memory_order_relaxed);
     if (present == 0 && one.hash.compare_exchange_strong(present, hash)) {
-      one.record = record;
+      one.*member = of;
       for (unsigned i = 0; i < found.frames; ++i) {
         one.pcs[i] = found.pcs[i];
-        note_module(target, found.pcs[i]);
+        if (target != nullptr) {
+          note_module(*target, found.pcs[i]);
+        }
       }
       one.frames = found.frames;
       present = hash;
@@ -62,6 +71,18 @@ std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller) {
     }
   }
   return 0;
+}
+
+}  // namespace
+
+std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller) {
+  const walked found = walk_from(caller, stack::depth);
+  return entry_of(&target, target.stacks, found, &stack::record, record);
+}
+
+std::uint32_t walk_origin(beginnings& begun, std::uint32_t place, std::uint64_t caller) {
+  const walked found = walk_from(caller, origin::depth);
+  return entry_of(attached(), begun.origins, found, &origin::place, place);
 }
 
 }  // namespace lockwright::probe

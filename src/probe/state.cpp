@@ -1,31 +1,64 @@
 #include "state.hpp"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "family.hpp"
 #include "lockwright/env/native/syscall.hpp"
-#include "lockwright/env/native/valgrind.hpp"
 #include "real.hpp"
+#include "records.hpp"
 
 extern "C" void* __dso_handle;
 
 namespace lockwright::probe {
 namespace {
 
-using native_env::argument;
 using native_env::system_call;
 
-enum class standing : std::uint32_t { unknown, attaching, attached, apart };
+/// apart: it has no file yet; alone: and will have none.
+enum class standing : std::uint32_t { unknown, attaching, attached, apart, alone };
 
 constinit std::atomic<standing> process{standing::unknown};
 constinit sheet* the_sheet = nullptr;
 
 /// Mapped when this library was loaded, since that takes a millisecond; not yet claimed.
 constinit sheet* prepared = nullptr;
+
+/// Of the process that came first.
+constinit sheet* first = nullptr;
+
+/// Of the process that this one was forked from, if it had one; its mutexes bear the numbers of
+/// places in it.
+constinit sheet* inherited = nullptr;
+
+/// What has begun without a sheet; until `is_early` that is what stands in the inherited one.
+constinit beginnings early{};
+constinit std::atomic<bool> is_early{false};
+
+/// Begins with what was inherited. A process of one thread, mostly: a second one's first
+/// initialisations may be lost.
+void begin_early() {
+  if (!is_early.exchange(true) && inherited != nullptr) {
+    std::memcpy(static_cast<void*>(&early), &inherited->begun, sizeof early);
+  }
+}
+
+/// Puts it where it belongs, with the files that its addresses lie in.
+void move_early(sheet& target) {
+  begin_early();
+  std::memcpy(static_cast<void*>(&target.begun), &early, sizeof early);
+  for (const place& each : early.places) {
+    if (each.caller != 0) {
+      note_module(target, each.caller);
+    }
+  }
+  for (const origin& each : early.origins) {
+    for (std::uint32_t i = 0; i < each.frames; ++i) {
+      note_module(target, each.pcs[i]);
+    }
+  }
+}
 
 /// Of a thread that nobody reads.
 thread_local constinit thread_slot unread{};
@@ -35,76 +68,18 @@ constexpr std::int32_t for_long = 0x7fffffff;
 /// A thread that takes mutexes seldom has each looked at, one that does nothing else one in so many.
 constexpr std::uint32_t most_period = 1 << 16;
 
-sheet* map_file(const char* path) {
-  const long file = system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
-  if (file < 0) {
-    return nullptr;
-  }
-  const long length = system_call(SYS_lseek, file, 0, SEEK_END);
-  long at = -1;
-  if (length >= static_cast<long>(sizeof(sheet))) {
-    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  }
-  system_call(SYS_close, file);
-  if (at < 0 && at > -4096) {
-    return nullptr;
-  }
-  auto* mapped = reinterpret_cast<sheet*>(at);
-  native_env::valgrind::hide(mapped, sizeof *mapped);
-  if (std::memcmp(mapped->magic, sheet::expected, sizeof mapped->magic) != 0 ||
-      mapped->bytes != sizeof(sheet)) {
-    system_call(SYS_munmap, at, sizeof(sheet));
-    return nullptr;
-  }
-  if (mapped->pid.load() == 0) {
-    // A fault on a lock path would take longer than what is measured there. Kernels before 5.14
-    // have no such request, and fault.
-    constexpr long populate_write = 23;
-    system_call(SYS_madvise, at, sizeof(sheet), populate_write);
-  }
-  return mapped;
-}
-
-/// The sheet that the environment names; null if there is none.
-sheet* map_named() {
-  const char* path = getenv("LOCKWRIGHT_PROFILE");
-  return path == nullptr ? nullptr : map_file(path);
-}
-
-/// Whether this process is the one to profile. The first that takes a mutex is, and stays it when it
-/// becomes another program, of which nothing is known yet.
-bool claim(sheet& target) {
-  const auto self = static_cast<std::uint32_t>(system_call(SYS_getpid));
-  std::uint32_t present = 0;
-  if (target.pid.compare_exchange_strong(present, self)) {
-    target.begin_ticks = ticks();
-    target.begin_ns = monotonic_ns();
-    target.ticks_per_second = ticks_per_second();
-  } else if (present == self) {
-    constexpr std::size_t first = offsetof(sheet, threads);
-    std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(sheet) - first);
-    for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
-                       &target.records_used, &target.details_used, &target.moment_blocks_used}) {
-      used->store(0);
-    }
-  } else {
-    target.others.fetch_add(1);
-    return false;
-  }
-  target.images.fetch_add(1);
-  const long length = system_call(SYS_readlinkat, AT_FDCWD, argument("/proc/self/exe"),
-                                  argument(target.program), sizeof target.program - 1);
-  target.program[length > 0 ? length : 0] = '\0';
-  return true;
-}
-
-/// A child's sheet is its parent's: it keeps its hands off.
+/// A child's sheet is its parent's: it keeps its hands off, and is a process like any other.
 void in_child() {
-  if (the_sheet == nullptr) {
+  if (first == nullptr) {
     return;
   }
-  the_sheet->others.fetch_add(1, std::memory_order_relaxed);
-  process.store(standing::apart, std::memory_order_relaxed);
+  prepared = first;
+  if (the_sheet != nullptr) {
+    inherited = the_sheet;
+    is_early = false;
+  }
+  the_sheet = nullptr;
+  process.store(standing::unknown, std::memory_order_relaxed);
   unread = {};
   mine = &nobody;
 }
@@ -123,22 +98,21 @@ sheet* attach() {
   // Without an environment the C library has not started: whoever locks then does so unseen.
   if (present == standing::unknown && environ != nullptr &&
       process.compare_exchange_strong(present, standing::attaching)) {
-    sheet* mapped = prepared != nullptr ? prepared : map_named();
-    const bool is_ours = mapped != nullptr && claim(*mapped);
-    if (mapped != nullptr && !is_ours) {
-      system_call(SYS_munmap, argument(mapped), sizeof(sheet));
+    first = prepared != nullptr ? prepared : map_first();
+    const bool is_ours = first != nullptr && claim(*first);
+    if (first != nullptr && !is_ours) {
+      note_other(*first);
     }
-    if (is_ours) {
-      the_sheet = mapped;
-    }
-    process.store(is_ours ? standing::attached : standing::apart, std::memory_order_release);
+    the_sheet = is_ours ? first : nullptr;
+    const standing apart = first != nullptr ? standing::apart : standing::alone;
+    process.store(is_ours ? standing::attached : apart, std::memory_order_release);
   }
   return attached();
 }
 
 void prepare() {
   if (process.load(std::memory_order_acquire) == standing::unknown) {
-    prepared = map_named();
+    prepared = first = map_first();
   }
   preload::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
 }
@@ -153,8 +127,10 @@ thread_slot& meet_thread() {
     slot->number = number;
   }
   slot->tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
+  const standing present = process.load(std::memory_order_relaxed);
   if (slot == &unread) {
-    slot->countdown = for_long;
+    slot->number = no_number;
+    slot->countdown = present == standing::apart ? worth_a_file : for_long;
   } else {
     const std::uint64_t now = ticks();
     slot->period = 1;
@@ -173,10 +149,31 @@ thread_slot& meet_thread() {
     slot->countdown = -1;
   }
   // While another thread attaches, or nobody can, this one comes here again.
-  if (target != nullptr || process.load(std::memory_order_relaxed) == standing::apart) {
+  if (target != nullptr || present == standing::apart || present == standing::alone) {
     mine = slot;
   }
   return *slot;
+}
+
+beginnings* begun_before() {
+  if (process.load(std::memory_order_relaxed) != standing::apart) {
+    return nullptr;
+  }
+  begin_early();
+  return &early;
+}
+
+sheet* join() {
+  standing present = standing::apart;
+  if (process.compare_exchange_strong(present, standing::attaching)) {
+    the_sheet = take_own();
+    if (the_sheet != nullptr) {
+      move_early(*the_sheet);
+    }
+    process.store(the_sheet != nullptr ? standing::attached : standing::alone,
+                  std::memory_order_release);
+  }
+  return attached();
 }
 
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {

@@ -30,6 +30,17 @@ sheet* attached();
 /// The sheet, mapped and claimed if nobody has tried yet; null if this process is not profiled.
 sheet* attach();
 
+/// A file for this process, which is not the first, if it is one that has none; null if it cannot
+/// have one.
+sheet* join();
+
+/// Where a process that has no file yet notes from where mutexes are initialised; null if it will
+/// never have one.
+beginnings* begun_before();
+
+/// The number of the slot of a thread that nobody reads.
+inline constexpr std::uint32_t no_number = ~0U;
+
 /// What takes time or may allocate, and so must not be left to the first lock call: maps the sheet,
 /// and lets a child of this process, whose sheet is its parent's, keep its hands off. To be called
 /// once.

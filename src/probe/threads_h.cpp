@@ -20,7 +20,7 @@ int lockwright_mtx_init(mtx_t* m, int type) noexcept {
 void lockwright_mtx_destroy(mtx_t* m) noexcept { destroy(posix(m)); }
 int lockwright_mtx_lock(mtx_t* m) noexcept { return c11(lock(posix(m), LOCKWRIGHT_CALLER)); }
 int lockwright_mtx_trylock(mtx_t* m) noexcept { return c11(try_lock(posix(m), LOCKWRIGHT_CALLER)); }
-int lockwright_mtx_unlock(mtx_t* m) noexcept { return c11(unlock(posix(m))); }
+int lockwright_mtx_unlock(mtx_t* m) noexcept { return c11(unlock(posix(m), LOCKWRIGHT_CALLER)); }
 
 int lockwright_mtx_timedlock(mtx_t* m, const timespec* deadline) noexcept {
   return c11(lock_until(posix(m), CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER));

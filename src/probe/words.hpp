@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "kind.hpp"
+#include "sheet.hpp"
 
 namespace lockwright::probe {
 
@@ -49,8 +50,11 @@ static_assert(offsetof(pthread_mutex_t, __data.__kind) == offsetof(words, kind))
 static_assert(offsetof(pthread_mutex_t, __data.__list) == offsetof(words, link));
 static_assert(sizeof(pthread_mutex_t) >= sizeof(words));
 
-/// Of `link`: it is a place.
+/// Of `link`: it is a place, and above it the number of the stack, plus one, if that was walked.
 inline constexpr std::uint32_t is_place = 1U << 31;
+inline constexpr unsigned origin_shift = 13;
+static_assert(beginnings::place_numbers < 1U << origin_shift);
+static_assert(beginnings::origin_numbers < 1U << (31 - origin_shift));
 
 /// Of `number`: one thread whose wait is measured, who waits as well.
 inline constexpr std::uint32_t one_measured = 1U << 16;

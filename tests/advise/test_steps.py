@@ -100,7 +100,7 @@ def test_a_step_that_no_lock_is_left_for_is_named_and_set_aside() -> None:
 
 def test_parking_comes_before_the_answer_to_contention() -> None:
     """As of mysql (TOCS 2019, table 17): extreme, memory, and many threads lead to parking."""
-    profile = hot(0.9, threads=200, involuntary=100_000, stalls=2.0, lock_calls=1e6)
+    profile = hot(0.9, threads=200, involuntary=100_000, touched=2e9, lock_calls=1e6)
     advice = advised(profile, nodes=8)
     assert advice.steps[0].answer == "yes"
     assert advice.steps[4].kept == ("malth-stp",)

@@ -68,7 +68,7 @@ def _table() -> Mutex:
     total = waiting.total
     return Mutex(
         "Table::mutex",
-        Place(OBJECT, Frame(SERVER, 0x9040, "the_table", 0, ""), 0, "Table"),
+        Place(OBJECT, Frame(SERVER, 0x9040, "the_table", 0, "")),
         0x55D0_0000_9040,
         "normal",
         300_000,
@@ -84,7 +84,6 @@ def _table() -> Mutex:
         owner_changes=0.6,
         preempted_holds=0.003,
         trylocks=0,
-        bytes=88,
         sites=(
             Site(lookup + serve, 240_000, 60_000, 0.55 * total, 0.4 * 3e8),
             Site(insert + serve, 55_000, 26_000, 0.3 * total, 0.3 * 3e8),
@@ -108,7 +107,7 @@ def _queue() -> Mutex:
     pop = (frame("Queue::pop()", "queue.cpp:40", 0x5100), *_START)
     return Mutex(
         "Queue::Queue() #0",
-        Place(CREATED, frame("Queue::Queue()", "queue.cpp:9", 0x5200), 0, "Queue"),
+        Place(CREATED, frame("Queue::Queue()", "queue.cpp:9", 0x5200)),
         0x55D0_0001_0010,
         "normal",
         80_000,

@@ -91,7 +91,7 @@ def _smaller_section(seen: Seen, index: int, mutex: Mutex) -> Change | None:
     if not all_met(evidence):
         return None
     text = (
-        f"Shorten the section that begins at {site.stack[0].shown}: do there only what needs the"
+        f"Shorten the section that begins at {site.shown}: do there only what needs the"
         " mutex, and the rest before or after. No lock makes a section shorter."
     )
     return Change("smaller section", index, text, evidence)

@@ -122,11 +122,9 @@ class Seen:
 
     @cached_property
     def fault_time(self) -> float | None:
-        """Page faults, of the processor time: measured, or else by what one costs."""
+        """Page faults, of the processor time, by what one costs."""
         if not self.cpu:
             return None
-        if self.process.fault_time is not None:
-            return self.process.fault_time * self.process.cpu_system / self.cpu
         faults = self.process.minor_faults + self.process.major_faults
         return min(1.0, faults * thresholds.FAULT_NS / self.cpu)
 

@@ -147,10 +147,8 @@ def _failures(seen: Seen) -> str:
 
 def _memory(seen: Seen) -> str:
     process = seen.process
-    if process.stalls is not None:
-        return f"{process.stalls:.2f} cycles lost to memory for each instruction outside locks"
     if process.touched is None:
-        return "neither counters nor the memory touched are known"
+        return "the memory touched is not known"
     return f"memory touched: {figure(process.touched, 'bytes/cpu s')}"
 
 

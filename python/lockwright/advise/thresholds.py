@@ -91,10 +91,6 @@ KERNEL_TIME = 0.2
 """In the kernel, of the processor time. dedup spends 30 % in the fault handler with the locks that
 suit it, and 80 % with those that do not (TOCS 2019)."""
 
-STALLS = 1.0
-"""Cycles lost to memory for each instruction outside locks. pca has 2.25 where memory contention
-hurts it, and 0.4 where not (TOCS 2019); their geometric mean is 0.95."""
-
 CALLS_BESIDE_MEMORY = 10_000
 """Acquisitions for each second of processor time below which no lock adds memory traffic that
 counts: a contended one moves a few cache lines, about a microsecond, or 1 % at this rate."""

@@ -12,7 +12,7 @@ from lockwright.compare import stats
 from lockwright.errors import LockwrightError
 from lockwright.profile import collect
 from lockwright.profile import sheet as sheets
-from lockwright.profile.sheet import Sheet
+from lockwright.profile.sheet import Family
 from lockwright.profile.watch import Watcher
 
 PROFILED = "profiled"
@@ -157,8 +157,8 @@ def _one(
     if subject.plain is None:
         return run(subject, setting.workload, arguments, timeout=timeout)
     with sheets.new() as path:
-        sheet = Sheet(path)
-        watcher = Watcher(sheet)
+        family = Family(path)
+        watcher = Watcher(family)
         watcher.start()
         try:
             outcome = run(
@@ -170,7 +170,7 @@ def _one(
             )
         finally:
             watcher.stop()
-        if not outcome.failure and not sheet.records["samples"].any():
+        if not outcome.failure and not family.first.records["samples"].any():
             raise LockwrightError(
                 "the profiler was loaded and saw nothing", "build or install Lockwright again"
             )

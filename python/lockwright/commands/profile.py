@@ -48,7 +48,8 @@ def command(
 
     The program uses the C library's own mutexes, with a look at some of their acquisitions and at
     those that have to wait. Its exit status, signals, input and output are its own; the summary
-    comes on stderr. Of several processes, the first that takes a mutex is profiled.
+    comes on stderr. Of several processes, the one that spends most time on mutexes is
+    shown.
     """
     from lockwright import foreground
     from lockwright.compare import files

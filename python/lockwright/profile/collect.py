@@ -11,7 +11,7 @@ from lockwright import binary, foreground, locks
 from lockwright.errors import LockwrightError, warn
 from lockwright.profile import sheet as sheets
 from lockwright.profile.record import Profile
-from lockwright.profile.sheet import Sheet
+from lockwright.profile.sheet import Family, Sheet
 from lockwright.profile.watch import Seen, Watcher
 from lockwright.results import now
 
@@ -21,7 +21,8 @@ LIBRARY = "probe/liblockwright-probe.so"
 @dataclass(frozen=True)
 class Run:
     """What is known of a run besides its sheet. status: as wait() gives it; ended_ns: by the
-    monotonic clock; usage: of the program and of all that it started and waited for."""
+    monotonic clock; usage: of the program and of all that it started and waited for. others: other
+    processes that took mutexes; alive: those of them that go on."""
 
     command: tuple[str, ...]
     program: str
@@ -31,6 +32,8 @@ class Run:
     child: int
     usage: resource.struct_rusage
     seen: Seen
+    others: int
+    alive: tuple[int, ...]
 
 
 def probe_path() -> Path:
@@ -73,9 +76,9 @@ def profile(
             binary.sanitizer(program),
         )
         chosen[sheets.VARIABLE] = str(path)
-        sheet = Sheet(path)
-        run = _run(program, command, chosen, sheet, also)
-        if sheet.pid == 0 and run.status == 0:
+        family = Family(path)
+        sheet, run = _run(program, command, chosen, family, also)
+        if not sheet.took_any and run.status == 0:
             raise LockwrightError(
                 f"'{command[0]}' took no mutex, so there is nothing to profile",
                 "give it a multi-threaded workload that uses pthread mutexes",
@@ -87,10 +90,10 @@ def _run(
     program: Path,
     command: list[str],
     environment: dict[str, str],
-    sheet: Sheet,
+    family: Family,
     also: Callable[[Sheet], None] | None,
-) -> Run:
-    watcher = Watcher(sheet, also)
+) -> tuple[Sheet, Run]:
+    watcher = Watcher(family, also)
     child = 0
 
     def started(pid: int) -> None:
@@ -107,7 +110,33 @@ def _run(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
         ) from error
     ended = time.monotonic_ns()
-    seen = watcher.stop()
+    sheet, seen = watcher.stop()
+    others = _others(family.first, sheet.pid)
+    alive = [pid for pid in others if _is_alive(pid)]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
-    return Run(tuple(command), str(program), began, status, ended, child, usage, seen)
+    run = Run(
+        tuple(command),
+        str(program),
+        began,
+        status,
+        ended,
+        child,
+        usage,
+        seen,
+        max(len(others), int(family.first["others"]) if len(others) >= sheets.OTHERS else 0),
+        tuple(alive),
+    )
+    return sheet, run
+
+
+def _others(first: Sheet, chosen: int) -> list[int]:
+    """The processes that took mutexes and are not the one that is chosen."""
+    return sorted(({first.pid} | first.other_pids) - {chosen, 0})
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

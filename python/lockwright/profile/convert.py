@@ -66,8 +66,12 @@ def _duration(sheet: Sheet, run: "Run") -> float:
     """In ns, from the first mutex taken to the end."""
     if not sheet.pid:
         return 0.0
-    ended = run.ended_ns if sheet.pid == run.child else run.seen.last_ns or run.ended_ns
-    return max(float(ended - int(sheet["begin_ns"])), 1.0)
+    begin = int(sheet["begin_ns"])
+    if sheet.pid == run.child:
+        return max(float(run.ended_ns - begin), 1.0)
+    # Another than the one that was started may have ended long before it.
+    noted = sheet.last_ticks * sheet.nanoseconds
+    return min(max(run.seen.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
 
 
 def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> Process:
@@ -142,12 +146,21 @@ def _partial(sheet: Sheet, run: "Run") -> str:
     reasons: list[str] = []
     if os.WIFSIGNALED(run.status):
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
-    others = int(sheet["others"])
-    if others:
+    if sheet.pid not in (0, run.child):
+        program = os.fsdecode(bytes(sheet["program"]))
         reasons.append(
-            "one other process that it started is not in it"
-            if others == 1
-            else f"{others} other processes that it started are not in it"
+            f"it is of process {sheet.pid} ({program}), which spent most time on mutexes"
+        )
+    if run.others:
+        reasons.append(
+            "one other process that took mutexes is not in it"
+            if run.others == 1
+            else f"{run.others} other processes that took mutexes are not in it"
+        )
+    if run.alive:
+        reasons.append(
+            f"process {run.alive[0]} goes on in the background: profile it in the foreground, or"
+            " with --pid"
         )
     if int(sheet["images"]) > 1:
         reasons.append("the process became another program, and what it was before is not in it")

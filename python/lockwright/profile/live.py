@@ -55,7 +55,7 @@ class Live:
 
     def __init__(self, sheet: Sheet, program: str) -> None:
         """program: the path of what was started."""
-        self._sheet, self._program = sheet, program
+        self.sheet, self._program = sheet, program
         self._before = self._sums()
         self._blocks: dict[int, NDArray[np.uint64]] = {}
         self._modules = -1
@@ -86,7 +86,7 @@ class Live:
             for number in worst
             if lost[number] or rate[number] or now.waiting[number]
         )
-        begin = int(self._sheet["begin_ns"])
+        begin = int(self.sheet["begin_ns"])
         return State(
             elapsed=float(now.now - begin) if begin else 0.0,
             threads=self._threads(),
@@ -96,7 +96,7 @@ class Live:
         )
 
     def _sums(self) -> _Sums:
-        sheet = self._sheet
+        sheet = self.sheet
         records = sheet.records
         used = (records["kind"] & IS_VOID) == 0
         waited = np.where(used, records["waited"], 0).astype(np.float64)
@@ -122,17 +122,17 @@ class Live:
 
     def _threads(self) -> int:
         try:
-            return sum(1 for _ in Path(f"/proc/{self._sheet.pid}/task").iterdir())
+            return sum(1 for _ in Path(f"/proc/{self.sheet.pid}/task").iterdir())
         except OSError:
             return 0
 
     def _know_names(self) -> None:
         """A file that was loaded since may be what an address lies in."""
-        if self._modules != len(self._sheet.modules):
-            self._modules = len(self._sheet.modules)
+        if self._modules != len(self.sheet.modules):
+            self._modules = len(self.sheet.modules)
             self._names.clear()
-            self._symbols = symbols_of(self._sheet, self._program)
-            self._mutexes = Mutexes(self._sheet, self._symbols, Seen(), 1.0, 1.0)
+            self._symbols = symbols_of(self.sheet, self._program)
+            self._mutexes = Mutexes(self.sheet, self._symbols, Seen(), 1.0, 1.0)
 
     def _name(self, number: int) -> str:
         if number not in self._names:
@@ -140,10 +140,10 @@ class Live:
         return self._names[number]
 
     def _holder(self, number: int) -> str:
-        place = int(self._sheet.records["detail"][number])
+        place = int(self.sheet.records["detail"][number])
         if not place:
             return ""
-        detail = self._sheet.details[place - 1]
+        detail = self.sheet.details[place - 1]
         waited = detail["blocks"]["waited"].copy()
         before = self._blocks.get(number, np.zeros_like(waited))
         self._blocks[number] = waited

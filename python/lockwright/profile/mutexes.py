@@ -1,7 +1,6 @@
 """The mutexes of a profile, from the records of a sheet."""
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,17 +8,16 @@ from numpy.typing import NDArray
 
 from lockwright.profile.distributions import distribution
 from lockwright.profile.naming import name_of
+from lockwright.profile.places import told
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,
     OBJECT,
-    Block,
-    Frame,
     Mutex,
     Place,
-    Site,
 )
-from lockwright.profile.sheet import IS_SHARED, IS_VOID, Sheet
+from lockwright.profile.sheet import IS_SHARED, IS_VOID, PLACE_BITS, Sheet
+from lockwright.profile.sites import Sites
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.takers import takers, users
 from lockwright.profile.watch import Seen
@@ -29,9 +27,6 @@ _APART = 32
 
 _STANDS_OUT = 16
 """Looks at a mutex that make it worth telling from others of its place."""
-
-_STACKS = 8
-"""Stacks that are kept of one caller, those with most waiting and holding."""
 
 _TYPES = ("normal", "recursive", "error-checking", "adaptive")
 _SUMS = (
@@ -66,10 +61,9 @@ class Mutexes:
         self._sheet, self._symbols, self._seen = sheet, symbols, seen
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
-        self._sites: dict[tuple[int, int], int] = {}
+        self._sites = Sites(sheet, symbols, nanoseconds)
         self._failures, self._passed_over = self._with_threads()
         self._takers = takers(sheet)
-        self._stacks = self._stacks_by_caller()
 
     def index_of(self, record: int) -> int | None:
         """Which of the mutexes a record became part of."""
@@ -77,7 +71,7 @@ class Mutexes:
 
     def site_of(self, record: int, caller: int) -> int:
         """Which of its mutex's sites a caller is, or -1."""
-        return self._sites.get((self._index.get(record, -1), caller), -1)
+        return self._sites.number(self._index.get(record, -1), caller)
 
     def named(self, record: int) -> str:
         """What the mutex of one record is called."""
@@ -101,7 +95,7 @@ class Mutexes:
             for number in group:
                 self._index[number] = index
             mutexes.append(self._mutex(index, group))
-        return self._with_lines(mutexes)
+        return told(mutexes, self._symbols, self._sites.releases)
 
     def _groups(self) -> list[list[int]]:
         """The numbers of the records that make one mutex of the profile."""
@@ -116,7 +110,7 @@ class Mutexes:
             if int(one["kind"]) & IS_SHARED:
                 groups.append([int(number)])
                 continue
-            place = int(one["place"])
+            place = int(one["place"]) & PLACE_BITS
             places[place, 0 if place else int(one["first_site"])].append(int(number))
         for numbers in places.values():
             numbers.sort(
@@ -151,7 +145,7 @@ class Mutexes:
         details = self._sheet.details[[int(n) - 1 for n in records["detail"] if n]]
         is_one = len(group) == 1 and not int(first["kind"]) & IS_SHARED
         place = self._place(first, is_one)
-        sites, blocks = self._sites_and_blocks(index, group, details)
+        sites, blocks = self._sites.made(index, group, details)
         unit = self._nanoseconds
         threads = np.bitwise_or.reduce(records["threads"], axis=0)
         looks = self._seen.looks
@@ -193,7 +187,6 @@ class Mutexes:
             threads=users(threads, self._takers),
             owner_changes=_share(sums["owner_changes"], sums["samples"]),
             preempted_holds=_share(sums["usage_preempted"], sums["usage_samples"]),
-            bytes=40,
             sites=sites,
             blocks=blocks,
         )
@@ -203,10 +196,11 @@ class Mutexes:
         if address and self._symbols.mapping(address) is not None:
             if is_one:
                 return Place(OBJECT, self._symbols.place(address))
-        elif record["place"]:
-            caller = int(self._sheet.places["caller"][int(record["place"]) - 1])
+        elif place := int(record["place"]) & PLACE_BITS:
+            caller = int(self._sheet.places["caller"][place - 1])
             ordinal = int(record["ordinal"]) if is_one else -1
-            return Place(CREATED, self._symbols.caller(caller), ordinal)
+            stack = tuple(self._symbols.caller(pc) for pc in self._sheet.origin(record))
+            return Place(CREATED, self._symbols.caller(caller), ordinal, stack if is_one else ())
         frame = self._symbols.caller(int(record["first_site"]))
         return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
 
@@ -224,9 +218,9 @@ class Mutexes:
     def _instances(self, first: Any, group: list[int], is_one: bool) -> int:
         if is_one:
             return 1
-        if first["place"]:
+        if place := int(first["place"]) & PLACE_BITS:
             # Most of them were never looked at.
-            return max(len(group), int(self._sheet.places["created"][int(first["place"]) - 1]))
+            return max(len(group), int(self._sheet.places["created"][place - 1]))
         return max(len(group), 2)
 
     def _with_threads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -238,114 +232,6 @@ class Mutexes:
         last = np.minimum(threads["last_record"], count).astype(np.int64)
         np.add.at(passed_over, last, self._sheet.passed_over)
         return failures[1:], passed_over[1:]
-
-    def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
-        found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
-        for stack in self._sheet.stacks:
-            found[int(stack["record"]), int(stack["pcs"][0])].append(stack)
-        return found
-
-    def _sites_and_blocks(
-        self, index: int, group: list[int], details: NDArray[Any]
-    ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
-        unit = self._nanoseconds
-        callers: dict[int, list[int]] = {}
-        pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
-        for detail in details:
-            here = [int(caller) for caller in detail["sites"]["caller"]]
-            for site in detail["sites"]:
-                if site["caller"]:
-                    sums = callers.setdefault(int(site["caller"]), [0, 0, 0, 0])
-                    for i, name in enumerate(("acquisitions", "contended", "waited", "held")):
-                        sums[i] += int(site[name])
-            for block in detail["blocks"]:
-                if block["times"]:
-                    pair = pairs[
-                        here[int(block["holder"]) - 1] if block["holder"] else 0,
-                        here[int(block["waiter"]) - 1] if block["waiter"] else 0,
-                    ]
-                    pair[0] += int(block["times"])
-                    pair[1] += int(block["waited"])
-        if not callers:
-            for number in group[:1]:
-                first = int(self._sheet.records["first_site"][number])
-                if first:
-                    callers[first] = [
-                        int(self._sheet.records["acquisitions"][group].sum()),
-                        0,
-                        0,
-                        int(self._sheet.records["held"][group].sum()),
-                    ]
-        sites: list[Site] = []
-        for caller, (acquisitions, contended, waited, held) in sorted(
-            callers.items(), key=lambda item: (-item[1][2], -item[1][0])
-        ):
-            self._sites[index, caller] = len(sites)
-            for stack, of_waits, of_holds in self._shares(group, caller):
-                sites.append(
-                    Site(
-                        stack=stack,
-                        acquisitions=acquisitions * of_holds,
-                        contended=round(contended * of_waits),
-                        waited=waited * of_waits * unit,
-                        held=held * of_holds * unit,
-                    )
-                )
-        blocks = tuple(
-            Block(
-                holder=self._sites.get((index, holder), -1),
-                waiter=self._sites.get((index, waiter), -1),
-                times=times,
-                waited=waited * unit,
-            )
-            for (holder, waiter), (times, waited) in sorted(pairs.items(), key=lambda p: -p[1][1])
-            if (index, waiter) in self._sites
-        )
-        return tuple(sites), blocks
-
-    def _shares(
-        self, group: list[int], caller: int
-    ) -> list[tuple[tuple[Frame, ...], float, float]]:
-        """The stacks of a caller, with the shares of its waiting and of its holding that they have,
-        the largest first. Those that were walked stand for all."""
-        walked: dict[tuple[int, ...], list[float]] = {}
-        for number in group:
-            for stack in self._stacks.get((number, caller), ()):
-                pcs = tuple(int(pc) for pc in stack["pcs"][: int(stack["frames"])])
-                sums = walked.setdefault(pcs, [0.0, 0.0])
-                sums[0] += float(stack["waited"])
-                sums[1] += float(stack["held"])
-        if not walked:
-            return [((self._symbols.caller(caller),), 1.0, 1.0)]
-        kept = sorted(walked.items(), key=lambda item: -sum(item[1]))[:_STACKS]
-        waited, held = (sum(sums[i] for _, sums in kept) for i in (0, 1))
-        return [
-            (
-                tuple(self._symbols.caller(pc) for pc in pcs),
-                of_waits / waited if waited else float(i == 0),
-                of_holds / held if held else float(i == 0),
-            )
-            for i, (pcs, (of_waits, of_holds)) in enumerate(kept)
-        ]
-
-    def _with_lines(self, mutexes: list[Mutex]) -> list[Mutex]:
-        """The same, their frames with the lines of the source."""
-        frames = {frame for each in mutexes for site in each.sites for frame in site.stack}
-        frames |= {each.place.frame for each in mutexes if each.place.kind != OBJECT}
-        lines = self._symbols.with_lines(frames)
-        if not lines:
-            return mutexes
-        return [
-            replace(
-                each,
-                place=replace(each.place, frame=lines.get(each.place.frame, each.place.frame)),
-                sites=tuple(
-                    replace(site, stack=tuple(lines.get(frame, frame) for frame in site.stack))
-                    for site in each.sites
-                ),
-            )
-            for each in mutexes
-        ]
 
 
 def _sum(details: NDArray[Any], name: str) -> NDArray[Any] | None:

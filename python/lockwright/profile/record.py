@@ -9,11 +9,13 @@ import dataclasses
 import json
 import types
 import typing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from lockwright.errors import LockwrightError
+from lockwright.profile import library
 
 FORMAT = "lockwright profile 1"
 
@@ -58,6 +60,26 @@ class Frame:
         name = self.symbol or f"{Path(self.module).name}+{self.offset:#x}"
         return f"{name} ({self.source})" if self.source else name
 
+    @property
+    def brief(self) -> str:
+        """The same without the function's parameters."""
+        return replace(self, symbol=library.function(self.symbol)).shown
+
+
+def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
+    """What to call the place of a stack; "" of an empty one."""
+    if not stack:
+        return ""
+    if not 0 < wrappers < len(stack):
+        return stack[0].brief
+    return stack[wrappers].brief + via(stack, wrappers)
+
+
+def via(stack: tuple[Frame, ...], wrappers: int) -> str:
+    """The outermost wrapper, in parentheses, unless all of them are of libraries."""
+    named = [f for f in stack[:wrappers] if f.symbol and not library.is_known(f.symbol)]
+    return f" (via {library.function(named[-1].symbol)})" if named else ""
+
 
 OBJECT = "object"
 """The mutex lies in a variable of a module: the frame is its address, the symbol its name."""
@@ -72,26 +94,34 @@ class Place:
     """By what a mutex can be found again in another run.
 
     kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: which of the mutexes of that place, from 0, in
-    the order in which they were created; -1 where the record stands for all of them. type_name: the
-    C++ type that has it as a member, where debug information tells.
+    the order in which they were created; -1 where the record stands for all of them. stack: of the
+    call, where it was walked; its innermost frame is of the same place. wrappers: as of a Site.
     """
 
     kind: str
     frame: Frame
     ordinal: int = 0
-    type_name: str = ""
+    stack: tuple[Frame, ...] = ()
+    wrappers: int = 0
 
 
 @dataclass(frozen=True)
 class Site:
     """A stack from which a mutex was taken. stack[0] is the caller of the lock function, and the
-    last the outermost that is known. waited, held: ns, of threads that came this way."""
+    last the outermost that is known. waited, held: ns, of threads that came this way. wrappers: how
+    many of the innermost frames are of functions that take the mutex for their callers."""
 
     stack: tuple[Frame, ...]
     acquisitions: float
     contended: int
     waited: float
     held: float
+    wrappers: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The place that tells most: who called the wrappers, with the outermost of these."""
+        return shown(self.stack, self.wrappers)
 
 
 @dataclass(frozen=True)
@@ -121,7 +151,6 @@ class Mutex:
     owner_changes: share of samples in which another thread had it last.
     preempted_holds: share of timed holds during which the kernel took the processor away from the
     holder.
-    bytes: of the mutex, and what it belongs to where that was allocated with it.
     """
 
     name: str
@@ -146,7 +175,6 @@ class Mutex:
     threads: int = 0
     owner_changes: float = 0
     preempted_holds: float = 0
-    bytes: int = 40
     sites: tuple[Site, ...] = ()
     blocks: tuple[Block, ...] = ()
 
@@ -155,10 +183,51 @@ class Mutex:
         """Time that threads spent waiting for it, in ns, summed over the threads."""
         return self.waiting.total
 
+    def holder(self, block: Block) -> str:
+        """Where the holder of a block took it; "" where that is not known."""
+        return self.taken_at(block.holder, True)
+
+    def waiter(self, block: Block) -> str:
+        """Where the waiter of a block came to it; "" where that is not known."""
+        return self.taken_at(block.waiter, False)
+
+    def taken_at(self, index: int, holds: bool) -> str:
+        """The place of a site, of which only the caller of the lock function is certain. Where that
+        is a wrapper by which several functions came, the one that has half of what was held, or
+        waited, is named as the most likely."""
+        if not 0 <= index < len(self.sites) or not self.sites[index].stack:
+            return ""
+        return self._callers[index][holds]
+
+    @cached_property
+    def _callers(self) -> list[tuple[str, str]]:
+        """By the number of a site, its place for those who waited and for those who held."""
+        shares: dict[tuple[Frame, ...], dict[str, list[float]]] = {}
+        for site in self.sites:
+            sums = shares.setdefault(site.stack[:1], {}).setdefault(site.shown, [0.0, 0.0])
+            sums[0] += site.waited
+            sums[1] += site.held
+        return [
+            (
+                _likeliest(site, shares[site.stack[:1]], 0),
+                _likeliest(site, shares[site.stack[:1]], 1),
+            )
+            for site in self.sites
+        ]
+
     @property
     def contended_share(self) -> float:
         """Of the acquisitions, those that found it held; from 0 to 1."""
         return min(1.0, self.contended / self.acquisitions) if self.acquisitions else 0.0
+
+
+def _likeliest(site: Site, shares: dict[str, list[float]], which: int) -> str:
+    if site.wrappers == 0 or len(shares) == 1:
+        return site.shown
+    most = max(shares, key=lambda name: shares[name][which])
+    if 2 * shares[most][which] >= sum(each[which] for each in shares.values()) > 0:
+        return f"mostly {most}"
+    return site.stack[site.wrappers - 1].brief
 
 
 @dataclass(frozen=True)
@@ -185,8 +254,7 @@ class Process:
     that are shared, robust or have a protocol): not looked into. cpu_user, cpu_system: ns.
     voluntary, involuntary: context switches. migrations: seen between samples of one thread.
     page_faults: minor and major. mmap_calls: mappings made and removed through the C library's
-    functions. fault_time: share of system time spent in page faults, stalls: cycles lost to memory
-    per instruction outside locks; touched: bytes of memory that were touched for each second of
+    functions. touched: bytes of memory that were touched for each second of
     processor time, the median of a few looks that last until twice the last-level cache could have
     been touched; last_cache: bytes of that; None where this cannot be known.
     """
@@ -208,8 +276,6 @@ class Process:
     minor_faults: int = 0
     major_faults: int = 0
     mmap_calls: int = 0
-    fault_time: float | None = None
-    stalls: float | None = None
     touched: float | None = None
     last_cache: int | None = None
     runnable: float | None = None
@@ -288,7 +354,9 @@ def _build(wanted: Any, value: Any) -> Any:
     """`value`, of JSON's types, as what an annotation says."""
     if dataclasses.is_dataclass(wanted):
         hints = typing.get_type_hints(wanted)
-        return wanted(**{key: _build(hints[key], part) for key, part in value.items()})  # type: ignore[operator]
+        return wanted(
+            **{key: _build(hints[key], part) for key, part in value.items() if key in hints}
+        )  # type: ignore[operator]
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if origin is tuple and arguments[-1] is Ellipsis:
         return tuple(_build(arguments[0], part) for part in value)

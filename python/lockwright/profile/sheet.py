@@ -19,15 +19,21 @@ from lockwright.errors import LockwrightError
 
 VARIABLE = "LOCKWRIGHT_PROFILE"
 
-_MAGIC = b"LWPROBE1"
+_MAGIC = b"LWPROBE2"
 _PARTS, _OCTAVES = 8, 34
 BUCKETS = _PARTS * (1 + _OCTAVES)
+
+PLACE_BITS = (1 << 13) - 1
+"""Of a record's place: its number plus one; above them the number of its stack, plus one."""
 
 IS_VOID, IS_SHARED = 1 << 30, 1 << 31
 """Bits of a record's kind: another one is in use for its mutex; it is for all of some places."""
 
 WAIT, HOLD = 1, 2
 """Kinds of moments."""
+
+OTHERS = 64
+"""Other processes that the first sheet names."""
 
 _HEADER = np.dtype(
     [
@@ -46,6 +52,7 @@ _HEADER = np.dtype(
         ("modules_taken", "u4"),
         ("images", "u4"),
         ("unused", "u4"),
+        ("other_pids", "u4", OTHERS),
         ("program", "S512"),
         ("creations", "u8", BUCKETS),
     ]
@@ -94,7 +101,8 @@ _THREAD = np.dtype(
         ("last_record", "u8"),
     ]
 )
-_PLACE = np.dtype([("caller", "u8"), ("created", "u4"), ("unused", "u4")])
+_PLACE = np.dtype([("caller", "u8"), ("created", "u4"), ("walked", "u4")])
+_ORIGIN = np.dtype([("hash", "u8"), ("frames", "u4"), ("place", "u4"), ("pcs", "u8", 7)])
 _MODULE = np.dtype([("start", "u8"), ("end", "u8"), ("base", "u8"), ("path", "S232")])
 _STACK = np.dtype(
     [
@@ -148,7 +156,7 @@ _RECORD = np.dtype(
     ]
 )
 _SITE = np.dtype(
-    [(name, "u8") for name in ("caller", "acquisitions", "contended", "waited", "held")]
+    [(name, "u8") for name in ("caller", "acquisitions", "contended", "waited", "held", "releaser")]
 )
 _BLOCK = np.dtype([("holder", "u4"), ("waiter", "u4"), ("times", "u8"), ("waited", "u8")])
 _DETAIL = np.dtype(
@@ -174,6 +182,7 @@ _MOMENT = np.dtype(
 _TABLES = (
     ("threads", _THREAD, 4096),
     ("places", _PLACE, 4096),
+    ("origins", _ORIGIN, 4096),
     ("modules", _MODULE, 256),
     ("stacks", _STACK, 4096),
     ("records", _RECORD, 16384),
@@ -181,6 +190,12 @@ _TABLES = (
     ("moments", _MOMENT, 32768),
 )
 _PAGE, _LINE = 4096, 64
+
+_TICKS = 50
+"""That it takes about to acquire and release a free mutex."""
+
+_MOST_FILES = 8
+"""That processes make besides the first."""
 
 
 def _ends_at(size: int, unit: int) -> int:
@@ -198,6 +213,12 @@ SIZE = _size()
 """Bytes."""
 
 Rows = NDArray[Any]
+
+
+def beside(path: Path) -> list[Path]:
+    """The files of other processes than the first."""
+    found = (Path(f"{path}.{number}") for number in range(1, _MOST_FILES + 1))
+    return [each for each in found if each.is_file() and each.stat().st_size >= SIZE]
 
 
 class Sheet:
@@ -225,6 +246,28 @@ class Sheet:
         return int(self["pid"])
 
     @property
+    def took_any(self) -> bool:
+        """Whether the process took a mutex, and did not only make some."""
+        calls = [
+            *("samples", "contended", "failed_trylocks", "cond_waits"),
+            *("unprofiled", "rwlock_calls", "spin_calls"),
+        ]
+        return bool(self.pid) and any(self.threads[name].any() for name in calls)
+
+    @property
+    def worth(self) -> float:
+        """Ticks that the process spent on mutexes so far: waiting, and a little for each
+        acquisition."""
+        taken = float(self.threads["acquisitions"].sum()) + float(self.passed_over.sum())
+        return float(self.records["waited"].sum()) + _TICKS * taken
+
+    @property
+    def other_pids(self) -> set[int]:
+        """Other processes that took mutexes, the first of them; of the first sheet."""
+        pids = self._header["other_pids"][0]
+        return {int(pid) for pid in pids if pid}
+
+    @property
     def creations(self) -> Rows:
         """Calls of pthread_mutex_init by the bucket of the time since the beginning."""
         creations: Rows = self._header["creations"][0]
@@ -234,6 +277,13 @@ class Sheet:
     def threads(self) -> Rows:
         """Those that were seen, by their numbers."""
         return self._used("threads", int(self["threads_used"]))
+
+    @property
+    def last_ticks(self) -> int:
+        """Ticks from the beginning to the last that any thread noted."""
+        threads = self.threads
+        last = max(int(threads[name].max(initial=0)) for name in ("last_sample", "last_wait"))
+        return max(last - int(self["begin_ticks"]), 0)
 
     @property
     def passed_over(self) -> NDArray[np.int64]:
@@ -261,6 +311,15 @@ class Sheet:
     def places(self) -> Rows:
         """By the number that a record has, less one."""
         return self._tables["places"]
+
+    def origin(self, record: Any) -> tuple[int, ...]:
+        """The addresses of the stack from which a record's mutex was initialised; empty if that
+        was not walked."""
+        number = int(record["place"]) >> PLACE_BITS.bit_length()
+        if not 0 < number <= len(self._tables["origins"]):
+            return ()
+        found = self._tables["origins"][number - 1]
+        return tuple(int(pc) for pc in found["pcs"][: int(found["frames"])])
 
     @property
     def stacks(self) -> Rows:
@@ -294,6 +353,36 @@ class Sheet:
         return self._tables[name][:count]
 
 
+class Family:
+    """The sheets of the processes of one run, of which there can come more."""
+
+    def __init__(self, path: Path) -> None:
+        """path: of that of the process that came first."""
+        self._path = path
+        self.first = Sheet(path)
+        self._others: dict[Path, Sheet] = {}
+
+    def all(self) -> list[Sheet]:
+        """Those that there are."""
+        for path in beside(self._path):
+            # It is made before it is filled.
+            if path not in self._others and _begin(path) == _MAGIC:
+                self._others[path] = Sheet(path)
+        return [self.first, *self._others.values()]
+
+    def chosen(self) -> Sheet:
+        """That of the process that spent most time on mutexes, the first if it is no less."""
+        return max(self.all(), key=lambda sheet: sheet.worth)
+
+
+def _begin(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC))
+    except OSError:
+        return b""
+
+
 def lower_bounds() -> NDArray[np.float64]:
     """Where the buckets of a histogram begin, in ticks, and where the last one ends."""
     buckets = np.arange(BUCKETS + 1)
@@ -315,7 +404,8 @@ def _megahertz() -> float:
 
 @contextmanager
 def new() -> Iterator[Path]:
-    """The path of an empty file for a profile, that is removed at the end of the `with` block."""
+    """The path of an empty file for a profile, that is removed at the end of the `with` block, with
+    those beside it."""
     folder = None
     if os.access("/dev/shm", os.W_OK):
         room = os.statvfs("/dev/shm")
@@ -337,4 +427,7 @@ def new() -> Iterator[Path]:
     try:
         yield path
     finally:
+        # The first one first: without it no process makes another.
         path.unlink(missing_ok=True)
+        for other in beside(path):
+            other.unlink(missing_ok=True)

@@ -55,8 +55,8 @@ def _row(mutex: Mutex) -> list[str]:
     waiter = max(mutex.sites, key=lambda site: site.waited, default=None)
     block = max(mutex.blocks, key=lambda each: each.waited, default=None)
     holder = ""
-    if block is not None and block.holder >= 0:
-        holder = mutex.sites[block.holder].stack[0].shown
+    if block is not None:
+        holder = mutex.holder(block)
     return [
         mutex.name,
         figures.time(mutex.lost),
@@ -66,6 +66,6 @@ def _row(mutex: Mutex) -> list[str]:
         figures.time(mutex.waiting.p99),
         figures.time(mutex.holding.p50),
         figures.time(mutex.holding.p99),
-        waiter.stack[0].shown if waiter is not None and waiter.waited else "",
+        waiter.shown if waiter is not None and waiter.waited else "",
         holder,
     ]

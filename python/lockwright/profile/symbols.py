@@ -5,6 +5,7 @@ is installed.
 """
 
 import ctypes
+import re
 import shutil
 import struct
 import subprocess
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright import elf
+from lockwright.profile.library import function
 from lockwright.profile.record import Frame
 
 _SYMBOL = np.dtype(
@@ -138,20 +140,21 @@ class Symbols:
             return Frame(mapping.path, offset)
         return Frame(mapping.path, offset, found[0], found[1] + address - inside)
 
-    def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, Frame]:
-        """Each frame with its line, where that can be found."""
+    def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, tuple[Frame, ...]]:
+        """Each frame with its line, where that can be found, behind those of the functions that
+        the compiler put into it, the innermost first."""
         wanted: defaultdict[str, set[Frame]] = defaultdict(set)
         for frame in frames:
             if frame.module and self._modules.get(frame.module, Module(Path())).has_lines:
                 wanted[frame.module].add(frame)
         return {
-            frame: replace(frame, source=line)
+            frame: expanded
             for module, some in wanted.items()
-            for frame, line in _lines(module, list(some)).items()
+            for frame, expanded in _lines(module, list(some)).items()
         }
 
 
-def _lines(module: str, frames: list[Frame]) -> dict[Frame, str]:
+def _lines(module: str, frames: list[Frame]) -> dict[Frame, tuple[Frame, ...]]:
     reader = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if reader is None:
         return {}
@@ -159,7 +162,7 @@ def _lines(module: str, frames: list[Frame]) -> dict[Frame, str]:
     asked = "\n".join(f"{frame.offset - 1:#x}" for frame in frames)
     try:
         answer = subprocess.run(
-            [reader, "-e", module],
+            [reader, "-a", "-i", "-f", "-C", "-e", module],
             input=asked,
             capture_output=True,
             text=True,
@@ -169,12 +172,31 @@ def _lines(module: str, frames: list[Frame]) -> dict[Frame, str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    found = {}
-    for frame, line in zip(frames, answer.stdout.splitlines(), strict=False):
-        path, _, number = line.partition(" ")[0].rpartition(":")
-        if number.isdigit() and number != "0" and path != "??":
-            found[frame] = f"{Path(path).name}:{number}"
-    return found
+    answers = re.split(r"^0x[0-9a-f]+\n", answer.stdout, flags=re.MULTILINE)[1:]
+    return {
+        frame: expanded
+        for frame, lines in zip(frames, answers, strict=False)
+        if (expanded := _expanded(frame, lines.splitlines()))
+    }
+
+
+def _expanded(frame: Frame, lines: list[str]) -> tuple[Frame, ...]:
+    """lines: function and place in turn, the innermost first."""
+    found = []
+    for name, where in zip(lines[::2], lines[1::2], strict=False):
+        path, _, number = where.partition(" ")[0].rpartition(":")
+        is_known = number.isdigit() and number != "0" and path != "??"
+        source = f"{Path(path).name}:{number}" if is_known else ""
+        found.append(replace(frame, symbol=name, symbol_offset=0, source=source))
+    if not found or not any(each.source for each in found):
+        return ()
+    # The outermost is the function that the symbols know.
+    symbol = frame.symbol or found[-1].symbol.replace("??", "")
+    found[-1] = replace(frame, symbol=symbol, source=found[-1].source)
+    # Where binutils has no name for the innermost function it gives the outermost one's.
+    if len(found) > 1 and function(found[0].symbol) == function(symbol):
+        del found[0]
+    return tuple(found)
 
 
 def demangled(name: str) -> str:
@@ -196,10 +218,10 @@ def _demangle(name: str) -> str:
             _runtime.append(ctypes.CDLL("libstdc++.so.6"))
         except OSError:
             return name
-    function = _runtime[0].__cxa_demangle
-    function.restype = ctypes.c_void_p
+    demangle = _runtime[0].__cxa_demangle
+    demangle.restype = ctypes.c_void_p
     status = ctypes.c_int()
-    result = function(name.encode(), None, None, ctypes.byref(status))
+    result = demangle(name.encode(), None, None, ctypes.byref(status))
     if status.value != 0 or not result:
         return name
     text = ctypes.string_at(result).decode(errors="replace")

@@ -136,7 +136,7 @@ class Top:
         if not sheet.pid:
             return
         now = time.monotonic()
-        if self._live is None:
+        if self._live is None or self._live.sheet is not sheet:
             self._live = Live(sheet, self._program)
             self._next = now + self._interval
         if now < self._next:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.profile.sheet import Sheet
+from lockwright.profile.sheet import Family, Sheet
 from lockwright.profile.touches import Touches
 
 _EVERY = 0.04
@@ -43,44 +43,62 @@ class Seen:
 
 
 class Watcher:
-    """Looks at a sheet, and at the process that fills it, until it is stopped."""
+    """Looks at the sheets of a run, and at the processes that fill them, until it is stopped."""
 
-    def __init__(self, sheet: Sheet, also: Callable[[Sheet], None] | None = None) -> None:
-        """also: called at each look, in the thread of the watcher."""
-        self.seen = Seen()
-        self._sheet = sheet
+    def __init__(self, sheets: Family, also: Callable[[Sheet], None] | None = None) -> None:
+        """also: called at each look, in the thread of the watcher, with the sheet of the process
+        that has spent most time on mutexes."""
+        self._sheets = sheets
         self._also = also
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        count = len(sheet.records)
-        self.seen.waiters, self.seen.waited, self.seen.most = (
-            np.zeros(count, np.int64) for _ in range(3)
-        )
+        self._looks: dict[int, _Looks] = {}
 
     def start(self) -> None:
         """To be called with those signals blocked that this thread must not take."""
         self._thread.start()
 
-    def stop(self) -> Seen:
-        """Ends the looking; what was seen."""
+    def stop(self) -> tuple[Sheet, Seen]:
+        """Ends the looking; the sheet of the process that spent most time on mutexes, and what was
+        seen of it."""
         self._over.set()
         self._thread.join()
-        return self.seen
+        chosen = self._sheets.chosen()
+        looks = self._looks.get(id(chosen))
+        return chosen, looks.stop() if looks is not None else _nothing(chosen)
 
     def _watch(self) -> None:
-        touches: Touches | None = None
         while not self._over.wait(_EVERY):
-            pid = self._sheet.pid
-            if pid:
-                touches = touches or Touches(pid)
-                self._look(Path(f"/proc/{pid}"))
+            for sheet in self._sheets.all():
+                if sheet.pid:
+                    self._looks.setdefault(id(sheet), _Looks(sheet)).look()
             if self._also is not None:
-                self._also(self._sheet)
-        if touches is not None:
-            self.seen.touched = touches.stop()
+                self._also(self._sheets.chosen())
+        for looks in self._looks.values():
+            looks.stop()
 
-    def _look(self, process: Path) -> None:
-        seen, sheet = self.seen, self._sheet
+
+def _nothing(sheet: Sheet) -> Seen:
+    waiters, waited, most = (np.zeros(len(sheet.records), np.int64) for _ in range(3))
+    return Seen(waiters=waiters, waited=waited, most=most)
+
+
+class _Looks:
+    """What is seen of one process."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self._sheet, self._seen = sheet, _nothing(sheet)
+        self._touches: Touches | None = Touches(sheet.pid)
+
+    def stop(self) -> Seen:
+        if self._touches is not None:
+            self._seen.touched = self._touches.stop()
+            self._touches = None
+        return self._seen
+
+    def look(self) -> None:
+        seen, sheet = self._seen, self._sheet
+        process = Path(f"/proc/{sheet.pid}")
         try:
             status = (process / "status").read_text()
         except OSError:

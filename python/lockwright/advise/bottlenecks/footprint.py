@@ -9,12 +9,6 @@ CLEARING = "clearing new pages in the fault handler"
 FAULTS = "kernel lock in the fault handler"
 
 
-def _fault_time_source(seen: Seen) -> str:
-    if seen.process.fault_time is not None:
-        return "a hundredth can be seen in a comparison"
-    return f"estimated as {thresholds.FAULT_NS} ns for each; a hundredth can be seen"
-
-
 def page_clearing(seen: Seen) -> Diagnosis:
     """7: one thread creates many mutexes at the start, whose pages the kernel has to clear."""
     creation = seen.process.creation
@@ -46,7 +40,7 @@ def page_clearing(seen: Seen) -> Diagnosis:
             seen.fault_time,
             thresholds.FAULT_TIME,
             "share",
-            _fault_time_source(seen),
+            f"estimated as {thresholds.FAULT_NS} ns for each; a hundredth can be seen",
         ),
     )
     return Diagnosis(
@@ -64,15 +58,6 @@ def fault_handler(seen: Seen) -> Diagnosis:
     """8: many threads create mutexes and map memory all the time, and meet in the kernel."""
     process, creation = seen.process, seen.process.creation
     kernel = process.cpu_system / seen.cpu if seen.cpu else None
-    if process.fault_time is not None:
-        share, what, source = (
-            seen.fault_time,
-            "page faults, of the processor time",
-            "dedup has 30 %",
-        )
-    else:
-        share, what = kernel, "in the kernel, of the processor time"
-        source = "in place of the fault handler's, of which dedup has 30 % (TOCS 2019)"
     evidence = (
         at_least(
             "mutexes created",
@@ -95,7 +80,13 @@ def fault_handler(seen: Seen) -> Diagnosis:
             "1/cpu s",
             "about a hundredth of the time, if no thread had to wait in the kernel",
         ),
-        at_least(what, share, thresholds.KERNEL_TIME, "share", source),
+        at_least(
+            "in the kernel, of the processor time",
+            kernel,
+            thresholds.KERNEL_TIME,
+            "share",
+            "in place of the fault handler's, of which dedup has 30 % (TOCS 2019)",
+        ),
         informs("mappings made and removed", seen.per_second(process.mmap_calls), "1/s"),
     )
     return Diagnosis(

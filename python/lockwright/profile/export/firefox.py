@@ -260,7 +260,7 @@ def _markers(moments: Sequence[Moment], profile: Profile, shared: _Shared) -> di
             {
                 "type": "Mutex",
                 "mutex": shared.text(profile.mutexes[moment.mutex].name),
-                "at": shared.text(site_name(profile, moment.mutex, moment.site)),
+                "at": shared.text(site_name(profile, moment)),
             }
             for moment in moments
         ],

@@ -65,7 +65,7 @@ def _named(profile: Profile, what: str, track: int, name: str) -> dict[str, Any]
 
 def _slice(profile: Profile, moment: Moment, track: int) -> dict[str, Any]:
     mutex = profile.mutexes[moment.mutex].name
-    site = site_name(profile, moment.mutex, moment.site)
+    site = site_name(profile, moment)
     begin, end = _microseconds(moment.begin), _microseconds(moment.end)
     length = end - begin
     # A reader adds the two up, and must not come out behind what begins there.

@@ -1,6 +1,6 @@
 """What the formats have in common: sources of frames, and names of threads."""
 
-from lockwright.profile.record import Profile
+from lockwright.profile.record import Moment, Profile
 
 
 def line_of(source: str) -> tuple[str, int]:
@@ -17,8 +17,6 @@ def thread_name(profile: Profile, thread: int) -> str:
     return name if list(profile.thread_names.values()).count(name) == 1 else f"{name} {thread}"
 
 
-def site_name(profile: Profile, mutex: int, site: int) -> str:
+def site_name(profile: Profile, moment: Moment) -> str:
     """The place in the program from which a moment's thread came; "" where it is not known."""
-    sites = profile.mutexes[mutex].sites
-    known = 0 <= site < len(sites) and sites[site].stack
-    return sites[site].stack[0].shown if known else ""
+    return profile.mutexes[moment.mutex].taken_at(moment.site, moment.kind == "hold")

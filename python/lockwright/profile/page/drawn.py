@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from lockwright.profile.export.places import thread_name
+from lockwright.profile.export.places import site_name, thread_name
 from lockwright.profile.record import Distribution, Mutex, Profile
 
 BINS = 10
@@ -84,12 +84,11 @@ def blocks(profile: Profile) -> list[list[Any]]:
     """Mutex, holder's place, waiter's place, ns waited, times; "" for a place not known."""
     found: list[list[Any]] = []
     for place, mutex in enumerate(profile.mutexes):
-        sites = [each.stack[0].shown if each.stack else "" for each in mutex.sites]
         found += [
             [
                 place,
-                sites[block.holder] if 0 <= block.holder < len(sites) else "",
-                sites[block.waiter] if 0 <= block.waiter < len(sites) else "",
+                mutex.holder(block),
+                mutex.waiter(block),
                 block.waited,
                 block.times,
             ]
@@ -106,9 +105,7 @@ def timeline(profile: Profile) -> dict[str, Any]:
     of_thread: dict[int, list[Any]] = {}
     names: dict[str, int] = {}
     for moment in sorted(moments, key=lambda each: each.begin):
-        sites = profile.mutexes[moment.mutex].sites
-        site = sites[moment.site] if 0 <= moment.site < len(sites) else None
-        where = site.stack[0].shown if site and site.stack else ""
+        where = site_name(profile, moment)
         of_thread.setdefault(moment.thread, []).append(
             [
                 moment.mutex,

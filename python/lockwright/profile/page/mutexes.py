@@ -132,8 +132,8 @@ def _section(place: int, mutex: Mutex, profile: Profile) -> str:
 def _facts(mutex: Mutex) -> dict[str, str]:
     place = mutex.place
     found = {"what it is": _what(mutex), "where": f"{_BY[place.kind]} {_whole(place.frame)}"}
-    if place.type_name:
-        found["member of"] = place.type_name
+    if place.stack[1:]:
+        found["called from"] = " ← ".join(frame.shown for frame in place.stack[1:])
     found["acquisitions"] = (
         f"{figures.count(mutex.acquisitions)} by {mutex.threads} threads;"
         f" {figures.count(mutex.contended)} found it held ({figures.share(mutex.contended_share)})"
@@ -166,7 +166,7 @@ def _facts(mutex: Mutex) -> dict[str, str]:
 
 
 def _what(mutex: Mutex) -> str:
-    said = f"{mutex.type} mutex, {mutex.bytes} bytes"
+    said = f"{mutex.type} mutex"
     if mutex.instances > 1:
         return f"{mutex.instances:,} of one place; {said}"
     return f"{said}, at {mutex.address:#x}"
@@ -213,7 +213,7 @@ def _sites(mutex: Mutex) -> str:
 
 
 def _caller(site: Site) -> str:
-    return site.stack[0].shown if site.stack else "unknown"
+    return site.shown or "unknown"
 
 
 def _stack(frames: Iterable[Frame]) -> str:
@@ -226,8 +226,8 @@ def _blocks(mutex: Mutex) -> str:
     worst = sorted(mutex.blocks, key=lambda each: -each.waited)
     rows = []
     for block in worst[:_PLACES]:
-        holder = _caller(mutex.sites[block.holder]) if block.holder >= 0 else "unknown"
-        waiter = _caller(mutex.sites[block.waiter]) if block.waiter >= 0 else "unknown"
+        holder = mutex.holder(block) or "unknown"
+        waiter = mutex.waiter(block) or "unknown"
         cells = [(holder, holder), (waiter, waiter), _time(block.waited, True)]
         rows.append(row([*cells, (figures.count(block.times), repr(block.times))]))
     left = len(worst) - _PLACES

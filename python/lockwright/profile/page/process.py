@@ -52,12 +52,6 @@ def _of(process: Process) -> dict[str, str]:
         "page faults": f"{rate(process.minor_faults)}; {figures.count(process.major_faults)} from"
         " a disk",
         "mappings made and removed": rate(process.mmap_calls),
-        "time in page faults": "not measurable here"
-        if process.fault_time is None
-        else f"{figures.share(process.fault_time)} of the kernel's time",
-        "memory stalls": "not measurable here"
-        if process.stalls is None
-        else f"{process.stalls:.2f} cycles per instruction outside locks",
     }
     unseen = {
         "reader-writer locks": process.rwlock_calls,

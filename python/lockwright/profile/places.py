@@ -1,0 +1,111 @@
+"""Gives the frames of mutexes their lines, and tells wrappers from the functions that call them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from lockwright.profile import wrappers
+from lockwright.profile.naming import name_of
+from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place
+from lockwright.profile.symbols import Symbols
+from lockwright.profile.wrappers import Call
+
+
+def told(
+    mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
+) -> list[Mutex]:
+    """The same mutexes. releases: by the index of a mutex and the number of its site, where what
+    was taken there was released."""
+    released = [releases(index) for index in range(len(mutexes))]
+    frames = {frame for each in mutexes for site in each.sites for frame in site.stack}
+    frames |= {frame for each in mutexes for frame in (each.place.frame, *each.place.stack)}
+    frames |= {frame for each in released for frame in each.values()}
+    frames -= {each.place.frame for each in mutexes if each.place.kind == OBJECT}
+    lines = symbols.with_lines(frames)
+
+    def whole(stack: Sequence[Frame]) -> tuple[Frame, ...]:
+        return tuple(part for frame in stack for part in lines.get(frame, (frame,)))
+
+    calls = [
+        Call(index, whole(site.stack), whole([released[index][i]] if i in released[index] else []))
+        for index, each in enumerate(mutexes)
+        for i, site in enumerate(each.sites)
+    ]
+    skipped = iter(zip(calls, wrappers.counts(calls), strict=True))
+    sited = [
+        replace(
+            each,
+            sites=tuple(
+                replace(site, stack=call.stack, wrappers=count)
+                for site, (call, count) in zip(each.sites, skipped, strict=False)
+            ),
+        )
+        if each.sites
+        else each
+        for each in mutexes
+    ]
+    return _named([replace(each, place=_stacked(each, whole)) for each in sited])
+
+
+def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
+    """The place with its stack: of a mutex that was first seen when it was taken, that of the same
+    caller's site with most waiting."""
+    place = mutex.place
+    if place.kind == OBJECT:
+        return place
+    stack = whole(place.stack or (place.frame,))
+    count = 0
+    if place.kind == FIRST_TAKEN:
+        for site in mutex.sites:
+            if site.stack and site.stack[0] == stack[0]:
+                stack, count = site.stack, site.wrappers
+                break
+    # By what it is found again it keeps the name of the symbol.
+    source = whole((place.frame,))[-1].source
+    return replace(place, frame=replace(place.frame, source=source), stack=stack, wrappers=count)
+
+
+def _named(mutexes: list[Mutex]) -> list[Mutex]:
+    """Wrappers around an initialisation are told like those around a lock function, but for what
+    releases it."""
+    created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
+    counts = wrappers.counts([Call(i, mutexes[i].place.stack) for i in created])
+    for i, count in zip(created, counts, strict=True):
+        mutexes[i] = replace(mutexes[i], place=replace(mutexes[i].place, wrappers=count))
+    named = [replace(each, name=name_of(each.place, each.instances == 1)) for each in mutexes]
+    return _numbered(_told_apart(named))
+
+
+def _told_apart(mutexes: list[Mutex]) -> list[Mutex]:
+    """Places of one function have its name: those get their line, or else the offset, too."""
+    places: dict[str, set[tuple[str, int]]] = {}
+    for each in mutexes:
+        places.setdefault(each.name, set()).add(_at(each.place))
+    return [
+        replace(each, name=f"{each.name} ({_where(each.place)})")
+        if len(places[each.name]) > 1 and each.place.kind != OBJECT
+        else each
+        for each in mutexes
+    ]
+
+
+def _numbered(mutexes: list[Mutex]) -> list[Mutex]:
+    """Those that have one name still were made by one caller of a wrapper."""
+    same: dict[str, list[int]] = {}
+    for i, each in enumerate(mutexes):
+        if each.place.wrappers and each.instances == 1:
+            same.setdefault(each.name, []).append(i)
+    for name, members in same.items():
+        members.sort(key=lambda i: mutexes[i].place.ordinal)
+        for number, i in enumerate(members[1:], 1):
+            mutexes[i] = replace(mutexes[i], name=f"{name} #{number}")
+    return mutexes
+
+
+def _at(place: Place) -> tuple[str, int]:
+    frame = place.stack[place.wrappers] if place.stack else place.frame
+    return frame.module, frame.offset
+
+
+def _where(place: Place) -> str:
+    at = place.stack[place.wrappers] if place.stack else place.frame
+    return at.source or f"+{at.offset:#x}"

@@ -1,0 +1,139 @@
+"""From where a mutex was taken, and who waited for whom, from the details of a sheet."""
+
+from collections import defaultdict
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lockwright.profile.record import Block, Frame, Site
+from lockwright.profile.sheet import Sheet
+from lockwright.profile.symbols import Symbols
+
+_STACKS = 8
+"""Stacks that are kept of one caller, those with most waiting and holding."""
+
+
+class Sites:
+    """Those of all mutexes, by the index of the mutex."""
+
+    def __init__(self, sheet: Sheet, symbols: Symbols, nanoseconds: float) -> None:
+        """nanoseconds: of a tick."""
+        self._sheet, self._symbols, self._nanoseconds = sheet, symbols, nanoseconds
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._releases: defaultdict[int, dict[int, Frame]] = defaultdict(dict)
+        self._stacks = self._stacks_by_caller()
+
+    def number(self, index: int, caller: int) -> int:
+        """Which of a mutex's sites a caller is, the first of its stacks; or -1."""
+        return self._numbers.get((index, caller), -1)
+
+    def releases(self, index: int) -> dict[int, Frame]:
+        """By the number of a mutex's site, where what was taken there was released."""
+        return self._releases[index]
+
+    def made(
+        self, index: int, group: list[int], details: NDArray[Any]
+    ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
+        """group: the records that make the mutex of this index."""
+        unit = self._nanoseconds
+        callers, pairs, releasers = _summed(details)
+        if not callers:
+            self._only_first(group, callers)
+        sites: list[Site] = []
+        for caller, (acquisitions, contended, waited, held) in sorted(
+            callers.items(), key=lambda item: (-item[1][2], -item[1][0])
+        ):
+            self._numbers[index, caller] = len(sites)
+            for stack, of_waits, of_holds in self._shares(group, caller):
+                if caller in releasers:
+                    released = self._symbols.caller(releasers[caller])
+                    self._releases[index][len(sites)] = released
+                sites.append(
+                    Site(
+                        stack=stack,
+                        acquisitions=acquisitions * of_holds,
+                        contended=round(contended * of_waits),
+                        waited=waited * of_waits * unit,
+                        held=held * of_holds * unit,
+                    )
+                )
+        blocks = tuple(
+            Block(
+                holder=self.number(index, holder),
+                waiter=self.number(index, waiter),
+                times=times,
+                waited=waited * unit,
+            )
+            for (holder, waiter), (times, waited) in sorted(pairs.items(), key=lambda p: -p[1][1])
+            if (index, waiter) in self._numbers
+        )
+        return tuple(sites), blocks
+
+    def _only_first(self, group: list[int], callers: dict[int, list[int]]) -> None:
+        """Of a mutex without details only the first caller is known."""
+        records = self._sheet.records
+        first = int(records["first_site"][group[0]])
+        if first:
+            acquisitions, held = (
+                int(records[name][group].sum()) for name in ("acquisitions", "held")
+            )
+            callers[first] = [acquisitions, 0, 0, held]
+
+    def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
+        found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
+        for stack in self._sheet.stacks:
+            found[int(stack["record"]), int(stack["pcs"][0])].append(stack)
+        return found
+
+    def _shares(
+        self, group: list[int], caller: int
+    ) -> list[tuple[tuple[Frame, ...], float, float]]:
+        """The stacks of a caller, with the shares of its waiting and of its holding that they have,
+        the largest first. Those that were walked stand for all."""
+        walked: dict[tuple[int, ...], list[float]] = {}
+        for number in group:
+            for stack in self._stacks.get((number, caller), ()):
+                pcs = tuple(int(pc) for pc in stack["pcs"][: int(stack["frames"])])
+                sums = walked.setdefault(pcs, [0.0, 0.0])
+                sums[0] += float(stack["waited"])
+                sums[1] += float(stack["held"])
+        if not walked:
+            return [((self._symbols.caller(caller),), 1.0, 1.0)]
+        kept = sorted(walked.items(), key=lambda item: -sum(item[1]))[:_STACKS]
+        waited, held = (sum(sums[i] for _, sums in kept) for i in (0, 1))
+        return [
+            (
+                tuple(self._symbols.caller(pc) for pc in pcs),
+                of_waits / waited if waited else float(i == 0),
+                of_holds / held if held else float(i == 0),
+            )
+            for i, (pcs, (of_waits, of_holds)) in enumerate(kept)
+        ]
+
+
+def _summed(
+    details: NDArray[Any],
+) -> tuple[dict[int, list[int]], dict[tuple[int, int], list[int]], dict[int, int]]:
+    """By caller, its acquisitions, contended ones, time waited and held; by pair of callers, how
+    often and how long one waited for the other; by caller, who released it last."""
+    callers: dict[int, list[int]] = {}
+    pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    releasers: dict[int, int] = {}
+    for detail in details:
+        here = [int(caller) for caller in detail["sites"]["caller"]]
+        for site in detail["sites"]:
+            if site["caller"]:
+                sums = callers.setdefault(int(site["caller"]), [0, 0, 0, 0])
+                for i, name in enumerate(("acquisitions", "contended", "waited", "held")):
+                    sums[i] += int(site[name])
+                if site["releaser"]:
+                    releasers[int(site["caller"])] = int(site["releaser"])
+        for block in detail["blocks"]:
+            if block["times"]:
+                pair = pairs[
+                    here[int(block["holder"]) - 1] if block["holder"] else 0,
+                    here[int(block["waiter"]) - 1] if block["waiter"] else 0,
+                ]
+                pair[0] += int(block["times"])
+                pair[1] += int(block["waited"])
+    return callers, pairs, releasers

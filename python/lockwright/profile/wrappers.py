@@ -1,0 +1,92 @@
+"""Functions that take a mutex for their callers, such as `my_lock(m)` or `Mutex::Lock()`: what
+tells where a program waits is who called them.
+
+A function is taken for one if it is known by its name, or if it returns with the mutex held: what
+was seen to release the mutex is another function. Where that was not seen, and for functions that
+call another wrapper, it is one that takes several mutexes at a single place and is called by
+several functions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lockwright.profile.library import function, is_known
+from lockwright.profile.record import Frame
+
+Key = tuple[str, str]
+"""A function: its file and its name."""
+
+_LEVELS = 6
+_SYSTEM = ("libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++", "libc++.")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A way in which a mutex was taken. releases: frames of the calls that released it."""
+
+    mutex: int
+    stack: tuple[Frame, ...]
+    releases: tuple[Frame, ...] = ()
+
+
+def counts(calls: Sequence[Call]) -> list[int]:
+    """How many frames of each stack, from the innermost, are of wrappers; the last is never one."""
+    found = [_past_known(call.stack, 0) for call in calls]
+    for level in range(_LEVELS):
+        groups: defaultdict[Key, list[int]] = defaultdict(list)
+        for i, call in enumerate(calls):
+            if _can_pass(call.stack, found[i]) and (key := _key(call.stack[found[i]])) is not None:
+                groups[key].append(i)
+        passed = False
+        for key, members in groups.items():
+            if _is_wrapper(key, [calls[i] for i in members], [found[i] for i in members], level):
+                for i in members:
+                    found[i] = _past_known(calls[i].stack, found[i] + 1)
+                passed = True
+        if not passed:
+            break
+    return found
+
+
+def _is_wrapper(key: Key, calls: list[Call], at: list[int], level: int) -> bool:
+    releases = {_key(frame) for call in calls for frame in call.releases} - {None}
+    if key in releases:
+        return False
+    told = {
+        _key(frame) for call in calls for frame in call.releases if not is_known(frame.symbol)
+    } - {None}
+    if level == 0 and told and all(depth == 0 for depth in at):
+        return True
+    sites = {
+        call.stack[i].source or call.stack[i].offset for call, i in zip(calls, at, strict=True)
+    }
+    callers = {_key(call.stack[i + 1]) for call, i in zip(calls, at, strict=True)}
+    mutexes = {call.mutex for call in calls}
+    return len(sites) == 1 and len(callers) >= 2 and len(mutexes) >= 2
+
+
+def _past_known(stack: tuple[Frame, ...], at: int) -> int:
+    begin = at
+    while at < len(stack) and is_known(stack[at].symbol):
+        at += 1
+    # A stack that has nothing else is shown as it is.
+    return at if at < len(stack) and (at == begin or _is_of_program(stack[at])) else begin
+
+
+def _can_pass(stack: tuple[Frame, ...], at: int) -> bool:
+    return at + 1 < len(stack) and _is_of_program(stack[at + 1])
+
+
+def _is_of_program(frame: Frame) -> bool:
+    name = frame.module.rpartition("/")[2]
+    return bool(frame.module) and not name.startswith(_SYSTEM)
+
+
+def _key(frame: Frame) -> Key | None:
+    return (frame.module, function(frame.symbol)) if frame.symbol else None
+
+
+def frames_of(calls: Iterable[Call]) -> set[Frame]:
+    """All that are in them."""
+    return {frame for call in calls for frame in (*call.stack, *call.releases)}

@@ -1,0 +1,143 @@
+#include "family.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "clock.hpp"
+#include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/valgrind.hpp"
+
+namespace lockwright::probe {
+namespace {
+
+using native_env::argument;
+using native_env::system_call;
+
+/// Of the first file, with room for the number of another behind it.
+constinit char path[512]{};
+
+std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)); }
+
+long open_file(int flags) { return system_call(SYS_openat, AT_FDCWD, argument(path), flags, 0600); }
+
+/// A sheet of this layout; null for any other file, which is closed.
+sheet* map_file(long file) {
+  if (file < 0) {
+    return nullptr;
+  }
+  const long length = system_call(SYS_lseek, file, 0, SEEK_END);
+  long at = -1;
+  if (length >= static_cast<long>(sizeof(sheet))) {
+    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  system_call(SYS_close, file);
+  if (at < 0 && at > -4096) {
+    return nullptr;
+  }
+  auto* mapped = reinterpret_cast<sheet*>(at);
+  native_env::valgrind::hide(mapped, sizeof *mapped);
+  if (std::memcmp(mapped->magic, sheet::expected, sizeof mapped->magic) != 0 ||
+      mapped->bytes != sizeof(sheet)) {
+    system_call(SYS_munmap, at, sizeof(sheet));
+    return nullptr;
+  }
+  if (mapped->pid.load() == 0) {
+    // A fault on a lock path would take longer than what is measured there. Kernels before 5.14
+    // have no such request, and fault.
+    constexpr long populate_write = 23;
+    system_call(SYS_madvise, at, sizeof(sheet), populate_write);
+  }
+  return mapped;
+}
+
+/// Makes the file a sheet that is nobody's yet.
+bool fill(long file) {
+  const std::uint64_t bytes = sizeof(sheet);
+  return system_call(SYS_fallocate, file, 0, 0, static_cast<long>(bytes)) == 0 &&
+         system_call(SYS_pwrite64, file, argument(sheet::expected), sizeof sheet::expected, 0) >
+             0 &&
+         system_call(SYS_pwrite64, file, argument(&bytes), sizeof bytes, offsetof(sheet, bytes)) >
+             0;
+}
+
+/// What the process was before says nothing of what it is now.
+void forget(sheet& target) {
+  constexpr std::size_t first = offsetof(sheet, creations);
+  std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(sheet) - first);
+  for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
+                     &target.records_used, &target.details_used, &target.moment_blocks_used}) {
+    used->store(0);
+  }
+}
+
+}  // namespace
+
+sheet* map_first() {
+  const char* named = getenv("LOCKWRIGHT_PROFILE");
+  if (named == nullptr || std::strlen(named) > sizeof path - 4) {
+    return nullptr;
+  }
+  std::strcpy(path, named);
+  return map_file(open_file(O_RDWR | O_CLOEXEC));
+}
+
+bool claim(sheet& target) {
+  std::uint32_t present = 0;
+  if (target.pid.compare_exchange_strong(present, self())) {
+    target.begin_ticks = ticks();
+    target.begin_ns = monotonic_ns();
+    target.ticks_per_second = ticks_per_second();
+  } else if (present == self()) {
+    forget(target);
+  } else {
+    return false;
+  }
+  target.images.fetch_add(1);
+  const long length = system_call(SYS_readlinkat, AT_FDCWD, argument("/proc/self/exe"),
+                                  argument(target.program), sizeof target.program - 1);
+  target.program[length > 0 ? length : 0] = '\0';
+  return true;
+}
+
+void note_other(sheet& first) {
+  const std::uint32_t number = first.others.fetch_add(1, std::memory_order_relaxed);
+  if (number < sheet::other_numbers) {
+    first.other_pids[number] = self();
+  }
+}
+
+sheet* take_own() {
+  // Once `lockwright` has ended nobody would remove another file.
+  const long first = open_file(O_RDWR | O_CLOEXEC);
+  if (first < 0) {
+    return nullptr;
+  }
+  system_call(SYS_close, first);
+  char* end = path + std::strlen(path);
+  sheet* found = nullptr;
+  for (unsigned number = 1; number <= most_files && found == nullptr; ++number) {
+    end[0] = '.';
+    end[1] = static_cast<char>('0' + number);
+    end[2] = '\0';
+    const long made = open_file(O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL);
+    if (made >= 0 && !fill(made)) {
+      system_call(SYS_close, made);
+      system_call(SYS_unlinkat, AT_FDCWD, argument(path), 0);
+      break;
+    }
+    // One that is there may be what this process had as another program.
+    sheet* mapped = map_file(made >= 0 ? made : open_file(O_RDWR | O_CLOEXEC));
+    if (mapped != nullptr && claim(*mapped)) {
+      found = mapped;
+    } else if (mapped != nullptr) {
+      system_call(SYS_munmap, argument(mapped), sizeof(sheet));
+    }
+  }
+  *end = '\0';
+  return found;
+}
+
+}  // namespace lockwright::probe

@@ -1,0 +1,145 @@
+"""Places are told past functions that take or make a mutex for others; and of several processes the
+one that uses mutexes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from lockwright.profile import record, wrappers
+from lockwright.profile.library import is_known
+from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
+from lockwright.profile.wrappers import Call
+from support import locate
+
+native = pytest.mark.skipif(
+    bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
+)
+
+
+def frame(symbol: str, source: str = "") -> Frame:
+    return Frame("/usr/bin/program", hash((symbol, source)) & 0xFFFF, symbol, 1, source)
+
+
+def stack(*symbols: str) -> tuple[Frame, ...]:
+    return tuple(map(frame, symbols))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "known"),
+    [
+        ("std::mutex::lock()", True),
+        ("std::lock_guard<std::mutex>::lock_guard(std::mutex&)", True),
+        ("std::unique_lock<My<std::mutex> >::lock()", True),
+        (
+            "bool std::__timed_mutex_impl<std::timed_mutex>::_M_try_lock_until<int>(int const&)",
+            True,
+        ),
+        ("__gthread_mutex_lock(pthread_mutex_t*)", True),
+        ("std::condition_variable_any::wait<std::unique_lock<std::mutex> >(int&)", True),
+        ("g_mutex_lock", True),
+        ("boost::mutex::lock()", True),
+        ("void take<std::mutex>(std::mutex&)", False),
+        ("std::thread::_State_impl<std::thread::_Invoker<int> >::_M_run()", False),
+        ("mutex_lock_all", False),
+        ("rocksdb::port::Mutex::Lock()", False),
+        ("(anonymous namespace)::std::mutexes()", False),
+        ("", False),
+    ],
+)
+def test_known_by_name(symbol: str, known: bool) -> None:
+    assert is_known(symbol) is known
+
+
+def test_what_returns_with_the_mutex_is_a_wrapper() -> None:
+    taken = stack("Lock()", "push()", "main")
+    assert wrappers.counts([Call(0, taken, stack("Unlock()"))]) == [1]
+    # It releases the mutex itself, at one of the places.
+    both = [Call(0, taken, stack("Unlock()")), Call(1, taken, stack("Lock()"))]
+    assert wrappers.counts(both) == [0, 0]
+
+
+def test_a_wrapper_around_a_wrapper_serves_several_callers_and_mutexes() -> None:
+    first = Call(0, stack("Lock()", "Guard::Guard()", "push()", "main"), stack("Unlock()"))
+    second = Call(1, stack("Lock()", "Guard::Guard()", "write()", "main"), stack("Unlock()"))
+    assert wrappers.counts([first, second]) == [2, 2]
+    same_mutex = Call(0, second.stack, second.releases)
+    assert wrappers.counts([first, same_mutex]) == [1, 1]
+    same_caller = Call(1, first.stack, first.releases)
+    assert wrappers.counts([first, same_caller]) == [1, 1]
+
+
+def test_the_outermost_function_of_the_program_is_no_wrapper() -> None:
+    libc = Frame("/lib/libc.so.6", 1, "start_thread", 1)
+    only = (frame("worker"), libc)
+    assert wrappers.counts([Call(0, only, stack("other"))]) == [0]
+    known = (frame("std::mutex::lock()"), libc)
+    assert wrappers.counts([Call(0, known)]) == [0]
+
+
+def profiled(tmp_path: Path, *words: str) -> tuple[Profile, int]:
+    path = tmp_path / "profile.json"
+    program = locate.program("profile", "wrapped")
+    done = subprocess.run(
+        [locate.lockwright(), "profile", "-o", path, "--", program, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == ""
+    return record.read(path), done.returncode
+
+
+def check_names(profile: Profile) -> None:
+    found = {each.name.replace("(anonymous namespace)::", ""): each for each in profile.mutexes}
+    for who, what in (("queue", "push"), ("journal", "write")):
+        mutex = found[f"{who}::open (via make)"]
+        assert mutex.place.kind == CREATED
+        # By what it is found again it stays the direct caller.
+        assert mutex.place.frame.symbol.endswith("make((anonymous namespace)::guard&)")
+        for site in mutex.sites:
+            assert site.stack[0].symbol.endswith("take((anonymous namespace)::guard&)")
+            assert f"{who}::{what} (" in site.shown
+            assert "take)" in site.shown
+    accounts = [each for each in profile.mutexes if each.place.kind == FIRST_TAKEN]
+    accounts = [each for each in accounts if each.acquisitions > 1000]
+    assert len(accounts) == 2
+    for each in accounts:
+        assert "account::add" in each.name
+        assert "via" not in each.sites[0].shown
+
+
+@native
+def test_a_program_with_wrappers(tmp_path: Path) -> None:
+    profile, status = profiled(tmp_path)
+    assert status == 0
+    check_names(profile)
+    assert profile.partial == ""
+
+
+def sheets_of_others() -> set[Path]:
+    return set(Path("/dev/shm").glob("lockwright-*.profile.*"))
+
+
+@native
+def test_of_several_processes_the_one_that_works(tmp_path: Path) -> None:
+    before = sheets_of_others()
+    profile, status = profiled(tmp_path, "children")
+    assert status == 7
+    check_names(profile)
+    assert f"it is of process {profile.pid}" in profile.partial
+    assert "2 other processes that took mutexes are not in it" in profile.partial
+    # Each has a file of its own, of which none is left.
+    assert sheets_of_others() <= before
+    taken = sum(each.acquisitions for each in profile.mutexes)
+    assert 10_000 < taken < 1.1 * 3 * 24_000
+
+
+@native
+def test_a_program_that_becomes_another(tmp_path: Path) -> None:
+    profile, status = profiled(tmp_path, "exec")
+    assert status == 0
+    check_names(profile)
+    assert "became another program" in profile.partial
