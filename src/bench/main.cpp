@@ -38,8 +38,7 @@ constexpr workload workloads[] = {
      "    --trips 20000 --cpu-a -1 --cpu-b -1"},
     {"quiet-and-hot", bench::quiet_and_hot,
      "many mutexes that one thread each takes, one that all want, and one of two threads\n"
-     "    --quiet 4000 --threads 16 --processors 2 --rounds 10 --passes 200 --turns 40000\n"
-     "    --items 100000 --section-ns 100 --gap-ns 200 --loops-per-us 0"},
+     "    --quiet 4000 --threads 16 --processors 2 --rounds 10 --times 200000"},
     {"pause", bench::pause,
      "how long a pause, a turn of an empty loop and a look at the clock take\n"
      "    --steps 2000"},

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lockwright.bench import quiet_and_hot
+from lockwright.bench.figures import Spread
+from lockwright.bench.report import Report
+from lockwright.compare.stats import Ratio
 from support import locate
 
 from .conftest import Cli
@@ -51,23 +55,80 @@ def test_mixed_compares_the_two_libraries(document: Any) -> None:
 
 
 def test_the_plan_is_one_of_the_rows(document: Any) -> None:
-    """It has figures for each phase, and those of memory tell it from a lock with much state."""
-    large = "hmcs" if "hmcs" in locate.lock_names() else "ttas"
-    words = ["--quiet", "ttas", "--crowd", "mcs-stp", "--exchange", "mcs-stp", "--rounds", "1"]
-    work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--items", "2000"]
-    found = document("plan", "--locks", f"pthread,{large}", *words, *work)
+    """It has figures for each phase, is run beside each lock, and takes no memory for locks that
+    lie in their mutexes, where others take it for each mutex or for each waiter."""
+    large = "hmcs" if "hmcs" in locate.lock_names() else "mcs-stp"
+    words = ["--quiet", "ttas", "--crowd", "pthread", "--exchange", "ttas", "--rounds", "2"]
+    work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--times", "2000"]
+    locks = list(dict.fromkeys(["pthread", "ttas", "mcs-stp", large]))
+    found = document("plan", "--locks", ",".join(locks), *words, *work)
     rows = {row["lock"]: row for row in found["rows"]}
-    assert set(rows) == {"pthread", large, "plan"}
+    assert set(rows) == {*locks, "plan"}
     for row in rows.values():
         phases = sum(row[name]["median"] for name in ("quiet", "crowd", "exchange"))
-        assert phases == pytest.approx(row["seconds"]["median"], rel=0.01)
+        assert row["seconds"]["count"] == (2 * len(locks) if row["lock"] == "plan" else 2)
+        if row["lock"] != "plan":
+            assert row["ratio"]["rounds"] == row["to_plan"]["count"] == 2
+        assert 0 < phases < 2 * row["seconds"]["high"]
+        assert row["start_bytes"]["median"] > 0
     assert {served(run) for run in found["runs"] if run["lock"] == "plan"} == {
         "liblockwright-mixed.so"
     }
-    assert rows["plan"]["ratio"]["median"] == 1
-    outside = rows[large]["bytes_per_mutex_outside"]
-    grown = {name: row["grown_bytes"]["median"] for name, row in rows.items()}
-    assert grown[large] - grown["plan"] >= 1000 * min(outside, 64) / 2 or outside == 0
+    each = [(run["lock"], run["beside"], run["round"]) for run in found["runs"]]
+    assert sorted(each) == sorted(
+        pair for lock in locks for n in (0, 1) for pair in ((lock, "plan", n), ("plan", lock, n))
+    )
+    taken = {name: row["taken_bytes"]["median"] for name, row in rows.items()}
+    assert taken["plan"] == taken["ttas"] == taken["pthread"] == 0
+    assert taken["mcs-stp"] > 0  # nodes
+    if large == "hmcs":
+        assert taken[large] >= 1000 * 64
+
+
+def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
+    """After two rounds; the plan goes on beside the others."""
+    found = document(
+        "plan", "--locks", "ttas", "--rounds", "3", "--timeout", "0.001", "--work", "1"
+    )
+    assert [run["lock"] for run in found["runs"]].count("ttas") == 2
+
+
+def row(lock: str, seconds: float | None, kib: float, taken: float) -> dict[str, object]:
+    """Of the table: `seconds` is also how many times longer than the plan it took."""
+    known = seconds is not None
+    one = None if seconds is None else Spread(seconds, seconds, seconds, 3)
+    return {
+        "lock": lock,
+        "seconds": one,
+        "to_plan": one if lock != "plan" else None,
+        "ratio": Ratio(seconds, 0.9 * seconds, 1.1 * seconds, 0.1, 3, seconds > 2)
+        if seconds is not None
+        else None,
+        "timed_out": 0 if known else 2,
+        "start_bytes": Spread(1024 * kib, 1024 * kib, 1024 * kib, 3) if known else None,
+        "grown_bytes": Spread(0, 0, 0, 3) if known else None,
+        "taken_bytes": Spread(taken, taken, taken, 3) if known else None,
+    }
+
+
+def test_what_a_comparison_comes_to() -> None:
+    """A lock that did not end is slower than the plan; memory is compared of those that did."""
+    report = Report("plan", [], {"timeout": 5.0}, [])
+    report.rows += [row("plan", 1, 8, 0), row("a", 1.25, 8, 64), row("b", 3, 4, 0)]
+    report.rows += [row("c", 0.5, 12, 0), row("d", None, 0, 0)]
+    said = quiet_and_hot.remarks(report)
+    assert said == [
+        "The best single lock is c: it takes 0.500 times as long as the plan, "
+        "95 % interval 0.450 to 0.550.",
+        "The plan is faster than 3 of 4 single locks, of which 1 did not end in 5.00 s; "
+        "for 1 of the other 2 by more than the luck of one among 3 explains.",
+        "Under the plan the process takes 0 bytes for locks outside the mutexes: less than under "
+        "1 of the 3 single locks that ended, as much as under 2, more than under none.",
+        "Under the plan the process takes 0 KiB in pages that it grows by: less than under 0 of "
+        "the 3 single locks that ended, as much as under 3, more than under none.",
+        "Under the plan the process takes 8.00 KiB in pages at the start: less than under 1 of "
+        "the 3 single locks that ended, as much as under 1, more than under b.",
+    ]
 
 
 def test_what_cannot_be_measured_is_refused(cli: Cli) -> None:

@@ -1,6 +1,5 @@
 """A program with thousands of quiet mutexes and two hot ones, under single locks and a plan."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +38,9 @@ DEFAULT_LOCKS = (
 """Of each kind the likely ones, and two with much state for each mutex."""
 
 PHASES = ("quiet", "crowd", "exchange")
+MEMORY = ("start_bytes", "grown_bytes", "taken_bytes")
+
+_Row = Mapping[str, object]
 
 COLUMNS = [
     Column(
@@ -46,21 +48,28 @@ COLUMNS = [
         "of all mutexes; in the row of the plan, of the quiet ones, of that which all threads want "
         "and of that of the two.",
     ),
-    Column("seconds", "that the whole work takes; median over the rounds."),
+    Column("seconds", "that the whole work takes; median over the runs."),
     Column(
         "to plan",
-        "seconds divided by those of the plan in the same round; median over the rounds. Above 1: "
-        "the plan is faster.",
+        "seconds divided by those of a run of the plan right before or after it; median over the "
+        "rounds. Above 1: the plan is faster.",
     ),
     Column("quiet s", "of these, all threads take the quiet mutexes, each its own."),
     Column("crowd s", "all threads, more than there are processors, want one mutex."),
     Column("exchange s", "two threads hand items over through a box that they look into."),
     Column(
-        "KiB grown",
-        "growth of the process's own memory (Anonymous of /proc/self/smaps_rollup) from before the "
-        "first lock to the end of the work; what the stacks of the threads need is in all of them.",
+        "KiB at start",
+        "the process's own memory (Anonymous of /proc/self/smaps_rollup, exact to the page) before "
+        "its first lock, when all threads have started: the program's, and what the library "
+        "writes to as it is loaded.",
     ),
-    Column("stated outside", "bytes for each mutex that the lock says it takes from the pool."),
+    Column("KiB grown", "growth of it from there to the end of the work."),
+    Column(
+        "bytes taken",
+        "for locks, outside the mutexes, as the library counts them to the byte: lock state that "
+        "does not fit into a mutex, nodes of waiters, what all locks share. The most at the same "
+        "time.",
+    ),
 ]
 
 
@@ -86,11 +95,20 @@ class Choice:
 
 @dataclass
 class _Seen:
-    lines: dict[int, Line] = field(default_factory=dict)
+    """What was measured under one lock: its runs, and for each the plan's run beside it, if both
+    ended."""
+
+    lines: list[Line] = field(default_factory=list)
+    beside: list[tuple[float, float]] = field(default_factory=list)
     timed_out: int = 0
 
     def over(self, name: str) -> Spread | None:
-        return spread([number(line, name) for line in self.lines.values()])
+        return spread([number(line, name) for line in self.lines])
+
+    def ratio(self) -> stats.Ratio | None:
+        """Geometric mean of how many times longer it took than the plan, and its interval."""
+        own, plans = [a for a, _ in self.beside], [b for _, b in self.beside]
+        return stats.paired_ratio(own, plans, lower_is_better=False)
 
 
 def measure(
@@ -102,70 +120,72 @@ def measure(
     given: Mapping[str, object],
     timeout: float,
 ) -> list[Table]:
-    """Runs every lock and the plan in each round, fills `report`, and returns the table."""
-    compiled = compile_for(choice.plan(), program())
-    subjects = [*chosen, Subject(PLAN, known.path_of_mixed())]
-    environment = {VARIABLE: compiled.text}
-    seen: defaultdict[str, _Seen] = defaultdict(_Seen)
-    with watching_others(report), progress("plan", rounds * len(subjects)) as steps:
+    """Runs every lock beside the plan in each round, fills `report`, and returns the table."""
+    environment = {VARIABLE: compile_for(choice.plan(), program()).text}
+    plan = Subject(PLAN, known.path_of_mixed())
+    seen: dict[str, _Seen] = {subject.name: _Seen() for subject in (plan, *chosen)}
+
+    def once(subject: Subject, turn: int, beside: Subject) -> float | None:
+        outcome = run(subject, "quiet-and-hot", given, timeout=timeout, environment=environment)
+        report.record(subject, turn, outcome, beside=beside.name)
+        one = seen[subject.name]
+        one.timed_out += outcome.timed_out
+        line = outcome.line("measured")
+        if line is None or outcome.failure:
+            return None
+        one.lines.append(line)
+        return number(line, "seconds")
+
+    with watching_others(report), progress("plan", rounds * len(chosen)) as steps:
         for turn in range(rounds):
-            for subject in in_turn(subjects, turn):
+            for subject in in_turn(chosen, turn):
                 steps.step(subject.name)
-                one = seen[subject.name]
-                if one.timed_out >= stats.GIVE_UP:
+                if seen[subject.name].timed_out >= stats.GIVE_UP:
                     continue
-                outcome = run(
-                    subject, "quiet-and-hot", given, timeout=timeout, environment=environment
-                )
-                report.record(subject, turn, outcome)
-                one.timed_out += outcome.timed_out
-                line = outcome.line("measured")
-                if line is not None and not outcome.failure:
-                    one.lines[turn] = line
-    return [_table(report, subjects, choice, seen)]
+                if turn % 2 == 0:
+                    own, plans = once(subject, turn, plan), once(plan, turn, subject)
+                else:
+                    plans, own = once(plan, turn, subject), once(subject, turn, plan)
+                if own is not None and plans is not None:
+                    seen[subject.name].beside.append((own, plans))
+    return [_table(report, choice, seen)]
 
 
-def _table(
-    report: Report, subjects: Sequence[Subject], choice: Choice, seen: Mapping[str, _Seen]
-) -> Table:
+def _table(report: Report, choice: Choice, seen: Mapping[str, _Seen]) -> Table:
     shown = table("Thousands of quiet mutexes, and two hot ones", COLUMNS)
     rows: list[dict[str, object]] = []
-    for subject in subjects:
-        one = seen[subject.name]
-        both = sorted(one.lines.keys() & seen[PLAN].lines.keys())
-        ratios = [
-            number(one.lines[t], "seconds") / number(seen[PLAN].lines[t], "seconds") for t in both
-        ]
-        outside = None if subject.lock is None else subject.lock.bytes_per_mutex_outside
+    names = [name for name in seen if name != PLAN]
+    ratios = dict(zip(names, stats.judged([seen[name].ratio() for name in names]), strict=True))
+    for name, one in seen.items():
         rows.append(
             {
-                "lock": subject.name,
-                "locks": choice if subject.name == PLAN else None,
+                "lock": name,
+                "locks": choice if name == PLAN else None,
                 "seconds": one.over("seconds"),
-                "ratio": spread(ratios),
+                "to_plan": spread([own / plan for own, plan in one.beside]),
+                "ratio": ratios.get(name),
                 **{name: one.over(f"{name}_seconds") for name in PHASES},
-                "grown_bytes": one.over("grown_bytes"),
-                "bytes_per_mutex_outside": outside,
+                **{name: one.over(name) for name in MEMORY},
                 "timed_out": one.timed_out,
             }
         )
     # The fastest first; those that did not end come last.
-    rows.sort(key=lambda row: _median(row["seconds"]))
+    rows.sort(key=_slowness)
     report.rows.extend(rows)
     for row in rows:
         name = choice.shown if row["lock"] == PLAN else str(row["lock"])
-        stated = row["bytes_per_mutex_outside"]
-        seconds, ratio, grown = (_spread(row[key]) for key in ("seconds", "ratio", "grown_bytes"))
-        if seconds is None:
-            shown.add_row(name, "timed out" if row["timed_out"] else "-", *["-"] * 6)
+        if row["seconds"] is None:
+            shown.add_row(name, "timed out" if row["timed_out"] else "-", *["-"] * 7)
             continue
+        at_start, grown, taken = (_spread(row[key]) for key in MEMORY)
         shown.add_row(
             name,
-            show(seconds),
-            show_ratio(ratio),
+            show(_spread(row["seconds"])),
+            show_ratio(_spread(row["to_plan"])),
             *(show(_spread(row[phase])) for phase in PHASES),
+            show(at_start, 1024),
             show(grown, 1024),
-            "-" if stated is None else f"{stated:,}",
+            show(taken),
         )
     return shown
 
@@ -178,23 +198,59 @@ def _median(value: object) -> float:
     return value.median if isinstance(value, Spread) else float("inf")
 
 
+def _slowness(row: Mapping[str, object]) -> float:
+    """By the runs beside each other: the machine may have changed in between."""
+    return 1.0 if row["lock"] == PLAN else _median(row["to_plan"])
+
+
 def remarks(report: Report) -> list[str]:
     """Whether the plan is faster than every single lock, and what it takes of memory."""
     plan = next(row for row in report.rows if row["lock"] == PLAN)
-    others = [row for row in report.rows if row["lock"] != PLAN and _spread(row["seconds"])]
-    if _spread(plan["seconds"]) is None or not others:
+    singles = [row for row in report.rows if row["lock"] != PLAN]
+    ended = [row for row in singles if row["to_plan"] is not None]
+    if not ended:
         return []
-    best = min(others, key=lambda row: _median(row["seconds"]))
-    ratio = _spread(best["ratio"])
-    said = [
-        f"The best single lock is {best['lock']}: {_median(best['seconds']):.3g} s against "
-        f"{_median(plan['seconds']):.3g} s under the plan, ratio {show_ratio(ratio)}."
-    ]
-    mine = _median(plan["grown_bytes"]) / 1024
-    more = [row for row in others if _median(row["grown_bytes"]) / 1024 > mine]
-    said.append(
-        f"Under the plan the process's own memory grows by {plain(mine)} KiB, which is less than "
-        f"under {len(more)} of {len(others)} single locks: "
-        f"{', '.join(str(row['lock']) for row in more) or 'none'}."
+    late = [row for row in singles if row["timed_out"] and row["to_plan"] is None]
+    return [*_of_time(ended, late, report.settings), *_of_memory(plan, ended)]
+
+
+def _of_time(ended: Sequence[_Row], late: Sequence[_Row], settings: _Row) -> list[str]:
+    best = min(ended, key=_slowness)
+    ratio = best["ratio"]
+    said = f"The best single lock is {best['lock']}"
+    if isinstance(ratio, stats.Ratio):
+        said += f": it takes {ratio.value:.3f} times as long as the plan"
+        if ratio.low is not None and ratio.high is not None:
+            said += f", 95 % interval {ratio.low:.3f} to {ratio.high:.3f}"
+    slower = [row for row in ended if _median(row["to_plan"]) > 1]
+    beyond = [row for row in slower if isinstance(row["ratio"], stats.Ratio) and row["ratio"].shown]
+    everything = len(ended) + len(late)
+    sums = f"The plan is faster than {len(slower) + len(late)} of {everything} single locks"
+    if late:
+        sums += f", of which {len(late)} did not end in {plain(float(str(settings['timeout'])))} s"
+    if slower:
+        sums += (
+            f"; for {len(beyond)} of the other {len(slower)} by more than the luck of one "
+            f"among {len(ended)} explains"
+        )
+    return [said + ".", sums + "."]
+
+
+def _of_memory(plan: _Row, ended: Sequence[_Row]) -> list[str]:
+    whats = (
+        ("taken_bytes", 1, "bytes for locks outside the mutexes"),
+        ("grown_bytes", 1024, "KiB in pages that it grows by"),
+        ("start_bytes", 1024, "KiB in pages at the start"),
     )
+    said = []
+    for key, unit, what in whats:
+        mine = _median(plan[key])
+        more = [row for row in ended if _median(row[key]) > mine]
+        less = [str(row["lock"]) for row in ended if _median(row[key]) < mine]
+        same = len(ended) - len(more) - len(less)
+        said.append(
+            f"Under the plan the process takes {plain(mine / unit)} {what}: less than under "
+            f"{len(more)} of the {len(ended)} single locks that ended, as much as under {same}, "
+            f"more than under {', '.join(less) or 'none'}."
+        )
     return said

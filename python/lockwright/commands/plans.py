@@ -129,7 +129,7 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
 @_choice("crowd", "the mutex that all threads want")
 @_choice("exchange", "the mutex of two threads")
 @_rounds(7)
-@_seconds("--timeout", 10.0, "Seconds after which one run is killed.")
+@_seconds("--timeout", 5.0, "Seconds after which one run is killed.")
 @click.option(
     "--mutexes",
     type=click.IntRange(min=1),
@@ -147,16 +147,16 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
 @click.option(
     "--work",
     type=click.IntRange(min=1),
-    default=10,
+    default=5,
     show_default=True,
     help="How often each phase is gone through.",
 )
 @click.option(
-    "--items",
-    type=click.IntRange(min=1),
-    default=100_000,
+    "--times",
+    type=click.IntRange(min=1000),
+    default=200_000,
     show_default=True,
-    help="That the two threads hand over each time.",
+    help="How often mutexes are taken for something to be done, in a phase.",
 )
 @_JSON
 def plan(
@@ -169,7 +169,7 @@ def plan(
     mutexes: int,
     threads_per_core: int,
     work: int,
-    items: int,
+    times: int,
     json_file: Path | None,
 ) -> None:
     """Measures, and prints the table."""
@@ -183,7 +183,7 @@ def plan(
         "threads": max(2, threads_per_core * processors()),
         "processors": processors(),
         "rounds": work,
-        "items": items,
+        "times": times,
     }
     settings: dict[str, object] = {
         "locks": locks,
@@ -195,10 +195,9 @@ def plan(
         "mutexes": mutexes,
         "threads-per-core": threads_per_core,
         "work": work,
-        "items": items,
+        "times": times,
     }
     report = new_report("plan", quiet_and_hot.COLUMNS, settings)
-    given["loops-per-us"] = loops_per_us()
     tables = quiet_and_hot.measure(report, known, chosen, choice, rounds, given, timeout)
     show(report, tables, quiet_and_hot.remarks(report), json_file)
     _finish(report)
