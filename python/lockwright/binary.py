@@ -90,14 +90,17 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
     )
 
 
-def sanitizer(program: Path) -> str | None:
-    """The library of ThreadSanitizer that a program built with it asks for.
+TSAN, ASAN = "libtsan.so", "libasan.so"
+
+
+def sanitizer(program: Path, *which: str) -> str | None:
+    """The library of ThreadSanitizer that a program built with it asks for, or of those given.
 
     It has to come before a lock's: it tells apart what is ordered by each call that passes through
-    it, and then calls what comes next.
+    it, and then calls what comes next. That of AddressSanitizer does not start elsewhere.
     """
     asked = elf.needed(program)
-    return next((name for name in asked if name.startswith("libtsan.so")), None)
+    return next((name for name in asked if name.startswith(which or TSAN)), None)
 
 
 def _name(program: Path, shown: Path) -> str:

@@ -122,6 +122,28 @@ def section(path: Path, name: str, most: int = 1 << 24) -> bytes:
         return b""
 
 
+def segment(path: Path, kind: int, most: int = 1 << 24) -> tuple[int, bytes]:
+    """The address and the bytes of the first segment of a type, of a 64-bit ELF file of this byte
+    order; 0 and nothing where there is none, or one of more than `most` bytes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+            if len(head) < 64 or head[:4] != MAGIC or head[4] != 2:
+                return 0, b""
+            (table,) = struct.unpack_from("=Q", head, 32)
+            size, count = struct.unpack_from("=HH", head, 54)
+            file.seek(table)
+            rows = file.read(size * count)
+            for i in range(count):
+                found, _, offset, address, _, length = struct.unpack_from("=IIQQQQ", rows, size * i)
+                if found == kind and length <= most:
+                    file.seek(offset)
+                    return int(address), file.read(length)
+    except (struct.error, OverflowError, ValueError, OSError):
+        pass
+    return 0, b""
+
+
 def _dynamic(path: Path) -> list[tuple[int, int]]:
     """The tags and values that a 64-bit program or library has for the dynamic linker."""
     entries = section(path, ".dynamic")

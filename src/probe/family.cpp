@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -110,12 +111,11 @@ void note_other(sheet& first) {
 }
 
 sheet* take_own() {
-  // Once `lockwright` has ended nobody would remove another file.
-  const long first = open_file(O_RDWR | O_CLOEXEC);
-  if (first < 0) {
+  // Once `lockwright` has ended nobody would remove another file. A server may have given up the right
+  // to open the first by now.
+  if (system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) != 0) {
     return nullptr;
   }
-  system_call(SYS_close, first);
   char* end = path + std::strlen(path);
   sheet* found = nullptr;
   for (unsigned number = 1; number <= most_files && found == nullptr; ++number) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,32 @@ def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
     assert "SIGKILL" in seen.partial
     (mutex,) = (each for each in seen.mutexes if each.place.kind == FIRST_TAKEN)
     assert mutex.acquisitions == pytest.approx(20000, rel=0.5)
+
+
+def test_a_program_that_fails_before_it_takes_a_mutex() -> None:
+    done = profile("--", "false")
+    assert done.returncode == 1
+    assert done.stderr == "lockwright: the program took no mutex\n"
+
+
+def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
+    """Its library starts only if it comes first."""
+    source = tmp_path / "locks.c"
+    source.write_text(
+        "#include <pthread.h>\nstatic pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;\n"
+        "int main(void) { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&one);"
+        " pthread_mutex_unlock(&one); } return 3; }\n"
+    )
+    program, path = tmp_path / "locks", tmp_path / "profile.json"
+    compiler = shutil.which("gcc")
+    words = ["-g", "-pthread", "-fsanitize=address", source, "-o", program]
+    if compiler is None or subprocess.run([compiler, *words], check=False).returncode != 0:
+        pytest.skip("there is no gcc with AddressSanitizer")
+    done = profile("-o", path, "--", program)
+    assert done.returncode == 3, done.stderr
+    (mutex,) = (each for each in record.read(path).mutexes if each.name == "one")
+    assert mutex.acquisitions == 5000
+    assert mutex.sites[0].shown == "main (locks.c:3)"
 
 
 def test_bench_profile_cost(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@ one that uses mutexes."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -78,9 +80,9 @@ def test_the_outermost_function_of_the_program_is_no_wrapper() -> None:
     assert wrappers.counts([Call(0, known)]) == [0]
 
 
-def profiled(tmp_path: Path, *words: str) -> tuple[Profile, int]:
+def profiled(tmp_path: Path, *words: str, program: Path | None = None) -> tuple[Profile, int]:
     path = tmp_path / "profile.json"
-    program = locate.program("profile", "wrapped")
+    program = program or locate.program("profile", "wrapped")
     done = subprocess.run(
         [locate.lockwright(), "profile", "-o", path, "--", program, *words],
         capture_output=True,
@@ -143,3 +145,20 @@ def test_a_program_that_becomes_another(tmp_path: Path) -> None:
     assert status == 0
     check_names(profile)
     assert "became another program" in profile.partial
+
+
+@native
+def test_without_symbols_functions_are_known_by_where_they_begin(tmp_path: Path) -> None:
+    strip = shutil.which("strip")
+    if strip is None:
+        pytest.skip("there is no strip")
+    bare = tmp_path / "bare"
+    subprocess.run([strip, "-o", bare, locate.program("profile", "wrapped")], check=True)
+    profile, _ = profiled(tmp_path, program=bare)
+    made = [each for each in profile.mutexes if each.place.kind == CREATED]
+    assert len(made) == 2
+    for each in made:
+        assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.name)
+        assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.sites[0].shown)
+    assert made[0].name.partition(" ")[0] != made[1].name.partition(" ")[0]
+    assert made[0].name.partition(" ")[2] == made[1].name.partition(" ")[2]

@@ -17,7 +17,7 @@ _KNOWN = re.compile(
     rf"std::(__\d+::|__cxx11::)?({_CXX})(::.*)?"
     rf"|boost::({_BOOST})(::.*)?"
     r"|__gthread_\w+|__gthrw_\w+"
-    r"|_?_?pthread_\w+|mtx_\w+|cnd_\w+"
+    r"|_*interceptor_\w+|_?_?pthread_\w+|mtx_\w+|cnd_\w+"
     r"|g_(rec_)?mutex_\w+|g_cond_\w+|apr_thread_mutex_\w+|apr_thread_cond_\w+"
     r"|uv_mutex_\w+|uv_cond_\w+|SDL_(Try)?LockMutex|SDL_CreateMutex"
 )

@@ -30,7 +30,7 @@ def told(
         for index, each in enumerate(mutexes)
         for i, site in enumerate(each.sites)
     ]
-    skipped = iter(zip(calls, wrappers.counts(calls), strict=True))
+    skipped = iter(zip(calls, wrappers.counts(calls, symbols.function), strict=True))
     sited = [
         replace(
             each,
@@ -43,7 +43,7 @@ def told(
         else each
         for each in mutexes
     ]
-    return _named([replace(each, place=_stacked(each, whole)) for each in sited])
+    return _named([replace(each, place=_stacked(each, whole)) for each in sited], symbols)
 
 
 def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
@@ -64,11 +64,11 @@ def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]
     return replace(place, frame=replace(place.frame, source=source), stack=stack, wrappers=count)
 
 
-def _named(mutexes: list[Mutex]) -> list[Mutex]:
+def _named(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
     """Wrappers around an initialisation are told like those around a lock function, but for what
     releases it."""
     created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
-    counts = wrappers.counts([Call(i, mutexes[i].place.stack) for i in created])
+    counts = wrappers.counts([Call(i, mutexes[i].place.stack) for i in created], symbols.function)
     for i, count in zip(created, counts, strict=True):
         mutexes[i] = replace(mutexes[i], place=replace(mutexes[i].place, wrappers=count))
     named = [replace(each, name=name_of(each.place, each.instances == 1)) for each in mutexes]

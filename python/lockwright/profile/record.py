@@ -77,8 +77,8 @@ def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
 
 def via(stack: tuple[Frame, ...], wrappers: int) -> str:
     """The outermost wrapper, in parentheses, unless all of them are of libraries."""
-    named = [f for f in stack[:wrappers] if f.symbol and not library.is_known(f.symbol)]
-    return f" (via {library.function(named[-1].symbol)})" if named else ""
+    named = [frame for frame in stack[:wrappers] if not library.is_known(frame.symbol)]
+    return f" (via {replace(named[-1], source='').brief})" if named else ""
 
 
 OBJECT = "object"

@@ -217,8 +217,14 @@ Rows = NDArray[Any]
 
 def beside(path: Path) -> list[Path]:
     """The files of other processes than the first."""
-    found = (Path(f"{path}.{number}") for number in range(1, _MOST_FILES + 1))
-    return [each for each in found if each.is_file() and each.stat().st_size >= SIZE]
+    found: list[Path] = []
+    for number in range(1, _MOST_FILES + 1):
+        each = Path(f"{path}.{number}")
+        # They are made in turn.
+        if not each.exists():
+            break
+        found.append(each)
+    return found
 
 
 class Sheet:
@@ -366,7 +372,7 @@ class Family:
         """Those that there are."""
         for path in beside(self._path):
             # It is made before it is filled.
-            if path not in self._others and _begin(path) == _MAGIC:
+            if path not in self._others and _is_filled(path):
                 self._others[path] = Sheet(path)
         return [self.first, *self._others.values()]
 
@@ -375,12 +381,12 @@ class Family:
         return max(self.all(), key=lambda sheet: sheet.worth)
 
 
-def _begin(path: Path) -> bytes:
+def _is_filled(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(len(_MAGIC))
+            return file.read(len(_MAGIC)) == _MAGIC and path.stat().st_size >= SIZE
     except OSError:
-        return b""
+        return False
 
 
 def lower_bounds() -> NDArray[np.float64]:

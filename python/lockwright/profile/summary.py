@@ -33,10 +33,12 @@ def table(profile: Profile) -> Table:
 def sentence(profile: Profile) -> str:
     """The process in one line."""
     process = profile.process
+    if not profile.mutexes and not process.lock_calls and not process.unprofiled_calls:
+        return "the program took no mutex"
     given = process.threads_mean * process.duration
     parts = [
         f"{figures.time(process.duration)}",
-        f"{figures.count(process.threads_most)} threads on {process.processors} processors",
+        f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
         f"{figures.count(process.lock_calls)} acquisitions",
         f"{figures.time(profile.lost)} lost waiting"
         + (f" ({figures.share(profile.lost / given)} of the threads' time)" if given else ""),
@@ -51,6 +53,15 @@ def sentence(profile: Profile) -> str:
     return ", ".join(parts)
 
 
+def _number(count: float, what: str) -> str:
+    return f"{figures.count(count)} {what}{'' if count == 1 else 's'}"
+
+
+def _time(ns: float) -> str:
+    """Of a distribution, in which nothing is as short as 0."""
+    return figures.time(ns) if ns else "-"
+
+
 def _row(mutex: Mutex) -> list[str]:
     waiter = max(mutex.sites, key=lambda site: site.waited, default=None)
     block = max(mutex.blocks, key=lambda each: each.waited, default=None)
@@ -62,10 +73,10 @@ def _row(mutex: Mutex) -> list[str]:
         figures.time(mutex.lost),
         figures.count(mutex.acquisitions),
         figures.share(mutex.contended_share),
-        figures.time(mutex.waiting.p50),
-        figures.time(mutex.waiting.p99),
-        figures.time(mutex.holding.p50),
-        figures.time(mutex.holding.p99),
+        _time(mutex.waiting.p50),
+        _time(mutex.waiting.p99),
+        _time(mutex.holding.p50),
+        _time(mutex.holding.p99),
         waiter.shown if waiter is not None and waiter.waited else "",
         holder,
     ]

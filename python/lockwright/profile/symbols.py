@@ -34,6 +34,7 @@ _SYMBOL = np.dtype(
     ]
 )
 _OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
+_EH_FRAME = 0x6474E550
 _MOST_BYTES = 1 << 28
 _SECONDS = 20
 """For which to wait for a reader of debug information, which can be large."""
@@ -69,6 +70,23 @@ class Module:
         start = int(symbol["name"])
         raw = names[start : names.index(b"\0", start)].decode(errors="replace")
         return demangled(raw), offset - value
+
+    def begin(self, offset: int) -> int | None:
+        """Where the function begins in which an offset lies, by the tables for unwinding, which a
+        file without symbols has too; None if they do not say."""
+        at = int(np.searchsorted(self._begins, offset, side="right")) - 1
+        return int(self._begins[at]) if at >= 0 else None
+
+    @cached_property
+    def _begins(self) -> NDArray[np.int64]:
+        """The sorted table of .eh_frame_hdr: its version, the encodings of what follows, a pointer,
+        a number, and for each function two offsets from the section's address (Linux Standard
+        Base, Core, 10.6.2)."""
+        address, data = elf.segment(self.path, _EH_FRAME, _MOST_BYTES)
+        if data[:1] != b"\x01" or data[2:4] != b"\x03\x3b":
+            return np.zeros(0, np.int64)
+        pairs = np.frombuffer(data[12 : 12 + (len(data) - 12) // 8 * 8], np.int32)
+        return np.sort(pairs[::2].astype(np.int64) + address)
 
     @cached_property
     def has_lines(self) -> bool:
@@ -139,6 +157,15 @@ class Symbols:
         if found is None:
             return Frame(mapping.path, offset)
         return Frame(mapping.path, offset, found[0], found[1] + address - inside)
+
+    def function(self, frame: Frame) -> tuple[str, str] | None:
+        """What a call that returns to a frame is in: the file and a name, or where it begins; None
+        if that is not known."""
+        if frame.symbol:
+            return frame.module, function(frame.symbol)
+        module = self._modules.get(frame.module)
+        begin = module.begin(frame.offset - 1) if module is not None else None
+        return None if begin is None else (frame.module, f"{begin:#x}")
 
     def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, tuple[Frame, ...]]:
         """Each frame with its line, where that can be found, behind those of the functions that

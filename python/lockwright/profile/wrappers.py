@@ -8,7 +8,7 @@ several functions.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lockwright.profile.library import function, is_known
@@ -30,17 +30,29 @@ class Call:
     releases: tuple[Frame, ...] = ()
 
 
-def counts(calls: Sequence[Call]) -> list[int]:
-    """How many frames of each stack, from the innermost, are of wrappers; the last is never one."""
+def named(frame: Frame) -> Key | None:
+    """The function of a frame by its symbol alone."""
+    return (frame.module, function(frame.symbol)) if frame.symbol else None
+
+
+def counts(calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = named) -> list[int]:
+    """How many frames of each stack, from the innermost, are of wrappers; the last is never one.
+
+    function_of: the function that a frame is in, None if that is not known.
+    """
     found = [_past_known(call.stack, 0) for call in calls]
     for level in range(_LEVELS):
         groups: defaultdict[Key, list[int]] = defaultdict(list)
         for i, call in enumerate(calls):
-            if _can_pass(call.stack, found[i]) and (key := _key(call.stack[found[i]])) is not None:
+            if (
+                _can_pass(call.stack, found[i])
+                and (key := function_of(call.stack[found[i]])) is not None
+            ):
                 groups[key].append(i)
         passed = False
         for key, members in groups.items():
-            if _is_wrapper(key, [calls[i] for i in members], [found[i] for i in members], level):
+            some = [calls[i] for i in members], [found[i] for i in members]
+            if _is_wrapper(key, *some, level, function_of):
                 for i in members:
                     found[i] = _past_known(calls[i].stack, found[i] + 1)
                 passed = True
@@ -49,19 +61,28 @@ def counts(calls: Sequence[Call]) -> list[int]:
     return found
 
 
-def _is_wrapper(key: Key, calls: list[Call], at: list[int], level: int) -> bool:
-    releases = {_key(frame) for call in calls for frame in call.releases} - {None}
+def _is_wrapper(
+    key: Key,
+    calls: list[Call],
+    at: list[int],
+    level: int,
+    function_of: Callable[[Frame], Key | None],
+) -> bool:
+    releases = {function_of(frame) for call in calls for frame in call.releases} - {None}
     if key in releases:
         return False
     told = {
-        _key(frame) for call in calls for frame in call.releases if not is_known(frame.symbol)
+        function_of(frame)
+        for call in calls
+        for frame in call.releases
+        if not is_known(frame.symbol)
     } - {None}
     if level == 0 and told and all(depth == 0 for depth in at):
         return True
     sites = {
         call.stack[i].source or call.stack[i].offset for call, i in zip(calls, at, strict=True)
     }
-    callers = {_key(call.stack[i + 1]) for call, i in zip(calls, at, strict=True)}
+    callers = {function_of(call.stack[i + 1]) for call, i in zip(calls, at, strict=True)}
     mutexes = {call.mutex for call in calls}
     return len(sites) == 1 and len(callers) >= 2 and len(mutexes) >= 2
 
@@ -81,12 +102,3 @@ def _can_pass(stack: tuple[Frame, ...], at: int) -> bool:
 def _is_of_program(frame: Frame) -> bool:
     name = frame.module.rpartition("/")[2]
     return bool(frame.module) and not name.startswith(_SYSTEM)
-
-
-def _key(frame: Frame) -> Key | None:
-    return (frame.module, function(frame.symbol)) if frame.symbol else None
-
-
-def frames_of(calls: Iterable[Call]) -> set[Frame]:
-    """All that are in them."""
-    return {frame for call in calls for frame in (*call.stack, *call.releases)}
