@@ -5,6 +5,7 @@ import random
 import re
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -269,14 +270,20 @@ class Machine:
         return run(slot.lock, slot.round, taken)
 
 
+def held(machine: Machine, wanted: Plan, registry: object) -> Session:
+    """A race on a machine that makes runs up, held to its end."""
+    store = SimpleNamespace(records=lambda _: [], add=lambda *_: None)
+    session = Session(SimpleNamespace(plan=wanted), store, registry, machine)  # type: ignore[arg-type]
+    assert wanted.budget is not None
+    session.carry_out(wanted.budget, lambda: machine.now)
+    return session
+
+
 def news(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What is said of a race of 100 s while it goes on."""
     machine = Machine(seconds)
     wanted = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
-    store = SimpleNamespace(records=lambda _: [], add=lambda *_: None)
-    registry = SimpleNamespace(path_of=Path)
-    race_ = Session(SimpleNamespace(plan=wanted), store, registry, machine)  # type: ignore[arg-type]
-    race_.carry_out(100, lambda: machine.now)
+    held(machine, wanted, SimpleNamespace(path_of=Path))
     lines = capsys.readouterr().err.splitlines()
     return [line.partition("so far: ")[2] for line in lines if "so far: " in line]
 
@@ -291,6 +298,48 @@ def test_the_standing_is_told_while_the_race_goes_on(capsys: pytest.CaptureFixtu
     assert bounds[-1] < bounds[0]
     leads = news({"pthread": 1.0, "ttas": 0.5, "futex": 0.5}, capsys)[-1]
     assert re.match(r"(ttas|futex) leads: (1\.9|2\.)", leads)
+
+
+FAMILIES = {"futex": "one", "mutexee": "one", "parking-lot": "one", "hmcs": "two", "clof": "two"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "joined", "best"),
+    [
+        ({"futex": 0.8, "parking-lot": 0.6}, {"mutexee", "parking-lot"}, "parking-lot"),
+        ({"hmcs": 0.8, "parking-lot": 0.6}, {"clof"}, "hmcs"),
+        ({"parking-lot": 0.6, "futex": 1.4, "hmcs": 1.4}, set(), "pthread"),
+    ],
+)
+def test_the_family_of_the_lock_that_leads_joins(
+    seconds: dict[str, float], joined: set[str], best: str
+) -> None:
+    """And no other; none if no lock is better than the baseline."""
+    machine = Machine(dict.fromkeys((*FAMILIES, "pthread"), 1.0) | {"clof": 1.0} | seconds)
+    reserves = ("mutexee", "parking-lot", "clof")
+    wanted = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
+    known = SimpleNamespace(
+        path_of=Path, find=lambda name: SimpleNamespace(category=FAMILIES[name], parking=True)
+    )
+    made = held(machine, wanted, known).records
+    assert {run.lock for run in made} & set(reserves) == joined
+    state = Field(wanted, 0, made).state()
+    assert state.best == best
+    rows = outcome(wanted, made, 0, race.ONE_LEFT).rows
+    assert {row.lock for row in rows} == {"pthread", "futex", "hmcs", *joined}
+    if joined:
+        first = {run.lock: run.round for run in reversed(made)}
+        assert min(first[lock] for lock in joined) > race.LEAST_ROUNDS
+
+
+def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:
+    """What was good or bad for all in a round makes no lock better or worse."""
+    slow = {"pthread": [2.0] * 4 + [1.0] * 4, "futex": [1.8] * 4 + [0.9] * 4}
+    wanted = replace(plan("futex", "mutexee"), reserves=("mutexee",))
+    late = [run("mutexee", number, 0.95) for number in range(5, 9)]
+    assert Field(wanted, 0, [*runs(slow), *late]).state().best == "futex"
+    late = [run("mutexee", number, 0.85) for number in range(5, 9)]
+    assert Field(wanted, 0, [*runs(slow), *late]).state().best == "mutexee"
 
 
 def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> None:

@@ -219,7 +219,8 @@ def _begun(
         say(chosen.sentence)
     say(f"tries {', '.join((BASELINE, *chosen.locks))}")
     usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
-    whole = ready.under((BASELINE, *chosen.locks), budget=seconds or usual)
+    locks = (BASELINE, *chosen.locks, *chosen.reserves)
+    whole = ready.under(locks, budget=seconds or usual, reserves=chosen.reserves)
     return comparing.begin(store, whole, counts, meters, chosen.as_facts()), profile
 
 
@@ -234,7 +235,8 @@ def _resumed(
             named and set(_own_locks(other)) - set(named.locks) - {"pthread"}
         ):
             return False
-        return replace(other, locks=ready.plan.locks, budget=ready.plan.budget) == ready.plan
+        own = replace(ready.plan, locks=other.locks, reserves=other.reserves)
+        return replace(other, budget=own.budget) == own
 
     comparison = comparing.interrupted(store, ready.plan, fits)
     comparing.check_same(comparison, ready.under(_own_locks(comparison.plan)).facts_of_run())

@@ -43,6 +43,7 @@ class Plan:
     locks: what is compared, the names of peers at its end; peers: whose libraries are not ours;
     energy, counters: what else is measured. budget: seconds in which locks are tried and dropped,
     margin: the difference that is of account then; budget is None where every lock makes all runs.
+    reserves: those of the locks that join only if one of their family leads.
     """
 
     command: tuple[str, ...]
@@ -60,6 +61,7 @@ class Plan:
     counters: bool = False
     budget: float | None = None
     margin: float = 0.05
+    reserves: tuple[str, ...] = ()
 
     def slots(self) -> Iterator[Slot]:
         """Every run, in order: a round runs each lock once, in an order shuffled per round.
@@ -117,8 +119,8 @@ class Plan:
     def from_json(cls, text: str) -> "Plan":
         """The plan that `to_json` wrote."""
         fields = json.loads(text)
-        for name in ("command", "locks", "threads"):
-            fields[name] = tuple(fields[name])
+        for name in ("command", "locks", "threads", "reserves"):
+            fields[name] = tuple(fields.get(name, ()))
         fields["peers"] = tuple(
             Peer(each["name"], Path(each["path"])) for each in fields.get("peers", [])
         )

@@ -70,6 +70,17 @@ def advised(
     return (*chosen, *hedges[:most])
 
 
+def relatives(locks: Iterable[str], known: Registry) -> tuple[str, ...]:
+    """All others of their families. Locks of a family run alike, but for some per cent."""
+    chosen = {BASELINE, *locks}
+    families = {family(known.find(lock)) for lock in chosen}
+    return tuple(
+        name
+        for name in known.names
+        if name not in chosen and family(known.find(name)) in families and _possible(name, known)
+    )
+
+
 def _described(of: tuple[str, bool]) -> str:
     category, parking = of
     return f"{category} whose waiters {'sleep' if parking else 'spin'}"

@@ -1,6 +1,6 @@
 """What is known of a program before its race, and which locks take part for that reason."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lockwright.locks import Registry
@@ -16,13 +16,14 @@ FACTS = "tune"
 class Entry:
     """sentence: what the advice says of the profile, or empty where there is none. sensitive:
     whether another lock can change much, as far as the profile tells. changes: what to change in
-    the program instead.
+    the program instead. reserves: locks that join if one of their family leads.
     """
 
     entrants: tuple[Entrant, ...]
     sentence: str = ""
     sensitive: bool = True
     changes: tuple[str, ...] = ()
+    reserves: tuple[str, ...] = ()
 
     @property
     def locks(self) -> tuple[str, ...]:
@@ -38,7 +39,8 @@ class Entry:
         """What `as_facts` gave."""
         kept = dict(facts[FACTS])
         kept["entrants"] = tuple(Entrant(**each) for each in kept["entrants"])
-        kept["changes"] = tuple(kept["changes"])
+        for name in ("changes", "reserves"):
+            kept[name] = tuple(kept.get(name, ()))
         return cls(**kept)
 
 
@@ -55,9 +57,15 @@ def by_profile(profile: Profile, known: Registry) -> Entry:
         else candidates.advised((), known, candidates.DIVERSE)
     )
     changes = tuple(each.text for each in advice.changes)
-    return Entry(entrants, advice.sentence, advice.sensitive, changes)
+    entry = Entry(entrants, advice.sentence, advice.sensitive, changes)
+    return (
+        replace(entry, reserves=candidates.relatives(entry.locks, known))
+        if entry.sensitive
+        else entry
+    )
 
 
 def by_family(known: Registry) -> Entry:
     """One lock of each family, where nothing is known of the program."""
-    return Entry(candidates.advised((), known))
+    entry = Entry(candidates.advised((), known))
+    return replace(entry, reserves=candidates.relatives(entry.locks, known))

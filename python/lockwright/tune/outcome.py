@@ -43,6 +43,8 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
     state = field.state()
     rows = []
     for row in stats.summarise(plan, records, threads):
+        if not field.has_entered(row.lock):
+            continue
         gone = state.out.get(row.lock)
         killed = field.killed(row.lock)
         complete = gone is None or gone.how in (race.WORSE, race.BEHIND, race.NO_GAIN)

@@ -5,7 +5,7 @@ the multi-armed bandit, Journal of Machine Learning Research 7, 2006): all locks
 once in each round, then those shown to be worse than another drop out. Two locks are compared by
 the logarithms of their ratios in the rounds that both have run, with intervals that bear the
 repeated looks. The best lock drops out only if one of its intervals, one for each other lock, is
-wrong, so the chance of error is divided by the number of these.
+wrong, so the chance of error is divided among these.
 """
 
 import math
@@ -44,6 +44,14 @@ CUTS = (1 / 3, 2 / 3)
 the others are run more often: where runs vary much, nothing may be shown of any by then
 (sequential halving: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed bandits,
 International Conference on Machine Learning, 2013)."""
+
+
+_OF_RESERVES = 0.2
+"""Share of the chance of error that comparisons with reserves get. They are many, and any of them
+may join; so the intervals of the others are hardly wider than without them."""
+
+_SWEEPS = 20
+"""Turns of a fit that halves what is left to correct in each, or does better."""
 
 
 class Exit(NamedTuple):
@@ -87,7 +95,11 @@ class Field:
             lock: {r.round: sign * math.log(value) for r in runs if (value := self._value(r)) > 0}
             for lock, runs in self._runs.items()
         }
-        self._error = ERROR / max(1, len(plan.locks) - 1)
+        self._waiting = {lock for lock in plan.reserves if not self._runs[lock]}
+        self._reserves = frozenset(plan.reserves)
+        share = _OF_RESERVES if plan.reserves else 0.0
+        self._error = ERROR * (1 - share) / max(1, len(plan.locks) - len(plan.reserves) - 1)
+        self._error_of_reserves = ERROR * share / max(1, len(plan.reserves))
         others = [lock for lock in plan.locks if lock != BASELINE]
         self._usual = usual([self._differences(lock, BASELINE) for lock in others])
 
@@ -106,7 +118,9 @@ class Field:
         by its own runs alone.
         """
         values = self._differences(lock, other)
-        return interval(values, self._error, self._usual if shared else None)
+        chosen = self._reserves.isdisjoint((lock, other))
+        error = self._error if chosen else self._error_of_reserves
+        return interval(values, error, self._usual if shared else None)
 
     def _differences(self, lock: str, other: str) -> list[float]:
         mine, others = self._logs[lock], self._logs[other]
@@ -130,15 +144,16 @@ class Field:
 
     def state(self) -> State:
         """Who is in the race and who is out."""
-        out = {lock: gone for lock in self._plan.locks if (gone := self.exit(lock)) is not None}
-        running = [lock for lock in self._plan.locks if lock not in out]
+        entered = [lock for lock in self._plan.locks if lock not in self._waiting]
+        out = {lock: gone for lock in entered if (gone := self.exit(lock)) is not None}
+        running = [lock for lock in entered if lock not in out]
         for lock in running:
             if (beaten := self._beaten(lock, running)) is not None:
                 out[lock] = beaten
             elif self._cannot_gain(lock):
                 out[lock] = Exit(NO_GAIN, self.rounds_of(lock))
         left = self._ranked([lock for lock in running if lock not in out])
-        for number in self._cuts():
+        for number in self.cuts():
             behind = self._ranked(left, number)
             rivals = [lock for lock in behind if lock != BASELINE]
             for lock in rivals[max(2, math.ceil(len(rivals) / 2)) :]:
@@ -147,7 +162,11 @@ class Field:
         rounds = max((r.round for runs in self._runs.values() for r in runs), default=0)
         return State(tuple(left), out, rounds)
 
-    def _cuts(self) -> list[int]:
+    def has_entered(self, lock: str) -> bool:
+        """Whether it is no reserve that has not run yet."""
+        return lock not in self._waiting
+
+    def cuts(self) -> list[int]:
         """The rounds with whose end the time of a cut had come."""
         share = (self._plan.budget or math.inf) / len(self._plan.threads)
         spent: dict[int, float] = {}
@@ -181,22 +200,29 @@ class Field:
         return self.lead(lock, BASELINE, shared=True).high <= math.log1p(self._plan.margin)
 
     def _scores(self, left: Sequence[str], rounds: int | None) -> dict[str, float]:
-        """Mean distance of a lock from the others of each round."""
+        """How good each lock is, on average of its rounds, where a round's own level, good or bad
+        for all, is taken off: both are fitted in turn, for a lock that joined later shares only
+        some rounds with the others."""
         most = math.inf if rounds is None else rounds
         logs = {
             lock: {n: value for n, value in self._logs[lock].items() if n <= most} for lock in left
         }
         numbers = {number for mine in logs.values() for number in mine}
-        means = {
-            number: statistics.fmean(mine[number] for mine in logs.values() if number in mine)
-            for number in numbers
-        }
-        return {
-            lock: statistics.fmean(
-                [value - means[number] for number, value in mine.items()] or [-math.inf]
-            )
-            for lock, mine in logs.items()
-        }
+        scores = dict.fromkeys(left, 0.0)
+        for _ in range(_SWEEPS):
+            levels = {
+                number: statistics.fmean(
+                    mine[number] - scores[lock] for lock, mine in logs.items() if number in mine
+                )
+                for number in numbers
+            }
+            scores = {
+                lock: statistics.fmean(value - levels[number] for number, value in mine.items())
+                if mine
+                else -math.inf
+                for lock, mine in logs.items()
+            }
+        return scores
 
     def rounds_of(self, lock: str) -> int:
         """Rounds of a lock that count."""

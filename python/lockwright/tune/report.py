@@ -1,7 +1,7 @@
 """Everything a race has to say, in the form of a comparison's report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from lockwright.compare import metered, warnings
 from lockwright.compare.record import Record
@@ -19,6 +19,15 @@ ENDINGS = {
     race.ROUNDS_UP: "the rounds are used up",
     race.NONE_LEFT: "no lock is left",
 }
+
+
+def _entered(comparison: Comparison, records: Sequence[Record]) -> Comparison:
+    """Without the reserves that were not needed, which nobody wants to read of."""
+    plan = comparison.plan
+    needed = {run.lock for run in records} | set(plan.locks) - set(plan.reserves)
+    locks = tuple(lock for lock in plan.locks if lock in needed)
+    reserves = tuple(lock for lock in plan.reserves if lock in needed)
+    return replace(comparison, plan=replace(plan, locks=locks, reserves=reserves))
 
 
 def make(
@@ -42,17 +51,21 @@ def make(
             "no_gain": no_gain(plan, each),
             "ended": ENDINGS[each.ending],
             "left": each.state.left,
+            "joined": [row.lock for row in each.rows if row.lock in plan.reserves],
             "dropped": {lock: gone._asdict() for lock, gone in each.state.out.items()},
         }
         for each in outcomes
     ]
+    found = decide(plan, outcomes, entry)
+    comparison = _entered(comparison, records)
+    plan = comparison.plan
     return Report(
         comparison,
         title,
         records,
         [each.rows for each in outcomes],
         warnings.collect(plan, records),
-        decide(plan, outcomes, entry),
+        found,
         metered.tables(plan, records, meters.idle if meters else None),
         meters.said() if meters else [],
         {FACTS: asdict(entry) | {"races": races}},

@@ -11,6 +11,7 @@ from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at
 from lockwright.locks import BASELINE, Registry
+from lockwright.tune.candidates import family
 from lockwright.tune.outcome import outcome, so_far
 from lockwright.tune.race import ROUNDS_UP, TIME_UP, Field, State
 
@@ -30,6 +31,7 @@ class Session:
         self._store = store
         self._runner = runner
         self._plan: Plan = comparison.plan
+        self._registry = registry
         self._libraries = {each: self._plan.path_of(each, registry) for each in self._plan.locks}
         self.records: list[Record] = store.records(comparison)
         self.endings: dict[int, int] = {}
@@ -53,12 +55,15 @@ class Session:
             field = Field(self._plan, threads, self.records, number - 1)
             state = field.state()
             ended = field.ended(state)
-            if ended is not None:
+            joining = self._joining(field, state, ended)
+            if ended is not None and not joining:
                 return ended
+            if joining:
+                say(f"of the family that leads, tries {', '.join(joining)}, too")
             if number > 1 and clock() >= news:
                 self._tell(threads)
                 news = clock() + (clock() - began)
-            for lock in _order(self._plan, threads, number, state):
+            for lock in _order(self._plan, threads, number, (*state.left, *joining)):
                 now = Field(self._plan, threads, self.records)
                 if (number, lock) in made or now.exit(lock) is not None:
                     continue
@@ -72,6 +77,22 @@ class Session:
                 self.records.append(record)
                 display.done()
         return ROUNDS_UP
+
+    def _joining(self, field: Field, state: State, ended: int | None) -> tuple[str, ...]:
+        """The reserves that join: those of the family of the best lock, if that is better than the
+        baseline, once the others are decided or the first are set aside for want of time."""
+        reserves = self._plan.reserves
+        best = next((lock for lock in state.left if lock != BASELINE), None)
+        if best is None or not reserves or any(map(field.has_entered, reserves)):
+            return ()
+        if self._plan.peer(best) is not None:
+            return ()
+        lead = field.lead(best, BASELINE)
+        decided = ended is not None and (BASELINE in state.out or lead.low > 0)
+        if not (decided or (ended is None and field.cuts() and lead.mean > 0)):
+            return ()
+        like = family(self._registry.find(best))
+        return tuple(lock for lock in reserves if family(self._registry.find(lock)) == like)
 
     def _tell(self, threads: int) -> None:
         """Says what is known by now: most programs are not lock-sensitive, and whoever waits should
@@ -90,10 +111,10 @@ class Session:
         display.next(f"{line}, {lock}, at most {duration(left)}", line, None)
 
 
-def _order(plan: Plan, threads: int, number: int, state: State) -> Sequence[str]:
+def _order(plan: Plan, threads: int, number: int, left: Sequence[str]) -> Sequence[str]:
     """The locks of a round. The first has the baseline first, then the locks as they were chosen,
     so that a good one soon bounds the time of the others; the rest are shuffled."""
-    running = set(state.left) | {BASELINE}
+    running = set(left) | {BASELINE}
     order = [lock for lock in plan.locks if lock in running]
     if number > 1:
         random.Random(f"{_SEED} {threads} {number}").shuffle(order)

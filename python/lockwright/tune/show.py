@@ -10,12 +10,13 @@ from lockwright.tune.entry import Entry
 
 def show(console: Console, made: Report) -> None:
     """Prints what the profile said, which locks took part and why, and the tables."""
-    entry = Entry.from_facts(made.comparison.provenance)
+    entry, plan = Entry.from_facts(made.comparison.provenance), made.comparison.plan
     if entry.sentence and entry.sensitive:
         print_wrapped(console, "its profile: ", entry.sentence, "")
         console.print()
     print_wrapped(console, "", "locks that were tried", "bold")
-    print_terms(console, [(each.lock, each.reason) for each in entry.entrants])
+    joined = [(lock, "one of the family of the lock that led") for lock in plan.reserves]
+    print_terms(console, [(each.lock, each.reason) for each in entry.entrants] + joined)
     console.print()
     table.show(console, made)
 
