@@ -50,6 +50,16 @@ def test_the_bands_of_contention(threads: int) -> None:
         assert fired(in_line(share, threads)) == wanted, share
 
 
+@pytest.mark.parametrize(("held", "wanted"), [(0.15, []), (0.17, ["high"])])
+def test_waiting_for_a_processor_is_not_standing_in_line(held: float, wanted: list[str]) -> None:
+    """Eight threads share two processors, and a mutex that is free has no line; with a processor
+    for each, the time until a woken thread has the mutex is part of the line."""
+    hot = made.mutex(entries=1e4, held=held * 1e5, contended=100, waited=3 * SECOND, threads=8)
+    more: dict[str, Any] = {"threads_mean": 8.0, "threads_most": 8, "runnable": 8.0}
+    assert fired(made.profile(hot, **more)) == wanted
+    assert fired(made.profile(hot, processors=8, **more)) == ["high"]
+
+
 def test_contention_that_costs_little_is_none() -> None:
     """Two threads of many meet often, and the others never wait."""
     for waited, wanted in ((0.049, []), (0.06, ["high"])):
@@ -120,6 +130,23 @@ def preempted(**more: Any) -> Profile:
 def test_holders_that_lose_their_processor(changed: dict[str, Any], wanted: bool) -> None:
     """6 % of the holds, the longest, are 60 ms of a second; 4 % are 40 ms."""
     assert fired(preempted(**changed)) == (["holder preemption"] if wanted else [])
+
+
+@pytest.mark.parametrize(
+    ("waited", "mutexes", "wanted"), [(0.045, 1, []), (0.055, 1, [0]), (0.03, 2, [0, 1])]
+)
+def test_holders_that_nobody_waits_for_harm_nobody(
+    waited: float, mutexes: int, wanted: list[int]
+) -> None:
+    """They are without a processor for 0.2 of a second, and what counts is summed over mutexes."""
+    one = preempted().mutexes[0]
+    wait = dataclasses.replace(one.waiting, total=waited * SECOND)
+    many = (dataclasses.replace(one, waiting=wait) for _ in range(mutexes))
+    found = advise(
+        made.profile(*many, threads_mean=9.0, involuntary=200, runnable=8.0), registry=made.LOCKS
+    ).fired
+    assert [each.key for each in found] == ["holder preemption"] * bool(wanted)
+    assert [index for each in found for index in each.mutexes] == wanted
 
 
 def test_the_longest_part_of_a_distribution() -> None:

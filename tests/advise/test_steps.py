@@ -24,7 +24,7 @@ def hot(share: float, **more: Any) -> Profile:
     """Of 64 threads on as many processors, this share in line."""
     threads = more.pop("threads", 64)
     waited = share * (threads - 1) * SECOND
-    contended = made.mutex(contended=900, waited=waited, threads=threads)
+    contended = made.mutex(held=1e6, contended=900, waited=waited, threads=threads)
     usual: dict[str, Any] = {
         "processors": 64,
         "threads_most": threads,

@@ -68,10 +68,21 @@ class Seen:
         one record stands for."""
         return self.per_second(mutex.lost) / 1e9 / max(1, mutex.instances)
 
+    def held(self, mutex: Mutex) -> float:
+        """Of the run, the time in which it was held; a mean if one record stands for several."""
+        return min(1.0, self.per_second(mutex.holding.total) / 1e9 / max(1, mutex.instances))
+
     def in_line(self, mutex: Mutex) -> float:
-        """Waiters, of the threads that could wait while one holds the mutex."""
+        """Waiters, of the threads that could wait while one holds the mutex.
+
+        Where threads share processors, holders and threads on their way to the mutex are slowed
+        down alike, which leaves this share as it is. But who was woken waits for a processor then,
+        while the mutex is free: no more threads are in line than were so for as long as it is held.
+        """
         others = self.users(mutex) - 1
-        return min(1.0, self.waiters(mutex) / others) if others > 0 else 0.0
+        share = min(1.0, self.waiters(mutex) / others) if others > 0 else 0.0
+        known = self.over_subscribed and mutex.holding.count
+        return min(share, self.held(mutex)) if known else share
 
     @cached_property
     def hot(self) -> tuple[int, ...]:

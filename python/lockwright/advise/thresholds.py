@@ -51,7 +51,8 @@ INVOLUNTARY = 20
 to share a processor switches every 1 to 4 ms, 250 or more times."""
 
 PREEMPTED = 0.05
-"""Of the run, the time in which a mutex was held by a thread that lost its processor."""
+"""Of the run, the time in which mutexes that others wanted were held by threads that lost their
+processor, summed over the mutexes."""
 
 BLOCKING = 1_000
 """Blocking calls for each second and processor: with about 50 us to get a sleeper running again,

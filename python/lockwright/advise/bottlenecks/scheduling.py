@@ -13,10 +13,16 @@ _ENOUGH = 30
 """Hand-overs from which on their mean says something."""
 
 
+_PART = 0.1
+"""Of the time that makes a bottleneck, what a mutex has to have to be named."""
+
+
 def _held_without_processor(seen: Seen, mutex: Mutex) -> float:
-    """Of the run, the time in which it was held by a thread that lost its processor."""
+    """Of the run, the time in which it was held by a thread that lost its processor, while others
+    wanted it: no more than they waited."""
     time = mutex.holding.total * longest(mutex.holding, mutex.preempted_holds)
-    return min(1.0, seen.per_second(time) / 1e9 / max(1, mutex.instances))
+    held = min(1.0, seen.per_second(time) / 1e9 / max(1, mutex.instances))
+    return min(held, seen.waiters(mutex))
 
 
 def _competition(seen: Seen) -> tuple[Evidence, ...]:
@@ -57,24 +63,25 @@ def holder_preemption(seen: Seen) -> Diagnosis:
     """5: threads lose their processor while they hold a mutex that others want."""
     wanted = [index for index, mutex in enumerate(seen.mutexes) if mutex.contended]
     held = {index: _held_without_processor(seen, seen.mutexes[index]) for index in wanted}
+    whole = sum(held.values())
     worst = max(wanted, key=held.__getitem__, default=None)
     evidence = (
         *_competition(seen),
         at_least(
-            "time in which the mutex was held without a processor, of the run",
-            held[worst] if worst is not None else 0.0,
+            "time in which mutexes that others wanted were held without a processor, of the run",
+            whole,
             thresholds.PREEMPTED,
             "share",
             "the longest holds, as many as were interrupted",
         ),
         informs(
-            "holds during which the processor was lost",
+            "holds during which the processor was lost, where that is longest",
             seen.mutexes[worst].preempted_holds if worst is not None else 0.0,
             "share",
         ),
     )
     fired = all_met(evidence)
-    concerned = tuple(i for i in wanted if held[i] >= thresholds.PREEMPTED) if fired else ()
+    concerned = tuple(i for i in wanted if held[i] >= _PART * whole) if fired else ()
     return Diagnosis(
         key="holder preemption",
         title=HOLDER,
