@@ -84,7 +84,7 @@ def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
     )
     program, path = tmp_path / "locks", tmp_path / "profile.json"
     compiler = shutil.which("gcc")
-    words = ["-g", "-pthread", "-fsanitize=address", source, "-o", program]
+    words = ["-g", "-pthread", "-fsanitize=address", str(source), "-o", str(program)]
     if compiler is None or subprocess.run([compiler, *words], check=False).returncode != 0:
         pytest.skip("there is no gcc with AddressSanitizer")
     done = profile("-o", path, "--", program)

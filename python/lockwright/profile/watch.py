@@ -71,7 +71,9 @@ class Watcher:
         while not self._over.wait(_EVERY):
             for sheet in self._sheets.all():
                 if sheet.pid:
-                    self._looks.setdefault(id(sheet), _Looks(sheet)).look()
+                    if id(sheet) not in self._looks:
+                        self._looks[id(sheet)] = _Looks(sheet)
+                    self._looks[id(sheet)].look()
             if self._also is not None:
                 self._also(self._sheets.chosen())
         for looks in self._looks.values():
