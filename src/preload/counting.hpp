@@ -32,24 +32,18 @@ enum class event : std::uint8_t {
   spin_locked,     ///< an acquisition of a spin lock of ours
 };
 
-/// Entries that a plan may have, that of all others among them.
-inline constexpr std::uint32_t most_entries = 1024;
-
 #if LOCKWRIGHT_COUNTING
 
 /// Adds one, atomically, in the stripe of the calling thread.
 void count(event what);
 void count_process();
 void count_unresolved(std::uint64_t names);
-/// A mutex that got its algorithm from that entry of the plan, see mixed/plan.hpp.
-void count_chosen(std::uint32_t entry);
 
 #else
 
 inline void count(event) {}
 inline void count_process() {}
 inline void count_unresolved(std::uint64_t) {}
-inline void count_chosen(std::uint32_t) {}
 
 #endif
 

@@ -131,6 +131,28 @@ def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile
     assert entries(result)["all others"] == ("pthread", 7)
 
 
+def test_what_matches_nothing_is_told_without_stats_too(
+    cli: Cli, program: Program, plan: PlanFile
+) -> None:
+    """In one line at the end, whatever became of the program; and nothing is said of the rest."""
+    several = program("several", "-g")
+    found = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\n'
+    idle = '[[mutex]]\nlock = "ttas"\nsite = "make"\nordinal = 9\n'
+    given = plan(found + idle + '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\nordinal = 1\n')
+    result = cli("run", "--plan", given, "--", several, "1", "and a child")
+    assert (result.status, result.err) == (
+        0,
+        f"lockwright: {given}: no mutex was there for site make, ordinal 9; "
+        "symbol shown, ordinal 1\n",
+    )
+    in_a_child = plan(idle.replace("make", f"{several}:make"))
+    result = cli("run", "--plan", in_a_child, "--", "sh", "-c", f"{several} 1; kill -TERM $$")
+    assert result.status == -15, result.err
+    assert result.err.endswith(f"no mutex was there for site {several}:make, ordinal 9\n")
+    result = cli("run", "--plan", plan(found), "--", several, "1", "and a child")
+    assert (result.status, result.err) == (0, "")
+
+
 def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_path: Path) -> None:
     """A mutex that a profile has seen is found again by its variable or by what made it."""
     several = program("several", "-g")

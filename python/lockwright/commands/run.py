@@ -83,8 +83,8 @@ def command(
         environment = environment | variables
     if subject.plan is not None:
         environment = environment | subject.follow(program)
-    if stats:
-        return _run_counted(subject, program, list(arguments), environment)
+    if stats or subject.entries:
+        return _run_counted(subject, program, list(arguments), environment, stats)
     from lockwright.foreground import PYTHON_IGNORES
 
     for number in PYTHON_IGNORES:
@@ -162,8 +162,10 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 
 
 def _run_counted(
-    subject: _Subject, program: Path, argv: list[str], environment: dict[str, str]
+    subject: _Subject, program: Path, argv: list[str], environment: dict[str, str], whole: bool
 ) -> int:
+    """Runs the program, and says afterwards what was counted, or, if not the whole, which parts of
+    the plan have found no mutex."""
     from lockwright import binary, counters, foreground
     from lockwright.locks import preload
 
@@ -175,10 +177,24 @@ def _run_counted(
         except OSError as error:
             raise _cannot_start(program, error) from error
         counts = counters.read(path)
+    if not whole:
+        _say_what_found_nothing(subject, counts)
+        return foreground.end_as(status)
     if status == 0:
         counters.refuse_unused(counts, argv[0])
     _show(subject, counts)
     return foreground.end_as(status)
+
+
+def _say_what_found_nothing(subject: _Subject, counts: "Counts") -> None:
+    """In one line, if an entry has given no mutex its lock."""
+    found = counts.by_entry[1:]
+    idle = [each for each, number in zip(subject.entries, found, strict=False) if number == 0]
+    if idle:
+        idle.sort(key=lambda entry: entry.number)
+        words = "; ".join(entry.shown for entry in idle)
+        with contextlib.suppress(OSError):
+            print(f"lockwright: {subject.name}: no mutex was there for {words}", file=sys.stderr)
 
 
 def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:

@@ -7,10 +7,10 @@
 
 #include <atomic>
 
-#include "counting.hpp"
 #include "loaded.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
+#include "sheet.hpp"
 
 namespace lockwright::preload {
 namespace {
@@ -72,6 +72,7 @@ class plan::reader {
     if (!is_plan) {
       native_env::complain(variable, " is no plan; every mutex stays the C library's");
     }
+    made_->told_ = map_sheet();
     return is_plan ? made_ : nullptr;
   }
 
@@ -274,7 +275,9 @@ algorithm plan::choose(const whereabouts& where) {
       chosen = i;
     }
   }
-  count_chosen(chosen);
+  if (told_ != nullptr) {
+    told_->chosen[chosen].fetch_add(1, std::memory_order_relaxed);
+  }
   return entries_[chosen].give();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "algorithm.hpp"
+#include "sheet.hpp"
 
 namespace lockwright::preload {
 
@@ -100,6 +101,7 @@ class plan {
   std::uint32_t module_number_;
   entry* entries_;  ///< the first is of all others
   std::uint32_t entry_number_;
+  sheet* told_;  ///< where it is counted what each entry is good for; null if nobody asked
 };
 
 plan& the_plan();

@@ -1,0 +1,62 @@
+// The file in which a process tells what it did with its locks: its caller made it and named it in
+// LOCKWRIGHT_STATS. python/lockwright/counters.py reads it.
+#pragma once
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "lockwright/env/native.hpp"
+
+namespace lockwright::preload {
+
+/// Entries that a plan may have, that of all others among them.
+inline constexpr std::uint32_t most_entries = 1024;
+
+/// One header line of 64 bytes, then two lines for each stripe of threads, so that threads seldom
+/// share a line, then a word for each entry of a plan. Shared by a tree of processes. All but the
+/// last part is written by the counting libraries only.
+struct sheet {
+  using counter = std::atomic<std::uint64_t>;
+
+  static constexpr std::uint32_t stripes = 64;
+  static constexpr std::uint32_t words = 16;
+
+  char magic[8];
+  counter processes;
+  counter unresolved;
+  std::uint64_t unused[5];
+  counter of[stripes][words];
+  counter chosen[most_entries];  ///< mutexes that got their algorithm from that entry
+};
+static_assert(sizeof(sheet) == 64 + 64 * 128 + 1024 * 8);
+
+/// Null if nobody asked for it.
+inline sheet* map_sheet() {
+  using native_env::argument;
+  using native_env::system_call;
+  const char* path = getenv("LOCKWRIGHT_STATS");
+  long file =
+      path == nullptr ? -1 : system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    return nullptr;
+  }
+  long length = system_call(SYS_lseek, file, 0, SEEK_END);
+  long at = -1;
+  if (length >= static_cast<long>(sizeof(sheet))) {
+    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  system_call(SYS_close, file);
+  if (at < 0 && at > -4096) {
+    return nullptr;
+  }
+  auto* mapped = reinterpret_cast<sheet*>(at);
+  native_env::valgrind::hide(mapped, sizeof *mapped);
+  return std::memcmp(mapped->magic, "LWSTATS3", sizeof mapped->magic) == 0 ? mapped : nullptr;
+}
+
+}  // namespace lockwright::preload
