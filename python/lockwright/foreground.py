@@ -18,6 +18,7 @@ _FORWARDED = {
     signal.SIGTSTP,
     signal.SIGWINCH,
 }
+_LEFT = (signal.SIGTERM, signal.SIGHUP)
 _SI_KERNEL = 0x80
 """si_code of a signal that the kernel made: what a terminal sends, it sends the child as well."""
 
@@ -65,9 +66,23 @@ def run(
             os.kill(child, signal.SIGCONT)
 
 
+def leave_to_program() -> None:
+    """From now on SIGTERM and SIGHUP do not end us, before `run` and after it: they are for the
+    program, which `timeout` sends them twice, through us and to the whole group, and what it leaves
+    has to be written down when it has ended. SIGINT does end us then."""
+    for number in _LEFT:
+        # A function of ours, unlike SIG_IGN, is not handed on to the program.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda *_: None)
+
+
 def end_as(status: int) -> int:
     """Ends us as a wait status says: dies by the same signal, or returns the exit status."""
     if not os.WIFSIGNALED(status):
+        # While the interpreter ends it takes its functions back.
+        for left in _LEFT:
+            if callable(signal.getsignal(left)):
+                signal.signal(left, signal.SIG_IGN)
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
     # The program has left its core, if it left one; ours would only overwrite it.

@@ -94,6 +94,21 @@ def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
     assert mutex.sites[0].shown == "main (locks.c:3)"
 
 
+def test_a_signal_that_comes_again_when_the_program_has_ended() -> None:
+    """As `timeout` sends it; nothing of the profile is lost."""
+    code = (
+        "import os, signal, subprocess, sys; us = os.getppid()\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "words = 'import os, time\\nfor _ in range(60): time.sleep(.02); os.kill(%d, 15)' % us\n"
+        "subprocess.Popen([sys.executable, '-c', words], start_new_session=True, env={},"
+        " stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+        "os._exit(5)"
+    )
+    done = profile("--", sys.executable, "-c", code)
+    assert done.returncode == 5
+    assert "acquisitions" in done.stderr
+
+
 def test_bench_profile_cost(tmp_path: Path) -> None:
     """Every setting is run in both forms, and the profiler is seen to have been there."""
     path = tmp_path / "cost.json"

@@ -64,6 +64,7 @@ def command(
 
         _put_out(attach(pid, seconds or 10.0), wanted)
         return 0
+    foreground.leave_to_program()
     found = profile(list(arguments), environment)
     _put_out(found.profile, wanted)
     return foreground.end_as(found.status)

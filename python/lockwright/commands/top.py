@@ -48,6 +48,7 @@ def command(interval: float, output: Path | None, arguments: tuple[str, ...]) ->
         handle, name = tempfile.mkstemp(prefix="lockwright-top-", suffix=".log")
         os.close(handle)
         path = Path(name)
+    foreground.leave_to_program()
     try:
         with diverted(path) as streams:
             top = Top(streams, str(program), shlex.join(arguments), interval)
