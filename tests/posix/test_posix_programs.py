@@ -3,6 +3,8 @@ each mutex has another lock than the one before it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from support import harness, locate
 from support.harness import RunUnder
@@ -38,9 +40,36 @@ PROGRAMS = {
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
 }
 
+#: Those about who gets a mutex and what memory its lock takes, which depend on the NUMA nodes: they
+#: are run on each declared machine. The others are run on the one with most nodes.
+ON_EACH_MACHINE = {
+    "exclusion",
+    "trylock",
+    "nesting",
+    "many_threads",
+    "static_init",
+    "reuse",
+    "churn",
+    "migrate",
+    "timedlock",
+    "fork",
+    "fork_first_use",
+    "thread_ends",
+    "busylock",
+}
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("setting", harness.all_settings(), ids=lambda setting: setting.label)
+
+def runs() -> Iterator[tuple[harness.Setting, str]]:
+    most = harness.all_settings(least_nodes=max(harness.NODES.values()))
+    for setting in harness.all_settings():
+        for name in PROGRAMS:
+            if name in ON_EACH_MACHINE or setting in most:
+                yield setting, name
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"), [pytest.param(*run, id=f"{run[0].label}-{run[1]}") for run in runs()]
+)
 def test_program(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
     passes(run_under, setting, name)
 
@@ -81,3 +110,6 @@ def test_every_program_is_run() -> None:
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours"}
     by_setting = {"semaphores", "spins"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)
+    assert set(PROGRAMS) > ON_EACH_MACHINE
+    every = {(lock, name) for lock in [harness.LIBC, *locate.lock_names()] for name in PROGRAMS}
+    assert {(setting.lock, name) for setting, name in runs()} == every

@@ -136,15 +136,17 @@ class Outcome:
         return "\n".join(parts)
 
 
-def all_settings(most_nodes: int = 4) -> list[Setting]:
-    """The C library itself, and every algorithm, on each machine that makes a difference to it."""
+def all_settings(least_nodes: int = 1, most_nodes: int = 4) -> list[Setting]:
+    """The C library itself, and every algorithm, on each machine that makes a difference to it and
+    has so many nodes.
+    """
     settings = [Setting(LIBC)]
     for lock in locate.lock_names():
         if locate.reads_topology(lock):
             settings += [
                 Setting(lock, {"LOCKWRIGHT_TOPOLOGY": declared})
                 for declared, nodes in NODES.items()
-                if nodes <= most_nodes
+                if least_nodes <= nodes <= most_nodes
             ]
         else:
             settings.append(Setting(lock))
