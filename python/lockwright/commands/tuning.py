@@ -78,7 +78,7 @@ def _help() -> str:
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=4.0,
+    default=3.0,
     show_default=True,
     help="Seconds a run may take.",
 )
