@@ -212,20 +212,4 @@ int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
 
 }  // extern "C"
 
-#define RWLOCK_FUNCTION(name)                                                         \
-  VERSIONED_DEFAULT(lockwright_rwlock_##name, "pthread_rwlock_" #name, "GLIBC_2.34"); \
-  VERSIONED_OLD(lockwright_rwlock_##name, old, "pthread_rwlock_" #name, BASE_VERSION)
-
-RWLOCK_FUNCTION(init);
-RWLOCK_FUNCTION(destroy);
-RWLOCK_FUNCTION(rdlock);
-RWLOCK_FUNCTION(tryrdlock);
-RWLOCK_FUNCTION(timedrdlock);
-RWLOCK_FUNCTION(wrlock);
-RWLOCK_FUNCTION(trywrlock);
-RWLOCK_FUNCTION(timedwrlock);
-RWLOCK_FUNCTION(unlock);
-VERSIONED_DEFAULT(lockwright_rwlock_clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.34");
-VERSIONED_OLD(lockwright_rwlock_clockrdlock, old, "pthread_rwlock_clockrdlock", "GLIBC_2.30");
-VERSIONED_DEFAULT(lockwright_rwlock_clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.34");
-VERSIONED_OLD(lockwright_rwlock_clockwrlock, old, "pthread_rwlock_clockwrlock", "GLIBC_2.30");
+#include "rwlock_names.hpp"

@@ -27,7 +27,7 @@ def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
     return record.read(path)
 
 
-@pytest.mark.parametrize("case", ["deadlines", "forks"])
+@pytest.mark.parametrize("case", ["deadlines", "forks", "second names"])
 def test_they_are_mutexes_that_readers_can_take_again(tmp_path: Path, case: str) -> None:
     """The cases check what a thread is told, and which others are inside."""
     found = profiled(tmp_path, "--rwlock", "mutex", locate.program("posix", "rwlocks"), case)

@@ -26,5 +26,6 @@ int main(int argc, char** argv) {
                      {"static initialisers", static_initialisers},
                      {"forks", forks},
                      {"between processes", between_processes},
-                     {"of C++", of_cpp}});
+                     {"of C++", of_cpp},
+                     {"second names", second_names}});
 }

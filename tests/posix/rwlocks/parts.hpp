@@ -29,4 +29,6 @@ std::string forks();
 std::string between_processes();
 std::string of_cpp();
 
+std::string second_names();
+
 }  // namespace rwlocks
