@@ -250,6 +250,18 @@ def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
     assert search((1, 2), "mcs-stp", ("hmcs",), lambda _: None) is None
 
 
+def test_one_lock_for_all_is_no_plan() -> None:
+    """Where the best single lock is that of the rest, it is not tried again as a plan."""
+    asked: list[list[Mapping[int, str]]] = []
+
+    def attempt(layouts: Mapping[str, Layout]) -> str | None:
+        asked.append([one.locks for one in layouts.values()])
+        return None
+
+    assert search((1, 2), "futex", ("hmcs",), attempt) is None
+    assert asked == [[{1: "hmcs", 2: "futex"}], [{1: "futex", 2: "hmcs"}]]
+
+
 def test_the_program_is_profiled_first(cli: Cli, program: Program, tmp_path: Path) -> None:
     """Without --locks and --profile: the advice on its own profile names the locks."""
     target = tmp_path / "o.json"

@@ -135,6 +135,8 @@ def command(
                 from lockwright.commands.tuning_plan import write_plan
 
                 write_plan(asked, ready, store, (profile, made), plan_file, end - time.monotonic())
+            elif plan_file is not None:
+                say(f"without a profile there is no plan to try: {plan_file} is not written")
         except interrupts.Stopped as stopped:
             if session is None or not session.records:
                 say("interrupted before the first run ended; nothing is kept, so just start again")

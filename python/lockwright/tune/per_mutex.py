@@ -83,6 +83,7 @@ def search(
         layouts = {
             f"plan-{rank}-{lock}": Layout({**best.locks, rank: lock})
             for lock in (own, *others[: _LOCKS - 1])
+            if {*{**best.locks, rank: lock}.values()} != {REST}  # else it is no plan, but one lock
         }
         name = attempt(layouts)
         if name is not None and name in layouts:
