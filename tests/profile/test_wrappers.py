@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.profile import record, wrappers
-from lockwright.profile.library import is_known
+from lockwright.profile.library import brief, is_known
 from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
 from lockwright.profile.wrappers import Call
 from support import locate
@@ -52,6 +52,30 @@ def stack(*symbols: str) -> tuple[Frame, ...]:
 )
 def test_known_by_name(symbol: str, known: bool) -> None:
     assert is_known(symbol) is known
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("Cache<int>::find(int) const", "Cache<int>::find"),
+        ("names::of[abi:cxx11](int)", "names::of"),
+        (
+            "std::thread::_State_impl<std::thread::_Invoker<pair<main::{lambda()#1}> > >::_M_run()",
+            "std::thread::_State_impl<>::_M_run",
+        ),
+        (
+            "void start<std::vector<int> >(int)::{lambda(function<void (int)>)#2}::operator()()",
+            "void start<>(int)::{lambda#2}::operator()",
+        ),
+        (
+            "std::operator<< <std::char_traits<char>, std::allocator<char>, and_more>(int&)",
+            "std::operator<< <std::char_traits<char>, std::allocator<char>, and_more>",
+        ),
+        ("a_function_of_c_whose_name_is_longer_than_that_of_most_others->x",) * 2,
+    ],
+)
+def test_long_names_are_shown_without_what_templates_are_made_of(symbol: str, name: str) -> None:
+    assert brief(symbol) == name
 
 
 def test_what_returns_with_the_mutex_is_a_wrapper() -> None:

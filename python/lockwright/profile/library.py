@@ -41,6 +41,26 @@ def function(symbol: str) -> str:
     return symbol
 
 
+LONG = 60
+"""Letters from which on a name is shown without what its templates are made of."""
+
+_TAG = re.compile(r"\[abi:\w+\]")
+_COMPARES = re.compile(r"\boperator\s*[-<>]")
+_LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)\}")
+
+
+def brief(symbol: str) -> str:
+    """A function as a person would say it: `function`, and of one with a long name no arguments of
+    templates, nor the parameters of lambdas."""
+    name = _TAG.sub("", function(symbol))
+    if len(name) <= LONG:
+        return name
+    name = _without_arguments(name, "<>")
+    while (shorter := _LAMBDA.sub(r"{lambda\1}", name)) != name:
+        name = shorter
+    return name
+
+
 def is_known(symbol: str) -> bool:
     """Whether it is such a function of a standard library or of another that many use."""
     plain = _without_arguments(function(symbol))
@@ -48,14 +68,17 @@ def is_known(symbol: str) -> bool:
     return bool(words) and _KNOWN.fullmatch(words[-1]) is not None
 
 
-def _without_arguments(name: str) -> str:
-    """Without what stands between < and >."""
-    if name.startswith("operator") or "::operator" in name:
+def _without_arguments(name: str, instead: str = "") -> str:
+    """With that in the place of each < and > and what stands between them."""
+    if _COMPARES.search(name):
         return name
     kept, depth = [], 0
     for letter in name:
-        depth += {"<": 1}.get(letter, 0)
-        if depth == 0:
+        if letter == "<":
+            depth += 1
+        elif letter == ">" and depth > 0:
+            depth -= 1
+            kept += instead if depth == 0 else ""
+        elif depth == 0:
             kept.append(letter)
-        depth -= {">": 1}.get(letter, 0)
     return "".join(kept)

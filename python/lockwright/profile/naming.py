@@ -1,6 +1,6 @@
 """What a mutex is called."""
 
-from lockwright.profile.library import function
+from lockwright.profile.library import brief
 from lockwright.profile.record import CREATED, OBJECT, Frame, Place, via
 
 
@@ -26,4 +26,4 @@ def _short(frame: Frame) -> str:
     """A symbol without the parameters of a function, or file and offset."""
     if not frame.symbol:
         return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"
-    return function(frame.symbol)
+    return brief(frame.symbol)

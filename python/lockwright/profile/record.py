@@ -62,8 +62,8 @@ class Frame:
 
     @property
     def brief(self) -> str:
-        """The same without the function's parameters."""
-        return replace(self, symbol=library.function(self.symbol)).shown
+        """The same with the function as a person would say it."""
+        return replace(self, symbol=library.brief(self.symbol)).shown
 
 
 def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
