@@ -78,10 +78,11 @@ void forget(sheet& target) {
 
 sheet* map_first() {
   const char* named = getenv("LOCKWRIGHT_PROFILE");
-  if (named == nullptr || std::strlen(named) > sizeof path - 4) {
+  const std::size_t length = named == nullptr ? 0 : std::strlen(named);
+  if (length == 0 || length > sizeof path - 4) {
     return nullptr;
   }
-  std::strcpy(path, named);
+  std::memcpy(path, named, length + 1);
   return map_file(open_file(O_RDWR | O_CLOEXEC));
 }
 
