@@ -71,7 +71,9 @@ def test_what_does_nothing_is_wrong(
             (fakes / name).symlink_to("/bin/true")
     monkeypatch.setenv("PATH", f"{fakes}:/usr/bin:/bin")
     data = tmp_path / "data"
-    (data / "db").mkdir(parents=True)
+    data.mkdir()
+    for each in program.inputs:
+        (data / each.name).touch()
     reference = dict.fromkeys(program.check.same, "the sum of what is right")
     with Keeping() as keeping:
         trial = Trial(keeping, tmp_path / "work", reference=reference)
