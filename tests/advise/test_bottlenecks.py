@@ -237,7 +237,7 @@ def mapping(**more: Any) -> Profile:
     for key in set(creation) & set(more):
         creation[key] = more.pop(key)
     usual: dict[str, Any] = {
-        "minor_faults": 30_000,
+        "minor_faults": 300_000,
         "cpu_user": 1.5 * SECOND,
         "cpu_system": 0.5 * SECOND,
     }
@@ -251,8 +251,10 @@ def mapping(**more: Any) -> Profile:
         ({"created": 990}, False),
         ({"created": 1010}, True),
         ({"by_most": 0.95}, False),
-        ({"minor_faults": 19_000}, False),
-        ({"minor_faults": 21_000}, True),
+        ({"minor_faults": 190_000}, False),
+        ({"minor_faults": 210_000}, True),
+        ({"minor_faults": 30_000, "processors": 16, "threads_most": 16}, True),
+        ({"minor_faults": 30_000, "processors": 16, "threads_most": 2}, False),
         ({"cpu_user": 1.65 * SECOND, "cpu_system": 0.35 * SECOND}, False),
     ],
 )

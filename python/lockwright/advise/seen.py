@@ -139,6 +139,13 @@ class Seen:
         faults = self.process.minor_faults + self.process.major_faults
         return min(1.0, faults * thresholds.FAULT_NS / self.cpu)
 
+    @cached_property
+    def most_fault_time(self) -> float | None:
+        """The same, if all processors meet in the handler: one lock lets them in one by one, so that
+        each fault waits for one on every other processor."""
+        meet = min(self.process.processors, self.process.threads_most)
+        return None if self.fault_time is None else min(1.0, self.fault_time * max(1, meet))
+
 
 def longest(distribution: Distribution, share: float) -> float:
     """Of the time in a distribution, that in the longest `share` of the durations; by the buckets,

@@ -85,9 +85,6 @@ FAULT_TIME = 0.01
 CREATIONS = 1_000
 """Mutexes created for each second of the run."""
 
-FAULTS = 10_000
-"""Page faults for each second of processor time."""
-
 KERNEL_TIME = 0.2
 """In the kernel, of the processor time. dedup spends 30 % in the fault handler with the locks that
 suit it, and 80 % with those that do not (TOCS 2019)."""

@@ -74,11 +74,11 @@ def fault_handler(seen: Seen) -> Diagnosis:
             "all threads create them (TOCS 2019)",
         ),
         at_least(
-            "page faults",
-            seen.per_cpu_second(process.minor_faults + process.major_faults),
-            thresholds.FAULTS,
-            "1/cpu s",
-            "about a hundredth of the time, if no thread had to wait in the kernel",
+            "page faults, of the processor time, if each waits for one on every other processor",
+            seen.most_fault_time,
+            thresholds.KERNEL_TIME,
+            "share",
+            f"{thresholds.FAULT_NS} ns for each without that; else the kernel's time is not theirs",
         ),
         at_least(
             "in the kernel, of the processor time",
