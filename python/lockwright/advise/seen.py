@@ -141,8 +141,8 @@ class Seen:
 
     @cached_property
     def most_fault_time(self) -> float | None:
-        """The same, if all processors meet in the handler: one lock lets them in one by one, so that
-        each fault waits for one on every other processor."""
+        """The same, if all processors meet in the handler: one lock lets them in one by one, so
+        that each fault waits for one on every other processor."""
         meet = min(self.process.processors, self.process.threads_most)
         return None if self.fault_time is None else min(1.0, self.fault_time * max(1, meet))
 

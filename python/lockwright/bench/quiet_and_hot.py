@@ -102,11 +102,22 @@ class _Seen:
     beside: list[tuple[float, float]] = field(default_factory=list)
     timed_out: int = 0
 
+    @property
+    def given_up(self) -> bool:
+        """Whether it was run no more; that it ended by luck before then says nothing."""
+        return self.timed_out >= stats.GIVE_UP
+
     def over(self, name: str) -> Spread | None:
-        return spread([number(line, name) for line in self.lines])
+        return None if self.given_up else spread([number(line, name) for line in self.lines])
+
+    def to_plan(self) -> Spread | None:
+        """How many times longer it took than the plan."""
+        return None if self.given_up else spread([own / plan for own, plan in self.beside])
 
     def ratio(self) -> stats.Ratio | None:
-        """Geometric mean of how many times longer it took than the plan, and its interval."""
+        """The geometric mean of that, and its interval."""
+        if self.given_up:
+            return None
         own, plans = [a for a, _ in self.beside], [b for _, b in self.beside]
         return stats.paired_ratio(own, plans, lower_is_better=False)
 
@@ -140,7 +151,7 @@ def measure(
         for turn in range(rounds):
             for subject in in_turn(chosen, turn):
                 steps.step(subject.name)
-                if seen[subject.name].timed_out >= stats.GIVE_UP:
+                if seen[subject.name].given_up:
                     continue
                 if turn % 2 == 0:
                     own, plans = once(subject, turn, plan), once(plan, turn, subject)
@@ -162,7 +173,7 @@ def _table(report: Report, choice: Choice, seen: Mapping[str, _Seen]) -> Table:
                 "lock": name,
                 "locks": choice if name == PLAN else None,
                 "seconds": one.over("seconds"),
-                "to_plan": spread([own / plan for own, plan in one.beside]),
+                "to_plan": one.to_plan(),
                 "ratio": ratios.get(name),
                 **{name: one.over(f"{name}_seconds") for name in PHASES},
                 **{name: one.over(name) for name in MEMORY},
