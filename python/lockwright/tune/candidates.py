@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE, Lock, Registry
@@ -10,8 +11,13 @@ from lockwright.locks import BASELINE, Lock, Registry
 NAMED, ADVISED, HEDGE = "named", "advised", "hedge"
 """Why a lock takes part: the user named it, the advice did, or as one of its family."""
 
+_YIELDING = frozenset({"wordlock", "parking-lot"})
+"""Locks whose waiters offer their processor to other threads some tens of times before they sleep.
+Where threads share processors the holder goes on meanwhile, and hardly anyone has to be woken."""
+
 _REPRESENTATIVES = (
     "futex",
+    "wordlock",
     "mcs-stp",
     "malth-stp",
     "backoff",
@@ -35,9 +41,23 @@ class Entrant:
     reason: str
 
 
-def family(lock: Lock) -> tuple[str, bool]:
-    """What locks have in common that run alike: their category, and whether waiters sleep."""
-    return lock.category, lock.parking
+class Family(NamedTuple):
+    """What locks have in common that run alike."""
+
+    category: str
+    parking: bool
+    yielding: bool
+
+    @property
+    def described(self) -> str:
+        """In words."""
+        waits = "sleep" if self.parking else "spin"
+        return f"{self.category} whose waiters {'yield, then ' if self.yielding else ''}{waits}"
+
+
+def family(lock: Lock) -> Family:
+    """That of a lock."""
+    return Family(lock.category, lock.parking, lock.name in _YIELDING)
 
 
 def named(locks: Iterable[str]) -> tuple[Entrant, ...]:
@@ -66,7 +86,7 @@ def advised(
         if mine not in families:
             families.add(mine)
             doubt = "in case the advice is wrong: " if chosen else ""
-            hedges.append(Entrant(name, HEDGE, f"{doubt}one of its family, {_described(mine)}"))
+            hedges.append(Entrant(name, HEDGE, f"{doubt}one of its family, {mine.described}"))
     return (*chosen, *hedges[:most])
 
 
@@ -79,11 +99,6 @@ def relatives(locks: Iterable[str], known: Registry) -> tuple[str, ...]:
         for name in known.names
         if name not in chosen and family(known.find(name)) in families and _possible(name, known)
     )
-
-
-def _described(of: tuple[str, bool]) -> str:
-    category, parking = of
-    return f"{category} whose waiters {'sleep' if parking else 'spin'}"
 
 
 def _possible(lock: str, known: Registry) -> bool:
