@@ -10,10 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from lockwright import locks
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.compare.stats import t_quantile
-from lockwright.tune import budget, race
+from lockwright.tune import budget, candidates, race
 from lockwright.tune.entry import Entry
 from lockwright.tune.outcome import decide, outcome
 from lockwright.tune.race import Field
@@ -300,15 +301,15 @@ def test_the_standing_is_told_while_the_race_goes_on(capsys: pytest.CaptureFixtu
     assert re.match(r"(ttas|futex) leads: (1\.9|2\.)", leads)
 
 
-FAMILIES = {"futex": "one", "mutexee": "one", "parking-lot": "one", "hmcs": "two", "clof": "two"}
+FAMILIES = {"futex": "one", "mutexee": "one", "go-mutex": "one", "hmcs": "two", "clof": "two"}
 
 
 @pytest.mark.parametrize(
     ("seconds", "joined", "best"),
     [
-        ({"futex": 0.8, "parking-lot": 0.6}, {"mutexee", "parking-lot"}, "parking-lot"),
-        ({"hmcs": 0.8, "parking-lot": 0.6}, {"clof"}, "hmcs"),
-        ({"parking-lot": 0.6, "futex": 1.4, "hmcs": 1.4}, set(), "pthread"),
+        ({"futex": 0.8, "go-mutex": 0.6}, {"mutexee", "go-mutex"}, "go-mutex"),
+        ({"hmcs": 0.8, "go-mutex": 0.6}, {"clof"}, "hmcs"),
+        ({"go-mutex": 0.6, "futex": 1.4, "hmcs": 1.4}, set(), "pthread"),
     ],
 )
 def test_the_family_of_the_lock_that_leads_joins(
@@ -316,10 +317,11 @@ def test_the_family_of_the_lock_that_leads_joins(
 ) -> None:
     """And no other; none if no lock is better than the baseline."""
     machine = Machine(dict.fromkeys((*FAMILIES, "pthread"), 1.0) | {"clof": 1.0} | seconds)
-    reserves = ("mutexee", "parking-lot", "clof")
+    reserves = ("mutexee", "go-mutex", "clof")
     wanted = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
     known = SimpleNamespace(
-        path_of=Path, find=lambda name: SimpleNamespace(category=FAMILIES[name], parking=True)
+        path_of=Path,
+        find=lambda name: SimpleNamespace(name=name, category=FAMILIES[name], parking=True),
     )
     made = held(machine, wanted, known).records
     assert {run.lock for run in made} & set(reserves) == joined
@@ -360,3 +362,15 @@ def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> N
     assert sum(int(lock[-1]) for lock in behind) > sum(
         int(lock[-1]) for lock in locks if lock not in behind
     )
+
+
+def test_locks_whose_waiters_yield_are_a_family() -> None:
+    """One of them is tried beside another lock of the same category that sleeps."""
+    known = locks.registry()
+    if not {"futex", "wordlock", "parking-lot"} <= set(known.names):
+        pytest.skip("built without these locks")
+    tried = [each.lock for each in candidates.advised([("futex", "advised")], known)]
+    assert tried[:2] == ["futex", "wordlock"]
+    tried = [each.lock for each in candidates.advised([("parking-lot", "advised")], known)]
+    assert "futex" in tried
+    assert "wordlock" not in tried
