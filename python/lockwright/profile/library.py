@@ -72,7 +72,8 @@ def _without_arguments(name: str, instead: str = "") -> str:
     """With that in the place of each < and > and what stands between them."""
     if _COMPARES.search(name):
         return name
-    kept, depth = [], 0
+    kept: list[str] = []
+    depth = 0
     for letter in name:
         if letter == "<":
             depth += 1
