@@ -11,8 +11,6 @@
 namespace {
 
 using namespace testing_locks;
-using namespace std::chrono_literals;
-
 std::atomic<std::uint64_t> tosses{0};
 
 /// As observed, with bounds that a test gets to, and chance that comes in turn.
@@ -147,6 +145,7 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
   using L = lockwright::cna<unbounded>;
   L lock;
   std::vector<int> admitted;
+  std::atomic<bool> have_all_come{false};
   actors all;
   my_node = 0;
   const auto come = [&](int id, std::uint32_t node) {
@@ -154,9 +153,9 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
         [&, id] {
           lock.lock();
           admitted.push_back(id);
-          if (id == 0) {
-            // Now 1 and 2 are set aside, and the last but this one comes to a queue of one.
-            std::this_thread::sleep_for(2ms);
+          // 1 and 2 are set aside when 0 has the lock, and 3 comes to an empty queue.
+          while (id == 0 && !have_all_come.load()) {
+            std::this_thread::yield();
           }
           lock.unlock();
         },
@@ -169,6 +168,7 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
   come(0, 0);
   lock.unlock();
   come(3, 1);
+  have_all_come = true;
   all.clear();
   EXPECT_EQ(admitted.front(), 0);
   EXPECT_EQ(admitted.size(), 4u);
