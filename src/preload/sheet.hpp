@@ -4,13 +4,13 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 
 #include "lockwright/env/native.hpp"
+#include "lockwright/env/native/file.hpp"
 
 namespace lockwright::preload {
 
@@ -42,21 +42,11 @@ inline sheet* map_sheet() {
   const char* path = getenv("LOCKWRIGHT_STATS");
   long file =
       path == nullptr ? -1 : system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
-  if (file < 0) {
+  auto* mapped = static_cast<sheet*>(native_env::map_shared(file, sizeof(sheet)));
+  if (mapped == nullptr || std::memcmp(mapped->magic, "LWSTATS3", sizeof mapped->magic) != 0) {
     return nullptr;
   }
-  long length = system_call(SYS_lseek, file, 0, SEEK_END);
-  long at = -1;
-  if (length >= static_cast<long>(sizeof(sheet))) {
-    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  }
-  system_call(SYS_close, file);
-  if (at < 0 && at > -4096) {
-    return nullptr;
-  }
-  auto* mapped = reinterpret_cast<sheet*>(at);
-  native_env::valgrind::hide(mapped, sizeof *mapped);
-  return std::memcmp(mapped->magic, "LWSTATS3", sizeof mapped->magic) == 0 ? mapped : nullptr;
+  return mapped;
 }
 
 }  // namespace lockwright::preload

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "clock.hpp"
+#include "lockwright/env/native/file.hpp"
 #include "lockwright/env/native/syscall.hpp"
-#include "lockwright/env/native/valgrind.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -24,32 +24,22 @@ std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)
 
 long open_file(int flags) { return system_call(SYS_openat, AT_FDCWD, argument(path), flags, 0600); }
 
-/// A sheet of this layout; null for any other file, which is closed.
+/// A sheet of this layout; null for any other file. Closes the file.
 sheet* map_file(long file) {
-  if (file < 0) {
+  auto* mapped = static_cast<sheet*>(native_env::map_shared(file, sizeof(sheet)));
+  if (mapped == nullptr) {
     return nullptr;
   }
-  const long length = system_call(SYS_lseek, file, 0, SEEK_END);
-  long at = -1;
-  if (length >= static_cast<long>(sizeof(sheet))) {
-    at = system_call(SYS_mmap, 0, sizeof(sheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  }
-  system_call(SYS_close, file);
-  if (at < 0 && at > -4096) {
-    return nullptr;
-  }
-  auto* mapped = reinterpret_cast<sheet*>(at);
-  native_env::valgrind::hide(mapped, sizeof *mapped);
   if (std::memcmp(mapped->magic, sheet::expected, sizeof mapped->magic) != 0 ||
       mapped->bytes != sizeof(sheet)) {
-    system_call(SYS_munmap, at, sizeof(sheet));
+    system_call(SYS_munmap, argument(mapped), sizeof(sheet));
     return nullptr;
   }
   if (mapped->pid.load() == 0) {
     // A fault on a lock path would take longer than what is measured there. Kernels before 5.14
     // have no such request, and fault.
     constexpr long populate_write = 23;
-    system_call(SYS_madvise, at, sizeof(sheet), populate_write);
+    system_call(SYS_madvise, argument(mapped), sizeof(sheet), populate_write);
   }
   return mapped;
 }
@@ -111,9 +101,9 @@ void note_other(sheet& first) {
   }
 }
 
-sheet* take_own() {
-  // Once `lockwright` has ended nobody would remove another file. A server may have given up the right
-  // to open the first by now.
+sheet* take_own(sheet& first) {
+  // Once `lockwright` has ended nobody would remove another file. A server may have given up the
+  // right to open the first by now.
   if (system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) != 0) {
     return nullptr;
   }
@@ -133,6 +123,10 @@ sheet* take_own() {
     sheet* mapped = map_file(made >= 0 ? made : open_file(O_RDWR | O_CLOEXEC));
     if (mapped != nullptr && claim(*mapped)) {
       found = mapped;
+      // The reader looks for files only as far as this says that there are some.
+      std::uint32_t known = first.files.load();
+      while (known < number && !first.files.compare_exchange_weak(known, number)) {
+      }
     } else if (mapped != nullptr) {
       system_call(SYS_munmap, argument(mapped), sizeof(sheet));
     }

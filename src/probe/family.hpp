@@ -25,7 +25,7 @@ bool claim(sheet& target);
 /// Notes in the first sheet that there is another process that takes mutexes.
 void note_other(sheet& first);
 
-/// A file of its own for this process; null if there is none left, or no room.
-sheet* take_own();
+/// A file of its own for this process, noted in the first; null if there is none left, or no room.
+sheet* take_own(sheet& first);
 
 }  // namespace lockwright::probe

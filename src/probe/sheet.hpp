@@ -1,6 +1,7 @@
 // The file that a profiled program writes and `lockwright profile` reads, also while the program
 // runs: everything that is known stands in it at every moment, so nothing is lost however the
-// program ends. Each process has a file of its own, see family.hpp. python/lockwright/profile/sheet.py has the same layout; the header says its sizes.
+// program ends. Each process has a file of its own, see family.hpp.
+// python/lockwright/profile/sheet.py has the same layout; the header says its sizes.
 //
 // Durations and times are in ticks of the processor's clock, see clock.hpp. Counts of a mutex are
 // changed by its holder and a thread's by that thread, so plain stores do.
@@ -231,7 +232,7 @@ struct alignas(4096) sheet {
   std::atomic<std::uint32_t> moment_blocks_used;
   std::atomic<std::uint32_t> modules_taken;
   std::atomic<std::uint32_t> images;  ///< programs that the process has been
-  std::uint32_t unused;
+  std::atomic<std::uint32_t> files;   ///< those beside it that are filled; of the first file
   static constexpr std::uint32_t other_numbers = 64;
   std::uint32_t other_pids[other_numbers];  ///< of the first of them
   char program[512];

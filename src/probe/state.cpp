@@ -166,7 +166,7 @@ beginnings* begun_before() {
 sheet* join() {
   standing present = standing::apart;
   if (process.compare_exchange_strong(present, standing::attaching)) {
-    the_sheet = take_own();
+    the_sheet = take_own(*first);
     if (the_sheet != nullptr) {
       move_early(*the_sheet);
     }

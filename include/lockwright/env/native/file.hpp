@@ -1,12 +1,15 @@
-// The small files in which the kernel says what the machine is and does.
+// Files by system calls alone: the small ones in which the kernel says what the machine is and
+// does, and those that are shared with the command line.
 #pragma once
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <initializer_list>
 
 #include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/valgrind.hpp"
 
 namespace lockwright::native_env {
 
@@ -31,6 +34,26 @@ inline bool read_text(char* text, std::size_t room, std::initializer_list<const 
   }
   text[got] = '\0';
   return true;
+}
+
+/// Maps the beginning of an open file, shared and writable, and closes the file; null if that is not
+/// open, or is shorter than `bytes`.
+inline void* map_shared(long file, std::size_t bytes) {
+  if (file < 0) {
+    return nullptr;
+  }
+  const long wanted = static_cast<long>(bytes);
+  long at = -1;
+  if (system_call(SYS_lseek, file, 0, SEEK_END) >= wanted) {
+    at = system_call(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  system_call(SYS_close, file);
+  if (at < 0 && at > -4096) {
+    return nullptr;
+  }
+  auto* mapped = reinterpret_cast<void*>(at);
+  valgrind::hide(mapped, bytes);
+  return mapped;
 }
 
 }  // namespace lockwright::native_env
