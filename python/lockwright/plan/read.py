@@ -19,16 +19,16 @@ class Entry:
     """One `[[mutex]]` table: which mutexes, and their locks in turn, round and round.
 
     symbol: a variable that they lie in. site: the code that initialises them, or is the first to
-    use them. library: the file that one of these is in; alone, that they lie in or that makes them.
-    profile, rank: of which they are the mutex of that rank, from 1. ordinal: which of those that
-    are found so is meant, from 0; None for all of them.
+    use them. in_library: the file that one of these is in; alone, that they lie in or that makes
+    them. profile, rank: of which they are the mutex of that rank, from 1. ordinal: which of those
+    that are found so is meant, from 0; None for all of them.
     """
 
     number: int
     locks: tuple[str, ...]
     symbol: str | None = None
     site: str | None = None
-    library: str | None = None
+    in_library: str | None = None
     profile: Path | None = None
     rank: int | None = None
     ordinal: int | None = None
@@ -41,7 +41,7 @@ class Entry:
             for name, value in (
                 ("symbol", self.symbol),
                 ("site", self.site),
-                ("library", self.library),
+                ("library", self.in_library),
                 ("rank", self.rank),
                 ("ordinal", self.ordinal),
             )
@@ -127,7 +127,7 @@ def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry
         _locks(here, table["lock"], registry),
         symbol=text["symbol"],
         site=text["site"],
-        library=text["library"],
+        in_library=text["library"],
         profile=None if profile is None else path.parent / profile,
         rank=rank,
         ordinal=ordinal,

@@ -40,11 +40,11 @@ def _rule(here: str, entry: Entry, program: Program) -> Rule:
     if entry.rank is not None:
         return _of_profile(here, entry)
     if entry.symbol is not None:
-        by, ranges = BY_VARIABLE, _named(here, entry.symbol, entry.library, program, False)
+        by, ranges = BY_VARIABLE, _named(here, entry.symbol, entry.in_library, program, False)
     elif entry.site is not None:
-        by, ranges = BY_SITE, _site(here, entry.site, entry.library, program)
-    elif entry.library is not None:
-        by, ranges = BY_LIBRARY, [Range(_file(here, entry.library, program).names, 0, END)]
+        by, ranges = BY_SITE, _site(here, entry.site, entry.in_library, program)
+    elif entry.in_library is not None:
+        by, ranges = BY_LIBRARY, [Range(_file(here, entry.in_library, program).names, 0, END)]
     else:
         by, ranges = BY_ANY, []
     return Rule(entry, by, tuple(ranges), entry.ordinal)
