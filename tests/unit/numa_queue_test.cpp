@@ -11,6 +11,8 @@
 namespace {
 
 using namespace testing_locks;
+using namespace std::chrono_literals;
+
 std::atomic<std::uint64_t> tosses{0};
 
 /// As observed, with bounds that a test gets to, and chance that comes in turn.
