@@ -211,6 +211,16 @@ def choose_ways(environment: dict[str, str], chosen: Mapping[str, str | None]) -
             environment[variable] = value
 
 
+def options_of(environment: Mapping[str, str]) -> list[str]:
+    """The options that say what becomes of other locks as the environment does, to be printed."""
+    found = []
+    for option, (variable, words) in WAYS.items():
+        value = environment.get(variable) or words[0]
+        if value != words[0]:
+            found += [f"--{option}", value]
+    return found
+
+
 def _with_tunables(row: Mapping[str, object]) -> dict[str, object]:
     tunables: Any = row["tunables"]
     return {**row, "tunables": tuple(Tunable(**each) for each in tunables)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def test_it_shows_bottlenecks_questions_and_locks(cli: Cli, contended: Path) -> 
         assert word in done.out
     assert "mappings made and removed" not in done.out
     assert "Measure them: lockwright compare --locks pthread" in done.out
+
+
+def test_the_comparison_has_reader_writer_locks_as_the_profile(cli: Cli, contended: Path) -> None:
+    profile = dataclasses.replace(record.read(contended), rwlock="mutex")
+    contended.write_text(profile.to_json())
+    assert " --rwlock mutex -- " in cli("advise", contended).out.splitlines()[-1]
 
 
 def test_all_evidence_where_it_is_asked_for(cli: Cli, contended: Path) -> None:

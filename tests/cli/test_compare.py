@@ -243,7 +243,10 @@ def test_nothing_is_wider_than_the_terminal(
     script.chmod(0o755)
     words = [*command, "compare", "--runs", "2", "--warmup", "0", "--metric", r"rate: (\S+)"]
     out, status = on_a_terminal(
-        [*words, "--unit", "requests/s", "--", str(script)], environment, columns, both=False
+        [*words, "--unit", "requests/s", "--rwlock", "mutex", "--", str(script)],
+        environment,
+        columns,
+        both=False,
     )
     assert status == 0, out
     lines = out.splitlines()
@@ -255,7 +258,7 @@ def test_nothing_is_wider_than_the_terminal(
     rows = [line.split() for line in lines]
     assert any(row[:3] == ["*", "partitioned", "99,123,456"] and ">100" in row for row in rows)
     assert any(line.startswith("  ttas: 2 runs failed (exit status 9: a very") for line in lines)
-    assert lines[use + 1].endswith(f"run --lock partitioned -- {script}")
+    assert lines[use + 1].endswith(f"run --lock partitioned --rwlock mutex -- {script}")
 
 
 def test_files_are_written_although_the_reader_has_left(

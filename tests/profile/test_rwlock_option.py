@@ -33,6 +33,7 @@ def test_they_are_mutexes_that_readers_can_take_again(tmp_path: Path, case: str)
     found = profiled(tmp_path, "--rwlock", "mutex", locate.program("posix", "rwlocks"), case)
     assert found.process.lock_calls > 0
     assert found.process.rwlock_calls == 0
+    assert found.rwlock == "mutex"
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,4 @@ def test_else_and_between_processes_they_are_counted(tmp_path: Path, words: list
     found = profiled(tmp_path, *words[:-1], locate.program("posix", "rwlocks"), words[-1])
     assert found.process.rwlock_calls > 0
     assert found.process.lock_calls == 0
+    assert found.rwlock == ("mutex" if "mutex" in words else "keep")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
+from lockwright import locks
 from lockwright.advise.advice import Advice, Diagnosis, Evidence, Step
 from lockwright.advise.figures import figure
 from lockwright.profile.record import Profile
@@ -45,9 +46,10 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     for remark in advice.remarks:
         print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
     if advice.shortlist:
-        locks = ",".join([advice.baseline, *(each.lock for each in advice.shortlist)])
-        command = f"lockwright compare --locks {locks} -- {shlex.join(profile.command)}"
-        console.print(f"\nMeasure them: {command}", soft_wrap=True)
+        named = ",".join([advice.baseline, *(each.lock for each in advice.shortlist)])
+        options = ["--locks", named, *locks.options_of({locks.RWLOCK: profile.rwlock})]
+        command = ["lockwright", "compare", *options, "--", *profile.command]
+        console.print(f"\nMeasure them: {shlex.join(command)}", soft_wrap=True)
 
 
 def _head(console: Console, text: str) -> None:

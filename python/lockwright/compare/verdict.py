@@ -1,5 +1,6 @@
 """What a comparison found, in two sentences, and the command that uses it."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from lockwright.compare import figures
 from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at
-from lockwright.locks import BASELINE
+from lockwright.locks import BASELINE, options_of
 
 ALIKE = 1.10
 """A program whose every lock is surely within 10 % of the baseline is called not lock-sensitive."""
@@ -58,12 +59,14 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
 
 
 def use(plan: Plan, lock: Summary) -> str:
-    """The line that runs the program under that lock, by itself."""
+    """The line that runs the program under that lock, by itself, with other locks as they are in
+    our own environment."""
     words = shlex.join(plan.argv(lock.threads))
     peer = plan.peer(lock.lock)
     if peer is not None:
         return f"env LD_PRELOAD={shlex.quote(str(peer.path))} {words}"
-    return f"lockwright run --lock {lock.lock} -- {words}"
+    options = " ".join(["--lock", lock.lock, *options_of(os.environ)])
+    return f"lockwright run {options} -- {words}"
 
 
 def winner(table: Table) -> Summary | None:

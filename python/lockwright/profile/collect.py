@@ -4,7 +4,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockwright import binary, foreground, locks
@@ -83,7 +83,8 @@ def profile(
                 f"'{command[0]}' took no mutex, so there is nothing to profile",
                 "give it a multi-threaded workload that uses pthread mutexes",
             )
-        return Profiled(to_profile(sheet, run), run.status)
+        found = replace(to_profile(sheet, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
+        return Profiled(found, run.status)
 
 
 def _run(

@@ -301,7 +301,8 @@ class Profile:
     """One run of one process. mutexes: in the order of the time lost, the worst first.
 
     thread_names: of the numbers in `timeline`. partial: why the profile is less than a whole run,
-    or empty. mechanism: "preload", or how it was attached to a process that ran.
+    or empty. mechanism: "preload", or how it was attached to a process that ran. rwlock: what
+    became of reader-writer locks, "keep" or "mutex".
     """
 
     command: tuple[str, ...]
@@ -313,6 +314,7 @@ class Profile:
     timeline: tuple[Moment, ...] = ()
     thread_names: dict[str, str] = field(default_factory=dict)
     partial: str = ""
+    rwlock: str = "keep"
     exit_status: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
 
