@@ -1,9 +1,10 @@
 """The run before the race: it shows that the program works, and what its mutexes cost it."""
 
+import os
 import tempfile
 from pathlib import Path
 
-from lockwright import invocation
+from lockwright import invocation, locks
 from lockwright.compare.plan import Plan
 from lockwright.compare.probe import check_metric, check_time
 from lockwright.compare.runner import Runner
@@ -20,7 +21,9 @@ def profiled(plan: Plan, runner: Runner) -> Profile | None:
     threads = max(plan.threads)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         file = Path(folder) / "profile.json"
-        words = [*invocation.words(), "profile", "-o", str(file), "--"]
+        # It has no other way to take them, and says how often they were taken.
+        rwlocks = ("--rwlock", "mutex") if os.environ.get(locks.RWLOCK) == "mutex" else ()
+        words = [*invocation.words(), "profile", "-o", str(file), *rwlocks, "--"]
         answer = runner.ask_through(threads, words)
         check_time(plan, threads, answer)
         if answer.problem(plan.timeout) is not None:
