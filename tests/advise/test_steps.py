@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import pytest
 from lockwright.advise import Advice, advise
 from lockwright.advise.traits import BEARS, LOW_TRAFFIC
 from lockwright.locks import Registry
@@ -113,6 +114,18 @@ def test_more_threads_than_processors_put_the_lock_first_that_the_papers_do() ->
     advice = advised(profile)
     assert [each.lock for each in advice.shortlist] == ["malth-stp", "mcs-timepub", "c-bo-mcs-stp"]
     assert "figure 7" in advice.shortlist[0].reason
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_those_that_sleep_for_a_mutex_would_want_to_run_under_a_lock_that_polls(
+    known: bool,
+) -> None:
+    """Eight threads on two processors, and with a processor for each."""
+    more = {"wanting": 7.0, "runnable": 1.0} if known else {"cpu_user": SECOND}
+    for processors, first in ((2, "malth-stp"), (8, "mcs-spin")):
+        advice = advised(hot(3 / 7, threads=8, **(more | {"processors": processors})))
+        assert advice.steps[0].answer == ("yes" if processors == 2 else "no")
+        assert advice.shortlist[0].lock == first
 
 
 def test_fifo_locks_that_park_come_last_of_those() -> None:

@@ -1,4 +1,5 @@
-// Two threads that sleep for a mutex until standard input ends.
+// Two threads that sleep for a mutex until standard input ends, and one that sleeps for a lock of
+// another kind.
 #include "../support/check.hpp"
 
 namespace {
@@ -10,18 +11,31 @@ pthread_mutex_t wanted = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_unlock(&wanted);
 }
 
+/// As of a language that brings its own: what follows the word that is slept for is no owner.
+alignas(8) std::atomic<std::uint32_t> foreign[8]{2};
+
+void want_foreign() {
+  while (foreign[0] == 2) {
+    syscall(SYS_futex, foreign, FUTEX_WAIT_PRIVATE, 2, nullptr, nullptr, 0);
+  }
+}
+
 }  // namespace
 
 int main() {
   pthread_mutex_lock(&wanted);
   std::thread one(want_it);
   std::thread two(want_it);
+  std::thread three(want_foreign);
   std::puts("ready");
   std::fflush(stdout);
   while (std::getchar() != EOF) {
   }
   pthread_mutex_unlock(&wanted);
+  foreign[0] = 0;
+  syscall(SYS_futex, foreign, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   one.join();
   two.join();
+  three.join();
   return 0;
 }

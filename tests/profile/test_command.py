@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,46 @@ def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
     assert "SIGKILL" in seen.partial
     (mutex,) = (each for each in seen.mutexes if each.place.kind == FIRST_TAKEN)
     assert mutex.acquisitions == pytest.approx(20000, rel=0.5)
+
+
+def test_a_deadlock(tmp_path: Path) -> None:
+    """Waits and holds that have not ended when the program does count."""
+    path = tmp_path / "profile.json"
+    done = profile("-o", path, "--", locate.program("profile", "deadlock"))
+    assert done.returncode == -signal.SIGALRM
+    seen = record.read(path)
+    assert "2 threads waited for mutexes to the end" in seen.partial
+    mutexes = {each.name.rpartition("::")[2]: each for each in seen.mutexes}
+    assert mutexes["second"].lost == pytest.approx(1e9, rel=0.2)
+    assert mutexes["first"].lost >= 0.8e9
+    for name, holder in (("first", "first_then_second"), ("second", "second_then_first")):
+        mutex = mutexes[name]
+        assert mutex.holding.most == pytest.approx(1e9, rel=0.2)
+        worst = max(mutex.blocks, key=lambda each: each.waited)
+        assert holder in mutex.holder(worst)
+        assert ("first" if name == "second" else "second") in mutex.waiter(worst)
+    kinds = [each.kind for each in seen.timeline if each.end - each.begin > 0.8e9]
+    assert sorted(kinds) == ["hold", "hold", "wait", "wait"]
+
+
+def test_what_the_program_starts_is_not_its_own(tmp_path: Path) -> None:
+    """The time of the processor is that of the process, and the processors are those it may use."""
+    path = tmp_path / "profile.json"
+    code = (
+        "import ctypes, os, subprocess, sys, time\n"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "m = ctypes.create_string_buffer(64); c = ctypes.CDLL(None)\n"
+        "for _ in range(20000): c.pthread_mutex_lock(m); c.pthread_mutex_unlock(m)\n"
+        "burn = 'import time\\nwhile time.process_time() < .6: pass'\n"
+        "subprocess.run([sys.executable, '-c', burn])\n"
+        "time.sleep(.1); print(time.process_time())"
+    )
+    done = profile("-o", path, "--", sys.executable, "-c", code)
+    assert done.returncode == 0, done.stderr
+    process = record.read(path).process
+    assert process.processors == 1
+    used = (process.cpu_user + process.cpu_system) / 1e9
+    assert used == pytest.approx(float(done.stdout), abs=0.3)
 
 
 def test_a_program_that_fails_before_it_takes_a_mutex() -> None:

@@ -59,6 +59,8 @@ def test_known_by_name(symbol: str, known: bool) -> None:
     [
         ("Cache<int>::find(int) const", "Cache<int>::find"),
         ("names::of[abi:cxx11](int)", "names::of"),
+        ("operator()", "operator()"),
+        ("Less::operator()(int) const", "Less::operator()"),
         (
             "std::thread::_State_impl<std::thread::_Invoker<pair<main::{lambda()#1}> > >::_M_run()",
             "std::thread::_State_impl<>::_M_run",

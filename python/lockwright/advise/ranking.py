@@ -120,7 +120,7 @@ def shortlist(
 
 
 def _orders(seen: Seen, fired: set[str], level: str, nodes: int | None) -> Iterable[Order]:
-    if seen.over_subscribed:
+    if seen.crowded:
         yield _MANY_THREADS
     if "trylock" in fired:
         yield _TRYLOCK

@@ -111,6 +111,21 @@ class Seen:
         )
 
     @cached_property
+    def polling(self) -> float:
+        """Threads that would run or be ready to if those that wait for a mutex polled in place of
+        sleeping, on average."""
+        if self.process.wanting is not None:
+            return self.process.wanting
+        running = self.per_second(self.cpu) / 1e9
+        return min(self.threads, running + self.per_second(self.profile.lost) / 1e9)
+
+    @cached_property
+    def crowded(self) -> bool:
+        """More threads would run than there are processors, if their locks let them poll."""
+        most = thresholds.RUNNABLE * self.process.processors
+        return self.over_subscribed or self.polling >= most
+
+    @cached_property
     def busy(self) -> float | None:
         """Of the processors, those that had a thread of the program to run, on average."""
         if self.process.runnable is None:

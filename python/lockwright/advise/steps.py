@@ -87,7 +87,7 @@ def _step(
 def _questions(
     seen: Seen, fired: dict[str, Diagnosis], measurable: dict[str, bool], nodes: int | None
 ) -> Iterable[_Question]:
-    many = seen.over_subscribed
+    many = seen.crowded
     yield _Question(
         "Do more threads want to run than there are processors?",
         "yes" if many else "no",
@@ -133,11 +133,11 @@ def _questions(
 
 def _competition(seen: Seen) -> str:
     process = seen.process
-    if process.runnable is not None:
-        running = f"{figure(process.runnable, '')} threads run or are ready to"
-    else:
-        running = figure(seen.threads, "threads")
-    return f"{running}; {process.processors} processors"
+    threads = figure(seen.threads, "threads")
+    return (
+        f"{threads}, of which {figure(seen.polling, '')} run, are ready to or wait for a mutex,"
+        f" where they would run if they polled; {process.processors} processors"
+    )
 
 
 def _failures(seen: Seen) -> str:

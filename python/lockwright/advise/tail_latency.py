@@ -36,7 +36,7 @@ def tail_latency(seen: Seen) -> TailLatency:
         text = (
             f"An operation is mostly one section of {mutex.name}, so the lock decides how long the"
             " slowest take: for a short tail a lock that is first come, first served"
-            f" ({'mcs-stp' if seen.over_subscribed else 'ticket, mcs-spin'}), for throughput one"
+            f" ({'mcs-stp' if seen.crowded else 'ticket, mcs-spin'}), for throughput one"
             " that is not."
         )
     else:

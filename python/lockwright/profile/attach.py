@@ -30,6 +30,7 @@ from lockwright.profile.record import (
     Site,
 )
 from lockwright.profile.symbols import Mapping, Symbols
+from lockwright.profile.watch import used
 from lockwright.results import now
 
 EVERY = 0.01
@@ -69,10 +70,12 @@ class _Seen:
     waited: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     most: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     kinds: dict[int, int] = field(default_factory=dict)
+    owned: set[int] = field(default_factory=set)
     names: dict[int, str] = field(default_factory=dict)
     looks: int = 0
     threads: int = 0
     threads_most: int = 0
+    processors: set[int] = field(default_factory=set)
 
 
 def attach(pid: int, seconds: float) -> Profile:
@@ -104,7 +107,7 @@ def _profile(process: Path, memory: int, futex: int, seconds: float) -> Profile:
     seen, asleep = _Seen(), dict[int, _Wait]()
     command = (process / "cmdline").read_bytes().split(b"\0")[:-1]
     program = str((process / "exe").readlink())
-    started, begin, before = now(), time.monotonic(), _used(process)
+    started, begin, before = now(), time.monotonic(), used(process)[0]
     after, mappings, partial = before, _mappings(process), _LIMITS
     code = [each for each in mappings if each[1]]
     try:
@@ -112,7 +115,8 @@ def _profile(process: Path, memory: int, futex: int, seconds: float) -> Profile:
             if not _look(process, memory, futex, begin, seen, asleep, code):
                 partial = f"{_LIMITS}; the process ended meanwhile"
                 break
-            after = _used(process) or after
+            with contextlib.suppress(OSError):
+                after = used(process)[0]
             time.sleep(EVERY)
     except KeyboardInterrupt:
         pass
@@ -129,7 +133,7 @@ def _profile(process: Path, memory: int, futex: int, seconds: float) -> Profile:
         mechanism=MECHANISM,
         process=Process(
             duration=duration,
-            processors=len(os.sched_getaffinity(0)),
+            processors=len(seen.processors) or len(os.sched_getaffinity(0)),
             threads_most=seen.threads_most,
             threads_mean=seen.threads / max(seen.looks, 1),
             **{name: value - before.get(name, 0) for name, value in after.items()},  # type: ignore[arg-type]
@@ -161,6 +165,9 @@ def _look(
     seen.threads_most = max(seen.threads_most, len(tids))
     now_asleep: defaultdict[int, int] = defaultdict(int)
     for tid in tids:
+        if seen.looks == 1:
+            with contextlib.suppress(OSError):
+                seen.processors |= os.sched_getaffinity(tid)
         found = _sleeper(process / "task" / str(tid) / "syscall", memory, futex, tids)
         known = asleep.get(tid)
         if known is not None and (found is None or found[0] != known.address):
@@ -168,8 +175,10 @@ def _look(
             known = None
         if found is None:
             continue
-        address, kind, stack = found
+        address, kind, stack, is_owned = found
         now_asleep[address] += 1
+        if is_owned:
+            seen.owned.add(address)
         seen.kinds[address] = kind
         if known is None:
             known = asleep[tid] = _Wait(address, at, at, _caller(memory, stack, code))
@@ -185,8 +194,11 @@ def _look(
     return True
 
 
-def _sleeper(path: Path, memory: int, futex: int, tids: list[int]) -> tuple[int, int, int] | None:
-    """The mutex that a thread sleeps for, its kind, and the thread's stack pointer."""
+def _sleeper(
+    path: Path, memory: int, futex: int, tids: list[int]
+) -> tuple[int, int, int, bool] | None:
+    """What may be the mutex that a thread sleeps for, its kind, the thread's stack pointer, and
+    whether it has an owner now."""
     try:
         words = path.read_text().split()
         if len(words) < 9 or int(words[0]) != futex:
@@ -197,10 +209,9 @@ def _sleeper(path: Path, memory: int, futex: int, tids: list[int]) -> tuple[int,
         word, _, owner, _, kind = struct.unpack("=IIIIi", os.pread(memory, 20, address))
     except (OSError, ValueError, struct.error):
         return None
-    # Other words may be waited for in the same way: only a mutex names a thread of the process.
     if word not in (0, 1, _SLEEPERS) or (owner != 0 and owner not in tids) or not 0 <= kind < 1024:
         return None
-    return address, kind, int(words[7], 16)
+    return address, kind, int(words[7], 16), owner != 0
 
 
 def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:
@@ -264,27 +275,15 @@ def _base(path: Path, start: int) -> int:
     return start
 
 
-def _used(process: Path) -> dict[str, float]:
-    """What the process has used so far, by the names of Process; empty when it has ended."""
-    try:
-        words = (process / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return {}
-    tick = 1e9 / os.sysconf("SC_CLK_TCK")
-    return {
-        "minor_faults": int(words[7]),
-        "major_faults": int(words[9]),
-        "cpu_user": int(words[11]) * tick,
-        "cpu_system": int(words[12]) * tick,
-    }
-
-
 def _mutexes(
     seen: _Seen, symbols: Symbols, duration: float
 ) -> tuple[tuple[Mutex, ...], tuple[Moment, ...]]:
     by_address: defaultdict[int, list[tuple[int, _Wait]]] = defaultdict(list)
     for tid, wait in seen.waits:
-        by_address[wait.address].append((tid, wait))
+        # Locks of malloc, of Go and of Rust are waited for in the same way: only a mutex names a
+        # thread of the process, whenever it is held.
+        if wait.address in seen.owned:
+            by_address[wait.address].append((tid, wait))
     order = sorted(by_address, key=lambda a: -sum(w.end - w.begin for _, w in by_address[a]))
     mutexes, moments = [], []
     for index, address in enumerate(order):

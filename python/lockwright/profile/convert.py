@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def to_profile(sheet: Sheet, run: "Run") -> Profile:
             str(number): names.get(number) or f"thread {number}"
             for number in sorted({each.thread for each in timeline})
         },
-        partial=_partial(sheet, run),
+        partial=_partial(sheet, run, mutexes),
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
         provenance=_provenance(),
     )
@@ -77,9 +78,10 @@ def _duration(sheet: Sheet, run: "Run") -> float:
 def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> Process:
     threads, seen = sheet.threads, run.seen
     calls = int(threads["acquisitions"].sum()) + int(sheet.passed_over.sum())
+    own = _own(sheet, run)
     return Process(
         duration=duration,
-        processors=len(os.sched_getaffinity(0)),
+        processors=_processors(seen.processors),
         threads_most=max(seen.threads_most, min(len(threads), 2)),
         threads_mean=seen.threads / seen.looks if seen.looks else float(min(len(threads), 2)),
         lock_calls=float(calls),
@@ -87,19 +89,43 @@ def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> P
         spin_calls=int(threads["spin_calls"].sum()),
         unprofiled_calls=int(threads["unprofiled"].sum()),
         cond_waits=int(threads["cond_waits"].sum()),
-        cpu_user=run.usage.ru_utime * 1e9,
-        cpu_system=run.usage.ru_stime * 1e9,
+        cpu_user=own["cpu_user"],
+        cpu_system=own["cpu_system"],
         voluntary=run.usage.ru_nvcsw,
         involuntary=run.usage.ru_nivcsw,
         migrations=float(threads["migrations"].sum()),
-        minor_faults=run.usage.ru_minflt,
-        major_faults=run.usage.ru_majflt,
+        minor_faults=round(own["minor_faults"]),
+        major_faults=round(own["major_faults"]),
         mmap_calls=int(threads["mmap_calls"].sum()),
         touched=seen.touched,
         last_cache=touches.last_cache(),
         runnable=seen.runnable / seen.looks if seen.looks else None,
+        wanting=seen.wanting / seen.looks if seen.looks else None,
         creation=_creation(sheet, run, duration / nanoseconds),
     )
+
+
+def _processors(looks: Counter[int]) -> int:
+    """As many as the threads might use at most of the looks; else those that we may."""
+    (most,) = looks.most_common(1) or [(0, 0)]
+    return most[0] or len(os.sched_getaffinity(0))
+
+
+def _own(sheet: Sheet, run: "Run") -> dict[str, float]:
+    """What the process has used, without those that it started: what they have all used is known
+    when they have ended, but the processes apart only at the last look."""
+    usage, seen = run.usage, run.seen
+    whole = {
+        "cpu_user": usage.ru_utime * 1e9,
+        "cpu_system": usage.ru_stime * 1e9,
+        "minor_faults": usage.ru_minflt,
+        "major_faults": usage.ru_majflt,
+    }
+    if not seen.own:
+        return whole
+    if sheet.pid != run.child:
+        return seen.own
+    return {name: max(seen.own[name], whole[name] - seen.of_others[name]) for name in whole}
 
 
 def _creation(sheet: Sheet, run: "Run", ticks: float) -> Creation:
@@ -139,13 +165,25 @@ def _timeline(sheet: Sheet, mutexes: Mutexes, nanoseconds: float) -> tuple[Momen
                 site=mutexes.site_of(int(each["record"]), int(each["caller"])),
             )
         )
-    return tuple(found)
+    for one in mutexes.unfinished:
+        where = mutexes.index_of(one.record)
+        if where is not None:
+            begin, end = ((at - start) * nanoseconds for at in (one.begin, one.end))
+            site = mutexes.site_of(one.record, one.caller)
+            found.append(Moment(one.thread, where, kinds[one.kind], begin, end, site))
+    return tuple(sorted(found, key=lambda moment: moment.begin))
 
 
-def _partial(sheet: Sheet, run: "Run") -> str:
+def _partial(sheet: Sheet, run: "Run", mutexes: Mutexes) -> str:
     reasons: list[str] = []
     if os.WIFSIGNALED(run.status):
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
+    if waiting := len({each.thread for each in mutexes.unfinished if each.kind == sheets.WAIT}):
+        reasons.append(
+            "one thread waited for a mutex to the end"
+            if waiting == 1
+            else f"{waiting} threads waited for mutexes to the end"
+        )
     if sheet.pid not in (0, run.child):
         program = os.fsdecode(bytes(sheet["program"]))
         reasons.append(

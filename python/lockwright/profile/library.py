@@ -37,7 +37,8 @@ def function(symbol: str) -> str:
     for at in range(len(name) - 1, 0, -1):
         depth += {")": 1, "(": -1}.get(name[at], 0)
         if depth == 0:
-            return name[:at]
+            # An operator that has no parameters in its name is no name without what it calls.
+            return symbol if name[:at].endswith("operator") else name[:at]
     return symbol
 
 

@@ -1,7 +1,7 @@
 """What the mutexes of a program do at the moment, from its sheet while it runs."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -152,4 +152,4 @@ class Live:
         if not grown.any() or not holder:
             return ""
         frame = self._symbols.caller(int(detail["sites"]["caller"][holder - 1]))
-        return frame.shown.partition("(")[0].strip()
+        return replace(frame, source="").brief

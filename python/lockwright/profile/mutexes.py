@@ -16,10 +16,11 @@ from lockwright.profile.record import (
     Mutex,
     Place,
 )
-from lockwright.profile.sheet import IS_SHARED, IS_VOID, PLACE_BITS, Sheet
+from lockwright.profile.sheet import HOLD, IS_SHARED, IS_VOID, PLACE_BITS, WAIT, Sheet
 from lockwright.profile.sites import Sites
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.takers import takers, users
+from lockwright.profile.unfinished import as_details, unfinished
 from lockwright.profile.watch import Seen
 
 _APART = 32
@@ -63,6 +64,10 @@ class Mutexes:
         self._index: dict[int, int] = {}
         self._sites = Sites(sheet, symbols, nanoseconds)
         self._failures, self._passed_over = self._with_threads()
+        self.unfinished = unfinished(sheet, seen.last_ns)
+        self._waited = sheet.records["waited"].astype(np.int64)
+        for each in self.unfinished:
+            self._waited[each.record] += each.ticks if each.kind == WAIT else 0
         self._takers = takers(sheet)
 
     def index_of(self, record: int) -> int | None:
@@ -85,7 +90,7 @@ class Mutexes:
         records = self._sheet.records
         groups.sort(
             key=lambda group: (
-                -sum(int(records["waited"][number]) for number in group),
+                -int(self._waited[group].sum()),
                 -sum(int(records["acquisitions"][number]) for number in group),
                 group[0],
             )
@@ -102,6 +107,7 @@ class Mutexes:
         records = self._sheet.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
+        used[[each.record for each in self.unfinished]] = True
         used &= (records["kind"] & IS_VOID) == 0
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         groups: list[list[int]] = []
@@ -115,7 +121,7 @@ class Mutexes:
         for numbers in places.values():
             numbers.sort(
                 key=lambda number: (
-                    -int(records["waited"][number]),
+                    -int(self._waited[number]),
                     -int(records["acquisitions"][number]),
                 )
             )
@@ -143,11 +149,26 @@ class Mutexes:
         sums["failed_trylocks"] += int(self._failures[group].sum())
         sums["acquisitions"] += int(self._passed_over[group].sum())
         details = self._sheet.details[[int(n) - 1 for n in records["detail"] if n]]
+        members = set(group)
+        still = [each for each in self.unfinished if each.record in members]
+        waits = [each for each in still if each.kind == WAIT]
+        holds = [each for each in still if each.kind == HOLD]
+        for few, names in (
+            (waits, ("contended", "waits", "waited")),
+            (holds, ("holds", "hold_samples", "held")),
+        ):
+            for name in names[:2]:
+                sums[name] += len(few)
+            sums[names[2]] += sum(each.ticks for each in few)
+        details = np.concatenate([details, as_details(self._sheet, still)])
         is_one = len(group) == 1 and not int(first["kind"]) & IS_SHARED
         place = self._place(first, is_one)
         sites, blocks = self._sites.made(index, group, details)
         unit = self._nanoseconds
         threads = np.bitwise_or.reduce(records["threads"], axis=0)
+        for each in waits:
+            word, bit = divmod(each.thread % (64 * len(threads)), 64)
+            threads[word] |= np.uint64(1 << bit)
         looks = self._seen.looks
         waiters = int(self._seen.waiters[group].sum())
         held = looks * sums["held"] * unit / self._duration if self._duration else 0.0

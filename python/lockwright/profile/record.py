@@ -249,7 +249,8 @@ class Process:
     """The process as a whole, over `duration` ns.
 
     processors: that it may use. threads_most: at one time, threads_mean: averaged over time.
-    runnable: threads that ran or were ready to, averaged over time; None where this is not known.
+    runnable: threads that ran or were ready to, averaged over time, wanting: those that waited for
+    a mutex included; None where this is not known.
     lock_calls: acquisitions of any mutex; rwlock_calls, spin_calls, unprofiled_calls (of mutexes
     that are shared, robust or have a protocol): not looked into. cpu_user, cpu_system: ns.
     voluntary, involuntary: context switches. migrations: seen between samples of one thread.
@@ -279,6 +280,7 @@ class Process:
     touched: float | None = None
     last_cache: int | None = None
     runnable: float | None = None
+    wanting: float | None = None
     creation: Creation = field(default_factory=Creation)
 
 

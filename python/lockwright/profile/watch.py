@@ -1,8 +1,10 @@
 """What can only be seen of a program from outside, at regular times while it runs."""
 
 import contextlib
+import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +28,9 @@ class Seen:
 
     waiters: by the number of the record, summed over the looks; waited: looks at which anyone
     waited for it; most: waiters at one look. runnable: threads that ran or were ready to, summed
-    over the looks; touched: see Process.
+    over the looks, wanting: those that waited for a mutex included; touched: see Process.
+    processors: how often the threads might use so many. own: what the process has used, at the last
+    look, of_others: what those have that it started and waited for; empty without a look.
     """
 
     looks: int = 0
@@ -38,7 +42,11 @@ class Seen:
     alive_most: int = 0
     names: dict[int, str] = field(default_factory=dict)
     runnable: float = 0
+    wanting: float = 0
     touched: float | None = None
+    processors: Counter[int] = field(default_factory=Counter)
+    own: dict[str, float] = field(default_factory=dict)
+    of_others: dict[str, float] = field(default_factory=dict)
     last_ns: int = 0
 
 
@@ -113,9 +121,9 @@ class _Looks:
         seen.threads += running
         seen.threads_most = max(seen.threads_most, running)
         threads = sheet.threads
-        waiting = threads["waiting_for"]
-        waiting = waiting[(waiting != 0) & (waiting <= len(seen.waiters))].astype(np.int64) - 1
-        records, counts = np.unique(waiting, return_counts=True)
+        numbers = threads["waiting_for"].copy()
+        wait = (numbers != 0) & (numbers <= len(seen.waiters))
+        records, counts = np.unique(numbers[wait].astype(np.int64) - 1, return_counts=True)
         seen.waiters[records] += counts
         seen.waited[records] += 1
         seen.most[records] = np.maximum(seen.most[records], counts)
@@ -126,21 +134,53 @@ class _Looks:
             seen.names[number] = ""
             with contextlib.suppress(OSError):
                 seen.names[number] = path.read_text(errors="replace").rstrip("\n")
-        seen.runnable += _runnable(process)
+        tasks = _tasks(process, {int(tid) for tid in threads["tid"][wait]})
+        seen.runnable += tasks.running
+        seen.wanting += tasks.wanting
+        seen.processors[len(tasks.processors)] += 1
+        with contextlib.suppress(OSError, IndexError):
+            seen.own, seen.of_others = used(process)
 
 
-def _runnable(process: Path) -> float:
-    """Threads that run or are ready to."""
+def used(process: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """What a process has used so far, and what those have that it started and waited for: by the
+    names of Process. Raises OSError where it is not known."""
+    words = (process / "stat").read_text().rpartition(")")[2].split()
+    tick = 1e9 / os.sysconf("SC_CLK_TCK")
+    at = {"minor_faults": 7, "major_faults": 9}
+    own: dict[str, float] = {name: int(words[place]) for name, place in at.items()}
+    others: dict[str, float] = {name: int(words[place + 1]) for name, place in at.items()}
+    for place, name in ((11, "cpu_user"), (12, "cpu_system")):
+        own[name], others[name] = int(words[place]) * tick, int(words[place + 2]) * tick
+    return own, others
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """The threads of a process at one moment: those that run or are ready to; with those that wait
+    for a mutex; and the processors that any may use."""
+
+    running: float
+    wanting: float
+    processors: set[int]
+
+
+def _tasks(process: Path, waiting: set[int]) -> _Tasks:
+    """waiting: the threads that do."""
     tasks = []
     with contextlib.suppress(OSError):
         tasks = list((process / "task").iterdir())
     step = -(-len(tasks) // _TASKS) or 1
-    found = 0
+    running = wanting = 0
+    processors: set[int] = set()
     for task in tasks[::step]:
         with contextlib.suppress(OSError):
             # Behind the name, which may have anything in it.
-            found += (task / "stat").read_text().rpartition(")")[2].startswith(" R")
-    return float(found * step)
+            runs = (task / "stat").read_text().rpartition(")")[2].startswith(" R")
+            running += runs
+            wanting += runs or int(task.name) in waiting
+            processors |= os.sched_getaffinity(int(task.name))
+    return _Tasks(float(running * step), float(wanting * step), processors)
 
 
 def _field(text: str, name: str) -> str | None:
