@@ -15,6 +15,7 @@
 #include "mutex.hpp"
 #include "real.hpp"
 #include "state.hpp"
+#include "words.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -22,12 +23,15 @@ namespace {
 /// A reader-writer lock that is a mutex: what lies behind the words of the mutex. All zero in a
 /// lock that was initialised statically.
 struct exclusive {
-  pthread_mutex_t mutex;
+  words used;            ///< all that the C library uses of the mutex's type, which may be longer
   std::uint32_t depth;   ///< how often its holder took it for reading once more, or one of below
   std::uint32_t holder;  ///< 0 if there is none
 
   static exclusive& of(pthread_rwlock_t* lock) { return *reinterpret_cast<exclusive*>(lock); }
+  pthread_mutex_t* mutex() { return reinterpret_cast<pthread_mutex_t*>(&used); }
 };
+// Initialising the mutex zeroes the whole of its type.
+static_assert(sizeof(pthread_mutex_t) <= offsetof(pthread_rwlock_t, __data.__flags));
 static_assert(sizeof(exclusive) <= offsetof(pthread_rwlock_t, __data.__flags));
 
 constexpr std::uint32_t writing = 1U << 31;
@@ -66,7 +70,7 @@ template <class Take>
 int read(pthread_rwlock_t* lock, int own_write, Take take) {
   exclusive& own = exclusive::of(lock);
   if (!is_held_by_caller(own)) {
-    const int error = take(&own.mutex);
+    const int error = take(own.mutex());
     if (error == 0) {
       hold(own, 0);
     }
@@ -82,7 +86,7 @@ int read(pthread_rwlock_t* lock, int own_write, Take take) {
 template <class Take>
 int write(pthread_rwlock_t* lock, int held, Take take) {
   exclusive& own = exclusive::of(lock);
-  const int error = is_held_by_caller(own) ? held : take(&own.mutex);
+  const int error = is_held_by_caller(own) ? held : take(own.mutex());
   if (error == 0) {
     hold(own, writing);
   }
@@ -133,11 +137,12 @@ int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* g
     return error;
   }
   std::memset(lock, 0, sizeof *lock);
-  return init(&own.mutex, nullptr, LOCKWRIGHT_CALLER);
+  return init(own.mutex(), nullptr, LOCKWRIGHT_CALLER);
 }
 
 int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_destroy(lock) : destroy(&exclusive::of(lock).mutex);
+  return is_left_to_library(lock) ? real.rwlock_destroy(lock)
+                                  : destroy(exclusive::of(lock).mutex());
 }
 
 int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
@@ -207,7 +212,7 @@ int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   }
   own.depth = 0;
   __atomic_store_n(&own.holder, 0, __ATOMIC_RELAXED);
-  return unlock(&own.mutex, LOCKWRIGHT_CALLER);
+  return unlock(own.mutex(), LOCKWRIGHT_CALLER);
 }
 
 }  // extern "C"

@@ -1,4 +1,5 @@
-"""A library, a few programs and the torture, compiled for aarch64, work there: in an emulator.
+"""A library, the profiler, a few programs and the torture, compiled for aarch64, work there: in an
+emulator.
 
 `./dev test-aarch64` runs all of them. Neither shows anything about memory order, for the emulator
 has this machine's.
@@ -15,6 +16,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from lockwright.profile import sheet as sheets
+from lockwright.profile.collect import LIBRARY
 from support import harness, locate
 
 LOCK = "mcs-stp"
@@ -41,7 +44,8 @@ def build() -> Path:
     """Builds what is run, in a directory of its own; one process at a time."""
     directory = locate.ROOT / "build/aarch64-slice"
     directory.mkdir(parents=True, exist_ok=True)
-    targets = [f"preload-{LOCK}", "lockwright-torture", *(f"posix_{name}" for name in PROGRAMS)]
+    libraries = [f"preload-{LOCK}", "probe"]
+    targets = [*libraries, "lockwright-torture", *(f"posix_{name}" for name in PROGRAMS)]
     # There are too few sources to make precompiling headers worth while.
     options = [f"-DLOCKWRIGHT_ONLY={LOCK}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
     with (directory / ".lock").open("w") as lock:
@@ -69,6 +73,19 @@ def test_program_for_aarch64(name: str) -> None:
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == "", outcome.describe()
     assert outcome.stdout.count("ok: ") == len(outcome.stdout.splitlines()) > 0, outcome.describe()
+
+
+def test_profile_for_aarch64() -> None:
+    directory = build()
+    preload = {"QEMU_SET_ENV": f"LD_PRELOAD={directory}/lib/{LIBRARY}"}
+    with sheets.new() as path:
+        env = {**os.environ, **preload, sheets.VARIABLE: str(path)}
+        program = directory / "tests/posix/reuse"
+        outcome = harness.run([*EMULATOR, program], env, 200)
+        assert (outcome.status, outcome.stderr) == (0, ""), outcome.describe()
+        seen = sheets.Sheet(path)
+        assert seen.pid != 0, "the profiler was not there"
+        assert seen.took_any
 
 
 def test_torture_for_aarch64() -> None:
