@@ -90,17 +90,16 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
     )
 
 
-TSAN, ASAN = "libtsan.so", "libasan.so"
+_SANITIZERS = ("libtsan.so", "libasan.so")
 
 
-def sanitizer(program: Path, *which: str) -> str | None:
-    """The library of ThreadSanitizer that a program built with it asks for, or of those given.
+def sanitizer(program: Path) -> str | None:
+    """The library of ThreadSanitizer or AddressSanitizer that a program built with it asks for.
 
-    It has to come before a lock's: it tells apart what is ordered by each call that passes through
-    it, and then calls what comes next. That of AddressSanitizer does not start elsewhere.
+    It has to come before a lock's. The first tells apart what is ordered by each call that passes
+    through it, and then calls what comes next; the second does not start elsewhere.
     """
-    asked = elf.needed(program)
-    return next((name for name in asked if name.startswith(which or TSAN)), None)
+    return next((name for name in elf.needed(program) if name.startswith(_SANITIZERS)), None)
 
 
 def _name(program: Path, shown: Path) -> str:

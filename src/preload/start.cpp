@@ -59,11 +59,11 @@ const void* object_of(const void* address, const char** path) {
   return info.dli_fbase;
 }
 
-/// The object of ThreadSanitizer, which looks at each call and passes it on to
-/// what comes after it; null if the program is not built with it.
-const void* sanitizer() {
+/// The object of a sanitizer, which looks at each call and passes it on to what
+/// comes after it; null if the program is not built with it.
+const void* sanitizer(const char* first_function) {
   const char* path = nullptr;
-  const void* begin = dlsym(RTLD_DEFAULT, "__tsan_init");
+  const void* begin = dlsym(RTLD_DEFAULT, first_function);
   return begin == nullptr ? nullptr : object_of(begin, &path);
 }
 
@@ -72,7 +72,9 @@ const void* sanitizer() {
 void check_that_names_resolve_here() {
   const char* here_path = nullptr;
   const void* here = object_of(&promised, &here_path);
-  const void* passes_on = sanitizer();
+  const void* thread_sanitizer = sanitizer("__tsan_init");
+  // No program has both.
+  const void* passes_on = thread_sanitizer != nullptr ? thread_sanitizer : sanitizer("__asan_init");
   std::uint64_t elsewhere = 0;
   for (const promised_name& each : promised) {
     // With the version, and as it is for a library that gives its names none.
@@ -93,8 +95,8 @@ void check_that_names_resolve_here() {
   }
   lockwright::preload::count_unresolved(elsewhere);
   const char* path = nullptr;
-  if (passes_on != nullptr &&
-      object_of(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"), &path) != passes_on) {
+  if (thread_sanitizer != nullptr &&
+      object_of(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"), &path) != thread_sanitizer) {
     lockwright::native_env::complain(
         "ThreadSanitizer sees no mutex while this library comes "
         "first; name its own, libtsan, before it in LD_PRELOAD");

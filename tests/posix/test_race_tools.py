@@ -1,4 +1,4 @@
-"""Tools that look for races know a program's locks, whichever they are."""
+"""Tools that look for races or stray memory know a program's locks, whichever they are."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def compiled(directory: Path, name: str, source: str, *flags: str) -> Path:
     done = subprocess.run(
         words, cwd=directory, capture_output=True, text=True, timeout=120, check=False
     )
-    if done.returncode != 0 and "-fsanitize=thread" in flags:
-        pytest.skip("the compiler has no ThreadSanitizer here")
+    if done.returncode != 0 and any(flag.startswith("-fsanitize=") for flag in flags):
+        pytest.skip("the compiler has no such sanitizer here")
     assert done.returncode == 0, done.stderr
     return directory / name
 
@@ -120,6 +120,25 @@ def test_thread_sanitizer_that_comes_second_is_noticed(
     said = [line for line in seen.stderr.splitlines() if line.startswith("lockwright: ")]
     assert len(said) == 1, seen.describe()
     assert "libtsan" in said[0]
+
+
+@pytest.mark.parametrize("lock", BUILT[:2])
+def test_a_program_with_address_sanitizer_starts_and_has_the_lock(
+    tmp_path: Path, lock: str
+) -> None:
+    (tmp_path / "locks.cpp").write_text(
+        "#include <pthread.h>\nstatic pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;\n"
+        "int main() { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&one);"
+        " pthread_mutex_unlock(&one); } return 3; }\n"
+    )
+    program = compiled(tmp_path, "locks", "locks.cpp", "-fsanitize=address")
+    words = [locate.lockwright(), "run", "--lock", lock, "--stats", "--", program]
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert re.search(r"acquisitions +5,000$", done.stderr, re.MULTILINE), done.stderr
+    assert "resolve" not in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def profile(
         chosen = locks.preload(
             probe,
             dict(os.environ if environment is None else environment),
-            binary.sanitizer(program, binary.TSAN, binary.ASAN),
+            binary.sanitizer(program),
         )
         chosen[sheets.VARIABLE] = str(path)
         family = Family(path)
