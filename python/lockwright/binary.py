@@ -167,7 +167,7 @@ def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
             f"{name} is built for {header.architecture}, this Lockwright for {native.architecture}",
             "use a program and a Lockwright of the same architecture",
         )
-    if not _GO_SECTIONS.isdisjoint(elf.sections(program)):
+    if _is_go(program) and (header.interpreter is None or not _calls_mutexes(program)):
         raise LockwrightError(
             f"{name} is a Go program, whose locks are Go's own and not the C library's",
             "see 'lockwright info go-mutex' for that lock under other programs",
@@ -189,11 +189,23 @@ def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
         )
 
 
+def _is_go(program: Path) -> bool:
+    return not _GO_SECTIONS.isdisjoint(elf.sections(program))
+
+
+def _calls_mutexes(program: Path) -> bool:
+    """Itself, without the libraries that it is linked with."""
+    return b"\0pthread_mutex_lock\0" in elf.section(program, ".dynstr")
+
+
 def _doubt(program: Path, shown: Path) -> str | None:
     """What speaks against the program's mutexes being the C library's, in one line; or None."""
-    if b"rustc version" not in elf.section(program, ".comment"):
-        return None
-    if b"\0pthread_mutex_lock\0" in elf.section(program, ".dynstr"):
+    if _is_go(program):
+        return (
+            f"{_name(program, shown)} is a Go program: Go's own locks stay as they are, and only"
+            " those of C code in it are the C library's"
+        )
+    if b"rustc version" not in elf.section(program, ".comment") or _calls_mutexes(program):
         return None
     return (
         f"{_name(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks of "

@@ -123,8 +123,8 @@ void note_wait(sheet& target, thread_slot& thread, record& of, const words& mute
   of.waited += weight * waited;
   of.most_waiting = seen.others >= of.most_waiting ? seen.others + 1 : of.most_waiting;
   note_thread(of, thread);
-  const bool is_next =
-      __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 && of.released > seen.begin;
+  const bool is_next = !seen.in_vain && __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 &&
+                       of.released > seen.begin;
   detail* more = detail_of(target, of);
   if (more != nullptr) {
     more->waiting.add(waited, weight);

@@ -1,5 +1,5 @@
-// What is written down of acquisitions that are looked into. All but the first three are for the
-// holder of the mutex.
+// What is written down of acquisitions that are looked into. All but the first three, and a wait in
+// vain, are for the holder of the mutex.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32
 /// A trylock found the mutex held.
 void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
 
-/// One wait, that stands for `weight` of them.
+/// One wait, that stands for `weight` of them. in_vain: it ended without the mutex, at a deadline. Of
+/// these one may be lost, or one of the holder's, where both write it down at once.
 struct wait {
   std::uint32_t weight;
   std::uint32_t others;  ///< waited already
@@ -29,6 +30,7 @@ struct wait {
   std::uint64_t holder;  ///< caller that had taken it; 0 if that is not known
   std::uint64_t begin;
   std::uint64_t end;
+  bool in_vain;
 };
 void note_wait(sheet& target, thread_slot& thread, record& of, const words& mutex,
                const wait& seen);

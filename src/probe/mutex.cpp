@@ -107,17 +107,14 @@ std::uint32_t sample(thread_slot& thread) {
   const std::uint64_t holder = __atomic_load_n(&its.site, __ATOMIC_RELAXED) & address_bits;
   const std::uint32_t one = standing_for != 0 ? one_measured + 1 : 1;
   const std::uint32_t others = __atomic_fetch_add(&its.number, one, __ATOMIC_RELAXED);
-  thread->waiting_since = begin;
+  thread->waiting_since = begin != 0 ? begin : ticks();
   thread->waiting_site = caller;
   __atomic_store_n(&thread->waiting_for, number_of(*target, of) + 1, __ATOMIC_RELEASE);
   const int error = wait_for(mutex, until);
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&its.number, one, __ATOMIC_RELAXED);
-  if (error != 0) {
-    return error;
-  }
-  const std::uint32_t last = previous(its);
-  if (is_simple(its)) {
+  const std::uint32_t last = error == 0 ? previous(its) : 0;
+  if (error == 0 && is_simple(its)) {
     its.count = thread->tid;
   }
   if (standing_for != 0) {
@@ -128,7 +125,12 @@ std::uint32_t sample(thread_slot& thread) {
                .caller = caller,
                .holder = holder,
                .begin = begin,
-               .end = ticks()});
+               .end = ticks(),
+               .in_vain = error != 0});
+  }
+  if (error != 0) {
+    of.acquisitions += weight;
+    return error;
   }
   set_site(its, caller);
   if (weight != 0) {

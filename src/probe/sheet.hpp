@@ -32,10 +32,10 @@ struct alignas(64) thread_slot {
   std::uint64_t spin_calls;
   std::uint64_t mmap_calls;
 
-  std::uint64_t waiting_since;  ///< 0 if this wait is not measured
-  std::uint64_t waiting_site;   ///< caller of the lock function
-  std::uint32_t waiting_for;    ///< record of the mutex, plus one; 0 while it does not wait
-  std::uint32_t waits_drawn;    ///< what the countdown of contended acquisitions began with
+  std::uint64_t waiting_since;
+  std::uint64_t waiting_site;  ///< caller of the lock function
+  std::uint32_t waiting_for;   ///< record of the mutex, plus one; 0 while it does not wait
+  std::uint32_t waits_drawn;   ///< what the countdown of contended acquisitions began with
   std::uint64_t last_wait;
   std::uint64_t last_stack;
   std::uint64_t last_moment;

@@ -137,6 +137,13 @@ def test_go_program(cli: Cli, tmp_path: Path, mark: str, flags: list[str]) -> No
     refused(cli, marked(tmp_path, mark, *flags), "is a Go program")
 
 
+def test_go_program_with_mutexes_in_its_c_code(cli: Cli, tmp_path: Path) -> None:
+    result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "go.buildid", "-DLOCKS"))
+    assert (result.status, result.out) == (0, "ran\n")
+    assert len(result.err.splitlines()) == 1
+    assert "is a Go program" in result.err
+
+
 def test_rust_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
     """It may use those of a library, so it is run; the line comes before what it says itself."""
     result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "rust"))
