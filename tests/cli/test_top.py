@@ -72,8 +72,35 @@ def test_a_key_ends_it_on_a_terminal(
     assert "1000000" in text
 
 
+def test_a_process_that_runs_already(
+    command: list[str], environment: dict[str, str], program: Program
+) -> None:
+    """It is looked at until it ends, or until nobody reads on."""
+    with subprocess.Popen([program("queueing"), "2500"], stdout=subprocess.PIPE) as target:
+        assert target.stdout is not None
+        target.stdout.readline()
+        words = [*command, "top", "--interval", "0.2", "--pid", str(target.pid)]
+        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as left:
+            assert left.stdout is not None
+            assert "of 2 threads wait; " in left.stdout.readline()
+            left.stdout.close()
+            assert left.wait(60) == 0
+        assert target.poll() is None
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+    assert done.returncode == 0
+    assert done.stderr == f"lockwright: process {target.pid} has ended\n"
+    named = [each for each in done.stdout.splitlines() if "the_door" in each]
+    assert named
+    assert all("waited for at pass)" in each for each in named)
+
+
 def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> None:
     cli("top", "--", "no-such-program").refuses("no-such-program")
     cli("top", "-o", tmp_path / "none" / "log", "--", program("queueing"), "1").refuses("--output")
     cli("top", "--interval", "0", "--", program("queueing"), "1").refuses("--interval")
     cli("top", "-o", tmp_path / "log", "--", "true").refuses("took no mutex")
+    cli("top").refuses("--pid")
+    cli("top", "--pid", "1", "-o", tmp_path / "log").refuses("--output")
+    cli("top", "--pid", "4194304").refuses("no process 4194304")

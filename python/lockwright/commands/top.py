@@ -21,8 +21,16 @@ import click
     metavar="FILE",
     help="Where the program's own output goes.  [default: a file that is named at the end]",
 )
-@click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
-def command(interval: float, output: Path | None, arguments: tuple[str, ...]) -> int:
+@click.option(
+    "--pid",
+    type=click.IntRange(min=1),
+    help="Look at a process that runs already, from outside: only who sleeps for which mutex is "
+    "seen. It needs the right to trace the process.",
+)
+@click.argument("arguments", metavar="[--] CMD...", nargs=-1)
+def command(
+    interval: float, output: Path | None, pid: int | None, arguments: tuple[str, ...]
+) -> int:
     """Show which mutexes of a program threads wait for, while it runs.
 
     For each: the time that threads lost to it in each second of the last interval, summed over the
@@ -30,8 +38,50 @@ def command(interval: float, output: Path | None, arguments: tuple[str, ...]) ->
     often it is taken; and where those took it for whom others waited. The key q or Ctrl-C ends the
     program. Without a terminal there is a line for each interval.
 
-    The exit status is the program's own. Otherwise it is run as by 'lockwright profile'.
+    The exit status is the program's own. Otherwise it is run as by 'lockwright profile'. A process
+    that is named by --pid goes on when q or Ctrl-C ends this.
     """
+    from lockwright.errors import LockwrightError
+
+    if (pid is None) == (not arguments):
+        raise LockwrightError(
+            "give either a command or --pid", "see 'lockwright top --help' for both"
+        )
+    if pid is None:
+        return _run(interval, output, arguments)
+    if output is not None:
+        raise LockwrightError("--output goes with a command", "leave it out, or give a command")
+    return _attach(interval, pid)
+
+
+def _attach(interval: float, pid: int) -> int:
+    import shlex
+    import sys
+    import time
+
+    from lockwright.profile.attached import EVERY, Attached
+    from lockwright.profile.attached_live import AttachedLive
+    from lockwright.profile.top import Streams, Top
+    from lockwright.terminal import errors
+
+    with Attached(pid) as target:
+        streams = Streams(sys.stdout, 0 if sys.stdin is not None and sys.stdin.isatty() else None)
+        top = Top(streams, target.program, f"{pid}: {shlex.join(target.command)}", interval)
+        live, goes_on = AttachedLive(target), True
+        try:
+            with top.shown():
+                while not top.stopped and (goes_on := target.look()):
+                    top.look_at(live)
+                    time.sleep(EVERY)
+        # The console raises the second one where the reader of standard output has left.
+        except (KeyboardInterrupt, SystemExit):
+            pass
+        if not goes_on:
+            errors().print(f"lockwright: process {pid} has ended", soft_wrap=True)
+    return 0
+
+
+def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> int:
     import os
     import shlex
     import tempfile

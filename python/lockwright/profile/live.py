@@ -16,14 +16,15 @@ from lockwright.profile.watch import Seen
 @dataclass(frozen=True)
 class Row:
     """A mutex during the last interval. lost: ns that threads waited for each second; waiting:
-    threads, now; contended: share of the acquisitions; rate: acquisitions a second; holder: where
-    it was taken by those for whom others waited most, or ""."""
+    threads, now; contended: share of the acquisitions; rate: acquisitions a second; both None if
+    unknown. holder: where it was taken by those for whom others waited most, or "": where these are
+    not known, where it was waited for most."""
 
     name: str
     lost: float
     waiting: int
-    contended: float
-    rate: float
+    contended: float | None
+    rate: float | None
     holder: str
 
 

@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,15 @@ from rich.text import Text
 
 from lockwright.errors import LockwrightError
 from lockwright.profile import figures
+from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.live import Live, Row, State
 from lockwright.profile.sheet import Sheet
 from lockwright.terminal import PIPE_WIDTH
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
+
+_ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "waited for at")
+"""Those of a process that is looked at from outside."""
 
 _OTHER_LINES = 7
 """Lines of the screen that are no mutexes."""
@@ -98,13 +102,15 @@ def _in_foreground(terminal: int) -> bool:
 
 
 class Top:
-    """Shows a sheet at regular times: `look` is to be called often."""
+    """Shows at regular times what mutexes do: `look` or `look_at` is to be called often."""
 
     def __init__(self, streams: Streams, program: str, title: str, interval: float) -> None:
         """streams.out: a terminal, which shows the last interval, or a file, which gets a line for
         each. program: the path of what runs; interval: in seconds."""
         self.stopped = False
         self._program, self._title, self._interval = program, title, interval
+        self._columns: tuple[str, ...] = _COLUMNS
+        self._hint = "q ends the program"
         self._terminal = streams.terminal
         width = None if streams.out.isatty() else PIPE_WIDTH
         self._console = Console(file=streams.out, width=width, highlight=False, markup=False)
@@ -135,15 +141,26 @@ class Top:
                 os.kill(sheet.pid, signal.SIGTERM)
         if not sheet.pid:
             return
-        now = time.monotonic()
         if self._live is None or self._live.sheet is not sheet:
             self._live = Live(sheet, self._program)
-            self._next = now + self._interval
+            self._next = 0.0
+        self._show(self._live.look)
+
+    def look_at(self, live: AttachedLive) -> None:
+        """The same of a process that goes on when the key ends this."""
+        self._columns, self._hint = _ATTACHED_COLUMNS, "q ends this, the program goes on"
+        self.stopped = self.stopped or self._key() == b"q"
+        self._show(live.state)
+
+    def _show(self, looked: Callable[[int], State]) -> None:
+        """looked: makes so many rows at most."""
+        now = time.monotonic()
+        self._next = self._next or now + self._interval
         if now < self._next:
             return
         self._next = now + self._interval
         rows = max(3, self._console.height - _OTHER_LINES)
-        state = self._live.look(rows if self._console.is_terminal else _NAMED)
+        state = looked(rows if self._console.is_terminal else _NAMED)
         # A reader that has left does not end the program.
         with contextlib.suppress(OSError):
             if self._console.is_terminal:
@@ -158,8 +175,8 @@ class Top:
 
     def _drawn(self, state: State) -> Group:
         table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-        for place, name in enumerate(_COLUMNS):
-            words = place in (0, len(_COLUMNS) - 1)
+        for place, name in enumerate(self._columns):
+            words = place in (0, len(self._columns) - 1)
             table.add_column(
                 name,
                 justify="left" if words else "right",
@@ -175,7 +192,7 @@ class Top:
             Text(""),
             table,
             Text(""),
-            Text("q ends the program" if self._keys is not None else "", style="dim"),
+            Text(self._hint if self._keys is not None else "", style="dim"),
         )
 
 
@@ -189,23 +206,24 @@ def whole(state: State) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """A mutex, by the columns."""
-    return (
-        row.name,
-        f"{figures.time(row.lost)}/s",
-        str(row.waiting),
-        figures.share(row.contended),
-        f"{figures.count(round(row.rate))}/s",
-        row.holder,
-    )
+    known = []
+    if row.contended is not None:
+        known.append(figures.share(row.contended))
+    if row.rate is not None:
+        known.append(f"{figures.count(round(row.rate))}/s")
+    return (row.name, f"{figures.time(row.lost)}/s", str(row.waiting), *known, row.holder)
 
 
 def line(state: State) -> str:
     """The last interval in one line."""
-    said = [
-        f"{row.name} {figures.time(row.lost)}/s ({row.waiting} waiting,"
-        f" {figures.share(row.contended)} contended"
-        + (f", held at {row.holder})" if row.holder else ")")
-        for row in state.rows
-        if row.lost or row.waiting
-    ]
+    said = [_said(row) for row in state.rows if row.lost or row.waiting]
     return "; ".join([whole(state), *said])
+
+
+def _said(row: Row) -> str:
+    about = [f"{row.waiting} waiting"]
+    if row.contended is not None:
+        about.append(f"{figures.share(row.contended)} contended")
+    if row.holder:
+        about.append(f"{'waited for' if row.contended is None else 'held'} at {row.holder}")
+    return f"{row.name} {figures.time(row.lost)}/s ({', '.join(about)})"

@@ -1,0 +1,256 @@
+"""Who sleeps for which mutex in a process that runs already, by what the kernel tells in /proc.
+
+A thread that sleeps for a mutex is in the system call futex, with the mutex's address; in the mutex
+stands who holds it. Nothing is put into the process, and it is not stopped. What does not sleep is
+not seen: acquisitions that did not wait, and for how long a mutex was held.
+"""
+
+import contextlib
+import os
+import platform
+import struct
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from lockwright import elf
+from lockwright.errors import LockwrightError
+from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Place
+from lockwright.profile.symbols import Mapping, Symbols
+
+EVERY = 0.01
+"""Seconds between two looks."""
+
+_FUTEX = {"x86_64": 202, "aarch64": 98}
+_WAITS = (0, 9)
+"""The operations by which a thread sleeps until a word changes, without their flags."""
+_SLEEPERS = 2
+"""What a mutex's word says when somebody may sleep for it, and what those who sleep wait to
+change."""
+_STACK = 2048
+"""Bytes of the stack in which the caller of the lock function is looked for."""
+_LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", "liblockwright-")
+
+
+@dataclass
+class Wait:
+    """One thread that sleeps for one mutex. begin, end: ns since the first look; caller: an address
+    in the code that wants it, 0 if unknown."""
+
+    address: int
+    begin: float
+    end: float
+    caller: int
+
+
+@dataclass
+class Seen:
+    """What the looks have come to: numbers by the address of the mutex.
+
+    waits: those that are over, with their threads. waiters: threads, summed over the looks; waited:
+    looks at which anyone waited for it; most: waiters at one look; owned: those that have been seen
+    to be held by a thread of the process. names: of threads. threads: summed over the looks.
+    """
+
+    waits: list[tuple[int, Wait]] = field(default_factory=list)
+    waiters: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    waited: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    most: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    kinds: dict[int, int] = field(default_factory=dict)
+    owned: set[int] = field(default_factory=set)
+    names: dict[int, str] = field(default_factory=dict)
+    looks: int = 0
+    threads: int = 0
+    threads_most: int = 0
+    processors: set[int] = field(default_factory=set)
+
+
+class Attached:
+    """A process that is looked at. asleep: the waits that go on, by thread."""
+
+    def __init__(self, pid: int) -> None:
+        """Raises LockwrightError without the right to, and for what is no process."""
+        futex = _FUTEX.get(platform.machine())
+        if futex is None:
+            raise LockwrightError(
+                f"--pid is not known on {platform.machine()}", "give a command instead"
+            )
+        self._futex = futex
+        self.process = Path(f"/proc/{pid}")
+        try:
+            self._memory = os.open(self.process / "mem", os.O_RDONLY | os.O_CLOEXEC)
+            next(iter((self.process / "task").iterdir())).joinpath("syscall").read_text()
+        except FileNotFoundError as error:
+            raise LockwrightError(f"there is no process {pid}", "see 'ps -e'") from error
+        except OSError as error:
+            raise LockwrightError(
+                f"process {pid} may not be looked into: {error.strerror}",
+                "run as root, or as its user with /proc/sys/kernel/yama/ptrace_scope at 0",
+            ) from error
+        command = (self.process / "cmdline").read_bytes().split(b"\0")[:-1]
+        self.command = tuple(os.fsdecode(word) for word in command)
+        self.program = str((self.process / "exe").readlink())
+        self.seen = Seen()
+        self.asleep: dict[int, Wait] = {}
+        self.began = time.monotonic()
+        self.mappings = _mappings(self.process)
+        self._code = [each for each in self.mappings if each[1]]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._memory)
+
+    @property
+    def elapsed(self) -> float:
+        """Since it was attached to, in ns."""
+        return 1e9 * (time.monotonic() - self.began)
+
+    def symbols(self) -> Symbols:
+        """Names for addresses, also in files that were loaded meanwhile."""
+        with contextlib.suppress(OSError):
+            self.mappings = _mappings(self.process)
+            self._code = [each for each in self.mappings if each[1]]
+        return Symbols([each for each, _ in self.mappings], self.program)
+
+    def look(self) -> bool:
+        """Notes who sleeps for what; False if the process has ended."""
+        try:
+            tids = [int(each.name) for each in (self.process / "task").iterdir()]
+            if len(tids) == 1 and _is_zombie(self.process):
+                return False
+        except OSError:
+            return False
+        seen, asleep, at = self.seen, self.asleep, self.elapsed
+        seen.looks += 1
+        seen.threads += len(tids)
+        seen.threads_most = max(seen.threads_most, len(tids))
+        now_asleep: defaultdict[int, int] = defaultdict(int)
+        for tid in tids:
+            if seen.looks == 1:
+                with contextlib.suppress(OSError):
+                    seen.processors |= os.sched_getaffinity(tid)
+            found = _sleeper(
+                self.process / "task" / str(tid) / "syscall", self._memory, self._futex, tids
+            )
+            known = asleep.get(tid)
+            if known is not None and (found is None or found[0] != known.address):
+                seen.waits.append((tid, asleep.pop(tid)))
+                known = None
+            if found is None:
+                continue
+            address, kind, stack, is_owned = found
+            now_asleep[address] += 1
+            if is_owned:
+                seen.owned.add(address)
+            seen.kinds[address] = kind
+            if known is None:
+                known = asleep[tid] = Wait(
+                    address, at, at, _caller(self._memory, stack, self._code)
+                )
+                with contextlib.suppress(OSError):
+                    text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
+                    seen.names[tid] = text.rstrip("\n")
+            # A look stands for the time around it.
+            known.end = at + 1e9 * EVERY
+        for address, count in now_asleep.items():
+            seen.waiters[address] += count
+            seen.waited[address] += 1
+            seen.most[address] = max(seen.most[address], count)
+        return True
+
+
+def _is_zombie(process: Path) -> bool:
+    """Whether it has ended, and whoever started it has not asked how."""
+    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def place_of(address: int, caller: int, symbols: Symbols) -> Place:
+    """What tells a mutex from others: the variable that it lies in, or else who waits for it."""
+    if symbols.mapping(address) is not None:
+        return Place(OBJECT, symbols.place(address))
+    return Place(FIRST_TAKEN, symbols.caller(caller) if caller else Frame("", 0), -1)
+
+
+def _sleeper(
+    path: Path, memory: int, futex: int, tids: list[int]
+) -> tuple[int, int, int, bool] | None:
+    """What may be the mutex that a thread sleeps for, its kind, the thread's stack pointer, and
+    whether it has an owner now."""
+    try:
+        words = path.read_text().split()
+        if len(words) < 9 or int(words[0]) != futex:
+            return None
+        address, operation, value = (int(word, 16) for word in words[1:4])
+        if operation & 127 not in _WAITS or value & 0xFFFFFFFF != _SLEEPERS:
+            return None
+        word, _, owner, _, kind = struct.unpack("=IIIIi", os.pread(memory, 20, address))
+    except (OSError, ValueError, struct.error):
+        return None
+    if word not in (0, 1, _SLEEPERS) or (owner != 0 and owner not in tids) or not 0 <= kind < 1024:
+        return None
+    return address, kind, int(words[7], 16), owner != 0
+
+
+def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:
+    """The innermost return address on the stack that lies outside the C library; 0 if none does."""
+    try:
+        data = os.pread(memory, _STACK, stack)
+    except OSError:
+        return 0
+    for (word,) in struct.iter_unpack("=Q", data[: len(data) // 8 * 8]):
+        for mapping, _ in code:
+            if mapping.start <= word < mapping.end:
+                name = mapping.path.rpartition("/")[2]
+                if not name.startswith(_LIBRARIES) and _is_after_call(memory, word):
+                    return int(word)
+                break
+    return 0
+
+
+def _is_after_call(memory: int, address: int) -> bool:
+    """Whether the instruction before an address is a call."""
+    try:
+        before = os.pread(memory, 7, address - 7)
+    except OSError:
+        return False
+    if platform.machine() == "aarch64":
+        (word,) = struct.unpack("=I", before[3:7])
+        return bool(word >> 26 == 0x25 or word & 0xFFFFFC1F == 0xD63F0000)
+    return (
+        before[2] == 0xE8
+        or (before[1] == 0xFF and before[2] & 0x38 == 0x10)
+        or (before[5] == 0xFF and before[6] & 0x38 == 0x10)
+        or (before[4] == 0xFF and before[5] & 0x38 == 0x10)
+    )
+
+
+def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
+    """The files in memory, each part with whether it is code; what follows one is its own."""
+    found: list[tuple[Mapping, bool]] = []
+    bases: dict[str, int] = {}
+    for line in (process / "maps").read_text(errors="replace").splitlines():
+        words = line.split(maxsplit=5)
+        start, end = (int(word, 16) for word in words[0].split("-"))
+        path = words[5] if len(words) > 5 else ""
+        if path.startswith("/"):
+            if path not in bases:
+                bases[path] = _base(Path(path), start - int(words[2], 16))
+            found.append((Mapping(path, start, end, bases[path]), "x" in words[1]))
+        elif not path and found and found[-1][0].end == start and "w" in words[1]:
+            # Variables that begin as zero.
+            last = found[-1][0]
+            found.append((Mapping(last.path, start, end, last.base), False))
+    return found
+
+
+def _base(path: Path, start: int) -> int:
+    """What addresses of a file count from, if its first byte lies at `start`."""
+    with contextlib.suppress(OSError):
+        header = elf.read(path)
+        if header is not None and not header.shared:
+            return 0
+    return start

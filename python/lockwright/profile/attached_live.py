@@ -1,0 +1,71 @@
+"""What the mutexes of a process that ran already do at the moment."""
+
+from collections import defaultdict
+
+from lockwright.profile.attached import EVERY, Attached, place_of
+from lockwright.profile.live import Row, State
+from lockwright.profile.naming import name_of
+from lockwright.profile.symbols import Symbols
+
+_RECENT = 2.5e9 * EVERY
+"""Nanoseconds for which a look says that a thread waits now."""
+
+
+class AttachedLive:
+    """Sums up what was seen since the last time, and forgets it."""
+
+    def __init__(self, target: Attached) -> None:
+        """target: which something else looks at."""
+        self._target = target
+        self._before = 0.0
+        self._names: dict[int, str] = {}
+        self._symbols: Symbols | None = None
+
+    def state(self, most: int) -> State:
+        """Of the mutexes that cost most since the last time. How often they were taken is not
+        known, nor who held them; in that place stands who waited."""
+        target, now = self._target, self._target.elapsed
+        seen = target.seen
+        began, self._before = self._before, now
+        lost: defaultdict[int, float] = defaultdict(float)
+        by: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+        waiting: defaultdict[int, int] = defaultdict(int)
+        for _, wait in (*seen.waits, *target.asleep.items()):
+            if wait.address in seen.owned:
+                length = max(0.0, min(wait.end, now) - max(wait.begin, began))
+                lost[wait.address] += length
+                by[wait.address][wait.caller] += length
+        for wait in target.asleep.values():
+            if wait.address in seen.owned and now - wait.end < _RECENT:
+                waiting[wait.address] += 1
+        seen.waits.clear()
+        seconds = max(now - began, 1.0) / 1e9
+        rows = []
+        for address in sorted(lost, key=lambda one: -lost[one])[:most]:
+            caller = max(by[address], key=lambda one: by[address][one])
+            rows.append(
+                Row(
+                    name=self._name(address, caller),
+                    lost=lost[address] / seconds,
+                    waiting=waiting[address],
+                    contended=None,
+                    rate=None,
+                    holder=self._named().caller(caller).brief if caller else "",
+                )
+            )
+        threads = round(seen.threads / seen.looks) if seen.looks else 0
+        seen.threads = seen.looks = 0
+        return State(now, threads, sum(waiting.values()), sum(lost.values()) / seconds, tuple(rows))
+
+    def _named(self) -> Symbols:
+        if self._symbols is None:
+            self._symbols = self._target.symbols()
+        return self._symbols
+
+    def _name(self, address: int, caller: int) -> str:
+        if address not in self._names:
+            # It may lie in a file that was loaded since.
+            if self._named().mapping(address) is None:
+                self._symbols = None
+            self._names[address] = name_of(place_of(address, caller, self._named()), True)
+        return self._names[address]
