@@ -6,15 +6,11 @@
 
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace lockwright::probe {
 
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #else
   std::uint64_t now = 0;
   asm volatile("mrs %0, cntvct_el0" : "=r"(now));
@@ -26,7 +22,7 @@ inline std::uint64_t ticks() {
 inline std::uint64_t ticks_on(std::uint32_t& processor) {
 #if defined(__x86_64__)
   unsigned number = 0;
-  const std::uint64_t now = __rdtscp(&number);
+  const std::uint64_t now = __builtin_ia32_rdtscp(&number);
   processor = number & 0xfff;
   return now;
 #else
@@ -60,6 +56,25 @@ inline std::uint64_t monotonic_ns() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000 +
          static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// What the processor's clock and the monotonic one show at the same time.
+struct instant {
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
+/// To some microseconds, also where the caller is interrupted between the two: then it looks again.
+/// Not for ever, since there may be clocks that are so slow to read.
+inline instant both_clocks() {
+  for (int more = 8;; --more) {
+    const std::uint64_t before = ticks();
+    const std::uint64_t ns = monotonic_ns();
+    const std::uint64_t passed = ticks() - before;
+    if (passed < 5 * ticks_per_microsecond() || more == 0) {
+      return {.ticks = before + passed / 2, .ns = ns};
+    }
+  }
 }
 
 }  // namespace lockwright::probe

@@ -19,6 +19,7 @@ using native_env::system_call;
 
 /// Of the first file, with room for the number of another behind it.
 constinit char path[512]{};
+constinit std::size_t path_length = 0;
 
 std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)); }
 
@@ -68,19 +69,20 @@ void forget(sheet& target) {
 
 sheet* map_first() {
   const char* named = getenv("LOCKWRIGHT_PROFILE");
-  const std::size_t length = named == nullptr ? 0 : std::strlen(named);
-  if (length == 0 || length > sizeof path - 4) {
+  path_length = named == nullptr ? 0 : std::strlen(named);
+  if (path_length == 0 || path_length > sizeof path - 4) {
     return nullptr;
   }
-  std::memcpy(path, named, length + 1);
+  std::memcpy(path, named, path_length + 1);
   return map_file(open_file(O_RDWR | O_CLOEXEC));
 }
 
 bool claim(sheet& target) {
   std::uint32_t present = 0;
   if (target.pid.compare_exchange_strong(present, self())) {
-    target.begin_ticks = ticks();
-    target.begin_ns = monotonic_ns();
+    const instant now = both_clocks();
+    target.begin_ticks = now.ticks;
+    target.begin_ns = now.ns;
     target.ticks_per_second = ticks_per_second();
   } else if (present == self()) {
     forget(target);
@@ -102,12 +104,14 @@ void note_other(sheet& first) {
 }
 
 sheet* take_own(sheet& first) {
+  // Another thread of the process that this one was forked from may have been in the midst of this.
+  char* end = path + path_length;
+  *end = '\0';
   // Once `lockwright` has ended nobody would remove another file. A server may have given up the
   // right to open the first by now.
   if (system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) != 0) {
     return nullptr;
   }
-  char* end = path + std::strlen(path);
   sheet* found = nullptr;
   for (unsigned number = 1; number <= most_files && found == nullptr; ++number) {
     end[0] = '.';

@@ -68,6 +68,12 @@ constexpr std::int32_t for_long = 0x7fffffff;
 /// A thread that takes mutexes seldom has each looked at, one that does nothing else one in so many.
 constexpr std::uint32_t most_period = 1 << 16;
 
+void note_clocks(thread_slot& thread) {
+  const instant now = both_clocks();
+  thread.clock_ns = now.ns;
+  thread.clock_ticks = now.ticks;
+}
+
 /// A child's sheet is its parent's: it keeps its hands off, and is a process like any other.
 void in_child() {
   if (first == nullptr) {
@@ -142,8 +148,7 @@ thread_slot& meet_thread() {
     // The first acquisition says nothing about how often there is one.
     slot->last_sample = now - 2 * sample_every();
     slot->last_wait = now - 2 * wait_every();
-    slot->clock_ticks = now;
-    slot->clock_ns = monotonic_ns();
+    note_clocks(*slot);
     // A thread that nobody has met counts at the slot of nobody, and the acquisition that brought
     // it here is the first of its own.
     slot->countdown = -1;
@@ -190,8 +195,7 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
   thread.drawn = thread.period <= 1 ? 1 : thread.period / 2 + 1 + draw(thread) % thread.period;
   thread.countdown = static_cast<std::int32_t>(thread.drawn) - 1;
   if (now - thread.clock_ticks > 200 * ticks_per_microsecond()) {
-    thread.clock_ns = monotonic_ns();
-    thread.clock_ticks = ticks();
+    note_clocks(thread);
   }
   return weight;
 }
