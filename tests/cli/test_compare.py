@@ -206,15 +206,15 @@ def test_a_hanging_run_is_killed_with_its_descendants(
     pids = tmp_path / "pids"
     out = tmp_path / "o.json"
     result = cli(
-        *["compare", *FEW, "--timeout", "1", "--json", out, "--html", tmp_path / "o.html", "--"],
+        *["compare", *FEW, "--timeout", "3", "--json", out, "--html", tmp_path / "o.html", "--"],
         *[program("family"), pids, "ttas"],
     )
     assert result.status == 0, result.err
     runs = json.loads(out.read_text())["runs"]
     assert [r["outcome"] for r in runs if r["lock"] == "ttas"] == ["timeout", "timeout"]
     assert len([r for r in runs if r["lock"] == "futex"]) == 4
-    assert table_rows(result.out)["ttas"].split()[:2] == ["ttas", ">1"]
-    assert "ttas: 2 runs killed after 1 s (--timeout), then not run further" in result.out
+    assert table_rows(result.out)["ttas"].split()[:2] == ["ttas", ">3"]
+    assert "ttas: 2 runs killed after 3 s (--timeout), then not run further" in result.out
     (panel,) = page_data(tmp_path / "o.html")["panels"]
     missing = {row["lock"]: row["missing"] for row in panel["rows"]}
     assert missing == {"ttas": "timeout", "futex": None, "pthread": None}

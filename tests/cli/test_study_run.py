@@ -201,7 +201,7 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
     ]
     assert runs[0] == runs[1]
     assert len(runs[0]) == 2 * 3 * 2 * 5
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while is_running(str(tmp_path / "slow")) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_running(str(tmp_path / "slow"))
@@ -231,7 +231,7 @@ def test_ctrl_c_says_how_to_go_on(
     assert second.returncode == 2
     assert f"still being carried out by process {process.pid}" in second.stderr
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGINT
     assert "interrupted, what was measured is kept; go on with: " in said
     assert said.splitlines()[-1].endswith("study run s.toml --cache " + str(tmp_path / "cache"))

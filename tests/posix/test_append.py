@@ -61,7 +61,7 @@ def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: s
     env = {"LOCKWRIGHT_COND_APPEND": value}
     if value != "1":
         env["LOCKWRIGHT_TEST_COND_FIFO"] = ""  # not promised
-    outcome = run_under(lock, [locate.program("posix", name)], timeout=90, env=env)
+    outcome = run_under(lock, [locate.program("posix", name)], env=env)
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == ""
 
@@ -72,7 +72,7 @@ def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: s
 def test_semaphores(run_under: RunUnder, lock: str, value: str) -> None:
     """No unit is lost and none made up; without a value they are the C library's."""
     env = {"LOCKWRIGHT_SEM_APPEND": value}
-    outcome = run_under(lock, [locate.program("posix", "semaphores")], timeout=90, env=env)
+    outcome = run_under(lock, [locate.program("posix", "semaphores")], env=env)
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == ""
 

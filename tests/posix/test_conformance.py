@@ -57,7 +57,6 @@ def library() -> list[tuple[str, str]]:
     outcome = harness.run(
         [locate.program("posix", "conformance")],
         harness.environment(harness.Setting(harness.LIBC)),
-        60,
     )
     assert outcome.status == 0, outcome.describe()
     return observations(outcome.stdout)
@@ -123,5 +122,7 @@ def test_enough_is_observed(library: list[tuple[str, str]]) -> None:
 def test_a_fault_is_noticed(library: list[tuple[str, str]], fault: str) -> None:
     preload = {"LD_PRELOAD": str(locate.program("posix", f"broken_{fault}.so"))}
     env = harness.environment(harness.Setting(harness.LIBC), extra=preload)
+    # It hangs in the end under one of them, and is given the time for what comes before that.
     outcome = harness.run([locate.program("posix", "conformance")], env, 60, stacks=False)
-    assert observations(outcome.stdout) != library
+    seen = observations(outcome.stdout)
+    assert any(one != other for one, other in zip(library, seen, strict=False)), outcome.describe()

@@ -95,7 +95,7 @@ def test_program_under_a_plan(run_under: RunUnder, plan: str, name: str) -> None
 
 
 def passes(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
-    outcome = run_under(setting, [locate.program("posix", name)], timeout=90)
+    outcome = run_under(setting, [locate.program("posix", name)])
     assert outcome.status == 0, outcome.describe()
     # The lock adds nothing to what the program itself says.
     lines = outcome.stdout.splitlines()

@@ -35,7 +35,7 @@ def test_program(run_under: RunUnder, lock: str, way: str) -> None:
     if lock != harness.LIBC and lock not in locate.lock_names():
         pytest.skip(f"{lock} is not built")
     program = locate.program("posix", "rwlocks")
-    outcome = run_under(lock, [program], timeout=90, env=environment(way))
+    outcome = run_under(lock, [program], env=environment(way))
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == "", outcome.describe()
 

@@ -26,7 +26,7 @@ def test_program(run_under: RunUnder, lock: str, way: str) -> None:
         pytest.skip(f"{lock} is not built")
     ours = {"LOCKWRIGHT_TEST_SPIN": "1"} if lock in LOCKS and way == "mutex" else {}
     program = locate.program("posix", "spins")
-    outcome = run_under(lock, [program], timeout=90, env={VARIABLE: way, **ours})
+    outcome = run_under(lock, [program], env={VARIABLE: way, **ours})
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == "", outcome.describe()
 

@@ -97,7 +97,7 @@ class Taken:
 def paths_through(library: Path) -> list[Taken]:
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     program = locate.program("posix", "steps")
-    outcome = harness.run([program], {**env, "LD_PRELOAD": str(library)}, 60)
+    outcome = harness.run([program], {**env, "LD_PRELOAD": str(library)})
     assert outcome.status == 0, outcome.describe()
     found = []
     for line in outcome.stdout.splitlines():

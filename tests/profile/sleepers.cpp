@@ -24,9 +24,16 @@ void want_foreign() {
 
 int main() {
   pthread_mutex_lock(&wanted);
-  std::thread one(want_it);
-  std::thread two(want_it);
-  std::thread three(want_foreign);
+  const auto sleep_for = [](void (*what)()) {
+    return [what](check::Worker& self) {
+      self.about_to_block();
+      what();
+    };
+  };
+  check::Worker one(sleep_for(want_it));
+  check::Worker two(sleep_for(want_it));
+  check::Worker three(sleep_for(want_foreign));
+  for (check::Worker* each : {&one, &two, &three}) each->wait_until_blocked();
   std::puts("ready");
   std::fflush(stdout);
   while (std::getchar() != EOF) {

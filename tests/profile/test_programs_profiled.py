@@ -43,7 +43,7 @@ def profiled(program: Path, sheet: Path) -> harness.Outcome:
     environment = harness.environment(harness.Setting(harness.LIBC))
     environment["LD_PRELOAD"] = str(locate.preload_dir() / LIBRARY)
     environment[sheets.VARIABLE] = str(sheet)
-    return harness.run([program], environment, 90)
+    return harness.run([program], environment)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -159,8 +160,12 @@ def test_of_several_processes_the_one_that_works(tmp_path: Path) -> None:
     check_names(profile)
     assert f"it is of process {profile.pid}" in profile.partial
     assert "2 other processes that took mutexes are not in it" in profile.partial
-    # Each has a file of its own, of which none is left.
-    assert sheets_of_others() <= before
+    # Each has a file of its own, of which none is left. Those of other tests go in a while.
+    appeared = sheets_of_others() - before
+    end = time.monotonic() + 240
+    while left := [each for each in appeared if each.exists()]:
+        assert time.monotonic() < end, left
+        time.sleep(0.05)
     taken = sum(each.acquisitions for each in profile.mutexes)
     assert 10_000 < taken < 1.1 * 3 * 24_000
 

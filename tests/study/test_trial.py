@@ -17,7 +17,6 @@ from lockwright.study.tables import Table
 
 SERVED = f"""
 name = "served"
-timeout = 0.3
 [check]
 command = ["false"]
 [server]
@@ -26,7 +25,11 @@ command = ["{sys.executable}", "-m", "http.server", "--bind", "127.0.0.1", "{{po
 
 
 @pytest.mark.parametrize(
-    ("command", "outcome"), [('["sleep", "60"]', record.TIMEOUT), ('["false"]', record.FAILED)]
+    ("command", "outcome"),
+    [
+        ('["sleep", "60"]\ntimeout = 0.3', record.TIMEOUT),
+        ('["false"]\ntimeout = 60', record.FAILED),
+    ],
 )
 def test_what_the_client_did_counts(command: str, outcome: str, tmp_path: Path) -> None:
     """If it does not end, the server is killed with it and the check would fail too."""

@@ -20,11 +20,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "sleeps.hpp"
 
 namespace check {
 
@@ -164,20 +167,6 @@ class Random {
   std::uint64_t state_;
 };
 
-// Whether a thread of this process is asleep in the kernel.
-inline bool sleeps(pid_t tid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return false;
-  char line[256] = {};
-  const bool read = std::fgets(line, sizeof line, file) != nullptr;
-  std::fclose(file);
-  // "tid (name) S ...": the name may hold blanks, so look behind the last parenthesis.
-  const char* after = read ? std::strrchr(line, ')') : nullptr;
-  return after != nullptr && after[1] == ' ' && after[2] == 'S';
-}
-
 // A thread that can say "the next thing I do may block" and be watched from outside.
 class Worker {
  public:
@@ -199,18 +188,23 @@ class Worker {
   }
 
   // Called by others: returns when the thread sleeps in the kernel, or has used 3 ms of CPU time
-  // since it announced itself, so that it must have arrived however loaded the machine is.
+  // since it announced itself, so that it must have arrived however loaded the machine is. Also if
+  // it has ended.
   void wait_until_blocked() {
     wait_until([this] { return tid_.load(std::memory_order_acquire) != 0; });
     wait_until(
         [&] { return cpu_time() - announced_cpu_.load() > 3'000'000 || sleeps(tid_.load()); });
   }
 
-  // Nanoseconds. Stands still while the thread sleeps, to the last one.
+  // Nanoseconds. Stands still while the thread sleeps, to the last one. More than any thread uses if
+  // it has ended, with which its clock is gone.
   [[nodiscard]] std::int64_t cpu_time() const {
     clockid_t clock;
-    OK(pthread_getcpuclockid(handle_, &clock));
-    return nanoseconds(clock);
+    timespec used;
+    const bool is_there =
+        pthread_getcpuclockid(handle_, &clock) == 0 && clock_gettime(clock, &used) == 0;
+    return is_there ? used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec
+                    : std::numeric_limits<std::int64_t>::max();
   }
 
   void* join() {
@@ -263,7 +257,15 @@ class SpinBarrier {
       arrived_.store(0);
       round_.store(round + 1);
     } else {
-      while (round_.load() == round) sched_yield();
+      // The others mostly come at once. On a busy machine a yield costs time slices, a sleep does not.
+      const std::int64_t at_once = nanoseconds(CLOCK_MONOTONIC) + 100'000;
+      while (round_.load() == round) {
+        if (nanoseconds(CLOCK_MONOTONIC) < at_once) {
+          sched_yield();
+        } else {
+          sleep_us(50);
+        }
+      }
     }
   }
 

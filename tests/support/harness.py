@@ -21,6 +21,10 @@ from support import locate
 LIBC = "libc"
 
 
+#: Seconds for a program, which takes some on a machine that does nothing else. They end what hangs;
+#: how long a program takes is no matter of a test.
+LIMIT = 200
+
 #: By how much a program may take longer in an emulator.
 EMULATED_TIMES_SLOWER = 10
 
@@ -207,7 +211,7 @@ def _stacks(pid: int) -> str:
 def run(
     argv: Sequence[str | Path],
     env: Mapping[str, str],
-    timeout: float,
+    timeout: float = LIMIT,
     *,
     cwd: Path | None = None,
     stacks: bool = True,
@@ -263,7 +267,7 @@ class RunUnder(Protocol):
         self,
         lock: str | Setting,
         argv: Sequence[str | Path],
-        timeout: float = 60,
+        timeout: float = LIMIT,
         *,
         counting: bool = False,
         env: Mapping[str, str] | None = None,

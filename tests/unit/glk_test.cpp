@@ -74,10 +74,7 @@ class Glk : public ::testing::Test {
     }};
     waiter.wait_until_polling();
     const bool queue = nodes_out.load() != 0;
-    // Only the mutex sleeps, and it does at once.
-    for (int i = 0; i < 50 && !waiter.has_slept(); ++i) {
-      std::this_thread::sleep_for(std::chrono::microseconds{100});
-    }
+    // Only the mutex sleeps, and it does at once: its sleep is the first poll.
     const bool mutex = waiter.has_slept();
     lock.unlock();
     waiter.join();
@@ -92,27 +89,47 @@ class Glk : public ::testing::Test {
   }
 
   /// Each of so many threads comes again as soon as it is through, until `over`, for which the
-  /// holder of the moment is asked.
+  /// holder of the moment is asked, when all others have come to wait.
   template <class Over>
-  void crowd(int threads, Over over) {
+  void crowd(std::size_t threads, Over over) {
+    constexpr std::uint64_t away = ~std::uint64_t{0};
     std::atomic<bool> stop{false};
-    std::atomic<int> present{0};
-    actors all;
-    for (int i = 0; i < threads; ++i) {
-      all.push_back(std::make_unique<actor>([&] {
-        ++present;
-        while (present.load() != threads) {
-          std::this_thread::yield();
+    std::atomic<std::size_t> present{0};
+    std::vector<const doings*> doing(threads);
+    std::vector<std::atomic<std::uint64_t>> sleeps_when_it_came(threads);
+    // Several polls, for who waits for a lock that is not in use any more goes over to the new one.
+    const auto wait_for_others = [&](std::size_t me) {
+      std::vector<std::uint64_t> polls;
+      for (const doings* each : doing) {
+        polls.push_back(each->polls.load());
+      }
+      for (std::size_t i = 0; i < threads; ++i) {
+        const auto waits = [&] {
+          return doing[i]->polls.load() >= polls[i] + 4 ||
+                 doing[i]->sleeps.load() > sleeps_when_it_came[i].load();
+        };
+        while (i != me && !stop && !waits()) {
+          std::this_thread::sleep_for(std::chrono::microseconds{20});
         }
-        while (!stop) {
-          lock.lock();
-          // The others come back to the queue meanwhile.
-          std::this_thread::sleep_for(std::chrono::microseconds{500});
-          stop = stop || over();
-          lock.unlock();
-        }
-      }));
-    }
+      }
+    };
+    in_parallel(static_cast<int>(threads), [&](int number) {
+      const auto i = static_cast<std::size_t>(number);
+      doing[i] = mine;
+      sleeps_when_it_came[i] = away;
+      ++present;
+      while (present.load() != threads) {
+        std::this_thread::yield();
+      }
+      while (!stop) {
+        sleeps_when_it_came[i] = mine->sleeps.load();
+        lock.lock();
+        sleeps_when_it_came[i] = away;
+        wait_for_others(i);
+        stop = stop || over();
+        lock.unlock();
+      }
+    });
   }
 
   /// Until the queue is used, which takes nodes.

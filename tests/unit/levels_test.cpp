@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "lockwright/row/clof.hpp"
 #include "observed.hpp"
@@ -27,14 +25,16 @@ class Levels : public ::testing::Test {
 
   /// Queues a thread in a group of level 0, and returns when it waits.
   void wait_from(std::uint32_t group) {
+    inside.push_back(false);
     waiters.push_back(std::make_unique<actor>(
-        [this, group] {
+        [this, group, i = waiters.size()] {
           my_cache = group % 2;
           lock.lock();
           admitted.push_back(group);
-          // Long enough for who heads the queue of another group now to come to the next level.
+          inside[i] = true;
+          // Who heads the queue of another group now comes to the next level.
           if (group == 1) {
-            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+            let_waiters_poll(waiters, inside);
           }
           // It runs somewhere else by the time it leaves.
           my_node = 1 - my_node;
@@ -45,8 +45,17 @@ class Levels : public ::testing::Test {
     waiters.back()->wait_until_polling();
   }
 
+  /// By the holder.
+  void let_them_in() {
+    lock.unlock();
+    for (const auto& one : waiters) {  // they look at each other
+      one->join();
+    }
+  }
+
   lock_type lock;
   std::vector<std::uint32_t> admitted;
+  std::vector<bool> inside;
   actors waiters;
 };
 
@@ -57,8 +66,7 @@ TEST_F(Levels, the_nearest_come_first) {
       wait_from(group);
     }
   }
-  lock.unlock();
-  waiters.clear();
+  let_them_in();
   // The rest of the cache, of the node, and then the other node in the same way.
   EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3, 2, 2, 2, 2}));
 }
@@ -71,8 +79,7 @@ TEST_F(Levels, each_level_gives_way_after_a_bound) {
   for (std::size_t i = 0; i < batch + 10; ++i) {
     wait_from(0);
   }
-  lock.unlock();
-  waiters.clear();
+  let_them_in();
   ASSERT_EQ(admitted.size(), batch + 12);
   const auto position = [this](std::uint32_t group) {
     return static_cast<std::size_t>(std::ranges::find(admitted, group) - admitted.begin());

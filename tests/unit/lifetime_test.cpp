@@ -1,4 +1,6 @@
 // Who may unlock and destroy a lock, and what becomes of its queue nodes.
+#include <array>
+
 #include "observed.hpp"
 #include "rows.hpp"
 
@@ -55,36 +57,43 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
     const std::lock_guard guard{addresses_guard};
     addresses.clear();
   }
-  typename TestFixture::lock_type handed_over;
+  struct slot {
+    typename TestFixture::lock_type lock;
+    std::atomic<bool> full{false};
+  };
+  std::array<slot, 16> handed_over;
   typename TestFixture::lock_type private_one;
-  std::atomic<bool> full{false};
-  constexpr int generations = 40;
-  constexpr int each = 250;
-  for (int generation = 0; generation < generations; ++generation) {
+  constexpr std::size_t generations = 40;
+  constexpr std::size_t each = 250;
+  // Who has to wait sleeps: on a busy machine each yield would cost time slices.
+  const auto wait_until = [](const slot& at, bool full) {
+    while (at.full.load() != full) {
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  };
+  for (std::size_t generation = 0; generation < generations; ++generation) {
     actor locker{[&] {
-      for (int i = 0; i < each; ++i) {
-        while (full.load()) {
-          std::this_thread::yield();
-        }
-        handed_over.lock();
-        full = true;
+      for (std::size_t i = 0; i < each; ++i) {
+        slot& at = handed_over[i % handed_over.size()];
+        wait_until(at, false);
+        at.lock.lock();
+        at.full = true;
       }
     }};
     actor unlocker{[&] {
-      for (int i = 0; i < each; ++i) {
-        while (!full.load()) {
-          std::this_thread::yield();
-        }
-        handed_over.unlock();
-        full = false;
+      for (std::size_t i = 0; i < each; ++i) {
+        slot& at = handed_over[i % handed_over.size()];
+        wait_until(at, true);
+        at.lock.unlock();
+        at.full = false;
       }
     }};
-    for (int i = 0; i < each * 10; ++i) {
+    for (std::size_t i = 0; i < each * 10; ++i) {
       const std::lock_guard guard{private_one};
     }
   }
   EXPECT_EQ(nodes_out.load(), 0);
-  // Each of the three threads alive may keep 32, and one batch may be on its way.
+  // Each of the three threads alive may keep 32, the slots 16, and one batch may be on its way.
   EXPECT_LE(addresses.size(), 256u);
 }
 

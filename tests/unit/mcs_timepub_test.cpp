@@ -12,12 +12,14 @@ using namespace testing_locks;
 using namespace std::chrono_literals;
 
 thread_local std::atomic<bool>* runs = nullptr;  ///< a waiter polls on only while it is set
+std::atomic<bool> stands{false};                 ///< it does not
 
 /// A thread that the test has stopped does not get through a poll, as if it had no processor.
 struct stoppable : observed {
   static void relax() {
     observed::relax();
     while (runs != nullptr && !runs->load()) {
+      stands = true;
       std::this_thread::sleep_for(1ms);
     }
   }
@@ -49,6 +51,9 @@ TEST(TimePublished, passes_over_a_waiter_that_does_not_run) {
   }};
   first.wait_until_polling();
   first_runs = false;
+  while (!stands.load()) {
+    std::this_thread::sleep_for(1ms);
+  }
   std::this_thread::sleep_for(200ms);
   actor second{[&] {
     lock.lock();

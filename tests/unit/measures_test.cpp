@@ -3,9 +3,9 @@
 
 #include "lockwright/row/futex.hpp"
 #include "lockwright/row/hmcs.hpp"
+#include "lockwright/row/lifo_cr.hpp"
 #include "lockwright/row/mcs_spin.hpp"
 #include "lockwright/row/ticket.hpp"
-#include "lockwright/row/ttas.hpp"
 
 namespace {
 
@@ -23,10 +23,10 @@ TEST(TheMeasures, see_that_a_spinning_waiter_burns) {
   });
 }
 
-// Twelve pollers in any order, or twelve threads on three nodes that take turns by node.
+// Twelve threads of which the last comes first, or on three nodes that take turns by node.
 TEST(TheMeasures, see_another_order_than_that_of_arrival) {
   const auto never = std::uint64_t{1'000'000'000'000};
-  std::vector<int> order = order_of_admission<lockwright::ttas_lock<observed>>(never, 1);
+  std::vector<int> order = order_of_admission<lockwright::lifo_cr_lock<observed>>(never, 1);
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
   order = order_of_admission<lockwright::hmcs_lock<observed>>(never, 3);
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));

@@ -103,6 +103,7 @@ class Window : public ::testing::Test {
         }
         --gate_;
         lock.unlock();
+        ++left_;
       }));
       (*all.back().*arrived)();
     }
@@ -114,15 +115,18 @@ class Window : public ::testing::Test {
       std::this_thread::sleep_for(20us);
     }
   }
+  /// Returns when it has unlocked, and so woken whom it wakes.
   void let_one_go() {
+    const int before = left_.load();
     ++gate_;
-    while (gate_.load() != 0) {
+    while (left_.load() == before) {
       std::this_thread::sleep_for(20us);
     }
   }
 
   std::atomic<int> inside_{0};
   std::atomic<int> gate_{0};
+  std::atomic<int> left_{0};
 };
 
 // A window of one is the holder's: everybody else sleeps, and each unlock wakes one.

@@ -74,6 +74,7 @@ template <class L>
 std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
   L lock;
   std::vector<admission> admitted;
+  std::vector<bool> inside(nodes.size(), false);
   actors waiters;
   my_node = 0;
   lock.lock();
@@ -81,21 +82,9 @@ std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
     waiters.push_back(std::make_unique<actor>(
         [&, i] {
           lock.lock();
-          // Until all that wait have polled again, and so done whatever waiters do.
-          std::vector<std::uint64_t> before(nodes.size());
-          for (std::size_t n = 0; n < nodes.size(); ++n) {
-            before[n] = waiters[n]->polls();
-          }
           admitted.push_back({nodes[i], static_cast<int>(i)});
-          std::vector<bool> inside(nodes.size(), false);
-          for (const admission& one : admitted) {
-            inside[static_cast<std::size_t>(one.arrival)] = true;
-          }
-          for (std::size_t n = 0; n < nodes.size(); ++n) {
-            while (!inside[n] && waiters[n]->polls() < before[n] + 4) {
-              std::this_thread::sleep_for(20us);
-            }
-          }
+          inside[i] = true;
+          let_waiters_poll(waiters, inside);
           lock.unlock();
         },
         nodes[i]));

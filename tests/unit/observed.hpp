@@ -2,6 +2,9 @@
 // two polls, so that tests with many more threads than CPUs end soon, and can be seen waiting.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "../support/sleeps.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/wait.hpp"
 
@@ -25,6 +29,7 @@ namespace testing_locks {
 struct doings {
   std::atomic<std::uint64_t> polls{0};   ///< steps of polling loops, and sleeps begun
   std::atomic<std::uint64_t> sleeps{0};  ///< futex waits begun
+  std::atomic<pid_t> thread{0};          ///< its number in the kernel
 };
 
 inline thread_local doings* mine = nullptr;
@@ -37,6 +42,9 @@ inline std::atomic<std::uint64_t> bound{1'000'000'000'000};  ///< of spinning, i
 /// The calling thread's own one instead. A waiter reads its bound some time after its first polls,
 /// so a test with two kinds of waiters cannot change the common one in between.
 inline thread_local std::optional<std::uint64_t> my_bound;
+/// What the clock shows where a test has stopped it, in nanoseconds; 0: it goes. What is to happen
+/// before a deadline then does, however busy the machine is.
+inline std::atomic<std::uint64_t> stopped_clock{0};
 inline thread_local std::uint32_t my_node = 0;
 inline std::atomic<std::uint32_t> declared_nodes{1};
 inline thread_local std::uint32_t my_cache = 0;  ///< of those in my node
@@ -88,7 +96,17 @@ struct observed : lockwright::native {
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline) {
     note_sleep();
-    native::wait_until(word, expected, deadline);
+    if (stopped_clock.load() == 0) {
+      native::wait_until(word, expected, deadline);
+      return;
+    }
+    while (word.load() == expected && now() < deadline) {
+      native::wait_until(word, expected, native::now() + 1'000'000);
+    }
+  }
+  static std::uint64_t now() {
+    const std::uint64_t stopped = stopped_clock.load();
+    return stopped != 0 ? stopped : native::now();
   }
   static void wake(atomic<std::uint32_t>& word, std::uint32_t count) {
     futex_wakes.fetch_add(1);
@@ -215,6 +233,7 @@ class actor {
   actor(Body body, std::uint32_t node)
       : thread_{[this, node, body = std::move(body)] {
           mine = &doings_;
+          doings_.thread = gettid();
           my_node = node;
           body();
           mine = nullptr;
@@ -232,8 +251,13 @@ class actor {
   /// Returns when it polls for the lock: from then on it has its place in the queue.
   void wait_until_polling() const { await(doings_.polls); }
 
-  /// Returns when it has decided to sleep: the lock knows that it has to be woken.
-  void wait_until_asleep() const { await(doings_.sleeps); }
+  /// Returns when it has decided to sleep, so that the lock knows that it has to be woken, and does.
+  void wait_until_asleep() const {
+    await(doings_.sleeps);
+    while (!check::sleeps(doings_.thread.load())) {
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  }
 
   [[nodiscard]] std::uint64_t polls() const { return doings_.polls.load(); }
 
@@ -251,6 +275,20 @@ class actor {
 };
 
 using actors = std::vector<std::unique_ptr<actor>>;
+
+/// Returns when all that wait have polled again, and so done whatever waiters do. By the holder, so
+/// that they do wait; `inside` says of each whether it has been let in.
+inline void let_waiters_poll(const actors& all, const std::vector<bool>& inside) {
+  std::vector<std::uint64_t> before;
+  for (const auto& one : all) {
+    before.push_back(one->polls());
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    while (!inside[i] && all[i]->polls() < before[i] + 4) {
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  }
+}
 
 /// Starts `count` actors at the same moment and waits for them.
 inline void in_parallel(int count, const std::function<void(int)>& body) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -194,21 +195,24 @@ TEST(Nodes, do_not_pile_up_with_the_giver) {
     char bytes[64];
   };
   std::set<node*> seen;
-  std::atomic<node*> slot{nullptr};
-  constexpr int rounds = 50'000;
+  std::array<std::atomic<node*>, 64> slots{};
+  constexpr std::size_t rounds = 50'000;
+  // Who has to wait sleeps: on a busy machine each yield would cost time slices.
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::microseconds{20}); };
   in_parallel(2, [&](int i) {
-    for (int round = 0; round < rounds; ++round) {
+    for (std::size_t round = 0; round < rounds; ++round) {
+      std::atomic<node*>& slot = slots[round % slots.size()];
       if (i == 0) {
         node* one = lockwright::native::take_node<node>();
         seen.insert(one);
         while (slot.load() != nullptr) {
-          std::this_thread::yield();
+          pause();
         }
         slot = one;
       } else {
         node* one = nullptr;
         while ((one = slot.exchange(nullptr)) == nullptr) {
-          std::this_thread::yield();
+          pause();
         }
         lockwright::native::give_node(one);
       }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -115,8 +116,9 @@ TEST(Semaphore, hands_on_what_was_written) {
         if (take(sem, i % 2 == 0 && k % 2 == 0)) {
           ++guarded;
           ++entered;
-          if (k % 4 == 0) {
-            std::this_thread::yield();
+          // Others come meanwhile. On a busy machine a yield would cost time slices.
+          if (k % 16 == 0) {
+            std::this_thread::sleep_for(std::chrono::microseconds{20});
           }
           EXPECT_TRUE(sem.post());
         }

@@ -52,7 +52,7 @@ def test_unit_program(name: str, shard: str, nodes: str) -> None:
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     env["LOCKWRIGHT_TOPOLOGY"] = nodes
     env["LOCKWRIGHT_TEST_NODES"] = str(harness.NODES[nodes])
-    outcome = harness.run([program, f"--gtest_filter={only}", "--gtest_brief=1"], env, 60)
+    outcome = harness.run([program, f"--gtest_filter={only}", "--gtest_brief=1"], env)
     assert outcome.status == 0, outcome.describe()
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
     assert passed is not None, outcome.describe()
@@ -69,7 +69,7 @@ UPWARDS = ["setarch", "-L"]
 )
 def test_pool_where_mappings_go_upwards() -> None:
     words = [*UPWARDS, str(locate.program("unit", "pool_test")), "--gtest_filter=Cutter.*"]
-    outcome = harness.run(words, os.environ, 60)
+    outcome = harness.run(words, os.environ)
     assert outcome.status == 0, outcome.describe()
     assert "[  PASSED  ] 2 tests" in outcome.stdout, outcome.describe()
 

@@ -26,7 +26,10 @@ class Timed : public ::testing::Test {
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
+  void TearDown() override {
+    stopped_clock = 0;
+    EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
+  }
 };
 TYPED_TEST_SUITE(Timed, all_rows, row_name);
 
@@ -113,9 +116,12 @@ TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
       lock.lock();
       actors stay;
       actors leave;
+      // All come before the time is up.
+      stopped_clock = observed::now();
+      const std::uint64_t deadline = in(5 * millisecond);
       auto quitter = [&] {
         leave.push_back(std::make_unique<actor>([&] {
-          EXPECT_FALSE(lock.try_lock_until(in(5 * millisecond)));
+          EXPECT_FALSE(lock.try_lock_until(deadline));
           ++gave_up;
         }));
         leave.back()->wait_until_polling();
@@ -133,7 +139,10 @@ TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
           quitter();
         }
       }
+      EXPECT_EQ(gave_up.load(), 0);
+      stopped_clock = deadline;
       leave.clear();
+      stopped_clock = 0;
       EXPECT_EQ(gave_up.load(), 7);
       EXPECT_TRUE(order.empty());
       lock.unlock();

@@ -1,9 +1,12 @@
 /* Does a known number of each thing that --stats counts:
    3 mutexes, 115 acquisitions, 2 of them contended, 2 condition variable waits, 4 failed trylocks,
    and 5 acquisitions of a process-shared mutex. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,22 +14,46 @@ static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t c = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static atomic_int arriving;
+static atomic_int arriving; /* number of the thread that is about to wait */
 static int flag;
 
 static void* contender(void* unused) {
-  arriving = 1;
+  arriving = gettid();
   pthread_mutex_lock(&a); /* held by main */
   pthread_mutex_unlock(&a);
   return unused;
 }
 
 static void* setter(void* unused) {
-  pthread_mutex_lock(&c);
+  arriving = gettid();
+  pthread_mutex_lock(&c); /* held by main until it waits */
   flag = 1;
   pthread_cond_signal(&condition);
   pthread_mutex_unlock(&c);
   return unused;
+}
+
+/* Starts a thread, and returns when it sleeps, or has polled for some milliseconds. */
+static pthread_t start(void* (*body)(void*)) {
+  pthread_t thread;
+  clockid_t clock;
+  struct timespec used = {0, 0};
+  char state = 0;
+  arriving = 0;
+  pthread_create(&thread, NULL, body, NULL);
+  pthread_getcpuclockid(thread, &clock);
+  while (!arriving) usleep(1000);
+  while (state != 'S' && used.tv_sec == 0 && used.tv_nsec < 20000000) {
+    char line[256] = "";
+    usleep(1000);
+    snprintf(line, sizeof line, "/proc/self/task/%d/stat", arriving);
+    FILE* file = fopen(line, "r");
+    if (file == NULL || fgets(line, sizeof line, file) == NULL) return thread;
+    fclose(file);
+    state = strrchr(line, ')')[2];
+    clock_gettime(clock, &used);
+  }
+  return thread;
 }
 
 int main(void) {
@@ -46,9 +73,7 @@ int main(void) {
   pthread_mutex_unlock(&b);
 
   pthread_mutex_lock(&a); /* 2 of a, the second contended */
-  pthread_create(&thread, NULL, contender, NULL);
-  while (!arriving) usleep(1000);
-  usleep(500000);
+  thread = start(contender);
   pthread_mutex_unlock(&a);
   pthread_join(thread, NULL);
 
@@ -56,8 +81,7 @@ int main(void) {
   struct timespec past = {0, 0};
   pthread_mutex_lock(&c);
   if (pthread_cond_timedwait(&condition, &c, &past) != ETIMEDOUT) return 3;
-  pthread_create(&thread, NULL, setter, NULL);
-  usleep(500000);
+  thread = start(setter);
   while (!flag) pthread_cond_wait(&condition, &c);
   pthread_mutex_unlock(&c);
   pthread_join(thread, NULL);

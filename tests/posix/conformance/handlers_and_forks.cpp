@@ -12,7 +12,10 @@ namespace {
 
 std::atomic<int> handled{0};
 
+// What the handler has done: nothing yet, come when the wait was over, or forked.
 std::atomic<pid_t> forked{0};
+constexpr pid_t too_late = -2;
+std::atomic<std::int64_t> end_of_wait{0};
 
 void set_handler(void (*handler)(int), int flags) {
   struct sigaction action{};
@@ -88,33 +91,46 @@ void fork_in_a_handler() {
   group = "forked in a handler in a wait";
   set_handler(
       [](int) {
+        if (check::nanoseconds(CLOCK_REALTIME) >= end_of_wait) {
+          forked = too_late;
+          return;
+        }
         const pid_t pid = fork();
-        if (pid == 0) alarm(10);
+        if (pid == 0) alarm(patience);
         forked = pid;
       },
       SA_RESTART);
-  forked = -1;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   const pid_t parent = getpid();
   int result = -1;
-  check::Worker waiter{[&](check::Worker& self) {
-    OK(pthread_mutex_lock(&mutex));
-    self.about_to_block();
-    timespec when = check::after_ms(CLOCK_REALTIME, 40);
-    result = pthread_cond_timedwait(&cond, &mutex, &when);
-    when = soon();
-    const int again = pthread_cond_timedwait(&cond, &mutex, &when);
-    OK(pthread_mutex_unlock(&mutex));
-    if (getpid() == parent) return;
-    OK(pthread_cond_signal(&cond));
-    _exit(again == ETIMEDOUT ? result : 99);
-  }};
-  waiter.wait_until_blocked();
-  check::wait_until([&] { return check::is_free(&mutex); });
-  OK(pthread_kill(waiter.handle(), SIGUSR1));
-  check::wait_until([&] { return forked > 0; });
-  waiter.join();
+  forked = too_late;
+  for (std::int64_t ms = 40; forked == too_late; ms *= 4) {
+    forked = 0;
+    end_of_wait = check::nanoseconds(CLOCK_REALTIME) + ms * 1'000'000;
+    check::Gate end;
+    check::Worker waiter{[&](check::Worker& self) {
+      OK(pthread_mutex_lock(&mutex));
+      self.about_to_block();
+      timespec when = check::to_timespec(end_of_wait);
+      result = pthread_cond_timedwait(&cond, &mutex, &when);
+      when = soon();
+      const int again = pthread_cond_timedwait(&cond, &mutex, &when);
+      OK(pthread_mutex_unlock(&mutex));
+      if (getpid() == parent) {
+        end.pass();  // alive for the signal, however late it comes
+        return;
+      }
+      OK(pthread_cond_signal(&cond));
+      _exit(again == ETIMEDOUT ? result : 99);
+    }};
+    waiter.wait_until_blocked();
+    check::wait_until([&] { return check::is_free(&mutex); });
+    OK(pthread_kill(waiter.handle(), SIGUSR1));
+    check::wait_until([&] { return forked != 0; });
+    CHECK(forked > 0 || forked == too_late);
+    end.open();
+  }
   probe("in the parent", result);
   say("in the child", end_of(forked));
 }

@@ -40,6 +40,9 @@ inline std::string end_of(pid_t pid) {
   return WTERMSIG(status) == SIGALRM ? "hangs" : strsignal(WTERMSIG(status));
 }
 
+// Seconds after which a child is taken to hang.
+inline constexpr unsigned patience = 60;
+
 // What a call gives in a child process.
 template <class Call>
 std::string in_child(Call call) {
@@ -47,7 +50,7 @@ std::string in_child(Call call) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
-    alarm(10);
+    alarm(patience);
     _exit(call());
   }
   return end_of(pid);
