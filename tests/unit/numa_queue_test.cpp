@@ -11,7 +11,6 @@
 namespace {
 
 using namespace testing_locks;
-using namespace std::chrono_literals;
 
 std::atomic<std::uint64_t> tosses{0};
 
