@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <utility>
+
 #include "clock.hpp"
 #include "lockwright/env/native/syscall.hpp"
 #include "records.hpp"
@@ -61,6 +63,18 @@ void note_moment(sheet& target, thread_slot& thread, std::uint16_t kind, const r
                                           .kind = kind};
 }
 
+/// From the thread to the record, of which the caller need not be the holder.
+void put_waits(sheet& target, thread_slot& thread) {
+  if (thread.waits == 0) {
+    return;
+  }
+  record& of = target.records[thread.waited_for - 1];
+  __atomic_fetch_add(&of.contended, thread.waits, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&of.waited, thread.waited, __ATOMIC_RELAXED);
+  thread.waits = 0;
+  thread.waited = 0;
+}
+
 void note_thread(record& of, const thread_slot& thread) {
   const std::uint32_t bit = thread.number % 192;
   of.threads[bit / 64] |= std::uint64_t{1} << bit % 64;
@@ -114,16 +128,35 @@ void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_
   ++thread.failures;
 }
 
+std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, std::uint64_t waited,
+                         bool is_looked_into) {
+  const std::uint32_t number = number_of(target, of) + 1;
+  if (thread.waited_for != number) {
+    put_waits(target, thread);
+    thread.waited_for = number;
+  }
+  ++thread.waits;
+  thread.waited += waited;
+  const bool is_long = waited >= wait_every();
+  if (is_long || is_looked_into) {
+    put_waits(target, thread);
+  }
+  if (is_long) {
+    return 1;
+  }
+  ++thread.short_waits;
+  return is_looked_into ? std::exchange(thread.short_waits, 0) : 0;
+}
+
 void note_wait(sheet& target, thread_slot& thread, record& of, const words& mutex,
                const wait& seen) {
   const std::uint64_t weight = seen.weight;
   const std::uint64_t waited = seen.end - seen.begin;
-  of.contended += weight;
   ++of.waits;
-  of.waited += weight * waited;
   of.most_waiting = seen.others >= of.most_waiting ? seen.others + 1 : of.most_waiting;
   note_thread(of, thread);
-  const bool is_next = !seen.in_vain && __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 &&
+  const bool is_next = seen.for_hand_over != 0 && !seen.in_vain &&
+                       __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 &&
                        of.released > seen.begin;
   detail* more = detail_of(target, of);
   if (more != nullptr) {
@@ -150,10 +183,10 @@ void note_wait(sheet& target, thread_slot& thread, record& of, const words& mute
   if (is_next) {
     // To the end of all this, for so long the program waits for its thread to go on.
     const std::uint64_t handing_over = ticks() - of.released;
-    of.hand_overs += weight;
-    of.handed_over += weight * handing_over;
+    of.hand_overs += seen.for_hand_over;
+    of.handed_over += seen.for_hand_over * handing_over;
     if (more != nullptr) {
-      more->handing_over.add(handing_over, weight);
+      more->handing_over.add(handing_over, seen.for_hand_over);
     }
   }
 }

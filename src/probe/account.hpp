@@ -1,4 +1,4 @@
-// What is written down of acquisitions that are looked into. All but the first three, and a wait in
+// What is written down of acquisitions that are looked into. All but the first four, and a wait in
 // vain, are for the holder of the mutex.
 #pragma once
 
@@ -20,10 +20,19 @@ std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32
 /// A trylock found the mutex held.
 void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
 
-/// One wait, that stands for `weight` of them. in_vain: it ended without the mutex, at a deadline. Of
-/// these one may be lost, or one of the holder's, where both write it down at once.
+/// Counts a wait, and says how many such it stands for, or 0 if nothing more is to be written down
+/// of it: a long one stands for itself. Those that are looked into last longer than others, because
+/// the holder has to note when it releases the mutex; so their lengths do not make the sum.
+/// is_looked_into: that was so.
+std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, std::uint64_t waited,
+                         bool is_looked_into);
+
+/// One wait, that stands for `weight` of them. for_hand_over: the same of the hand-over at its end,
+/// 0 if that was not looked into. in_vain: it ended without the mutex, at a deadline. Of these one
+/// may be lost, or one of the holder's, where both write it down at once.
 struct wait {
   std::uint32_t weight;
+  std::uint32_t for_hand_over;
   std::uint32_t others;  ///< waited already
   std::uint32_t stack;   ///< plus one
   std::uint64_t caller;

@@ -97,9 +97,8 @@ std::uint32_t sample(thread_slot& thread) {
   ++thread->contended;
   std::uint32_t standing_for = 0;
   std::uint32_t stack = 0;
-  std::uint64_t begin = 0;
+  std::uint64_t begin = ticks();
   if (--thread->waits_countdown == 0) {
-    begin = ticks();
     standing_for = next_wait(*thread, begin);
     stack = stack_in_turn(*target, *thread, of, caller, begin);
     begin = stack != 0 ? ticks() : begin;
@@ -107,7 +106,7 @@ std::uint32_t sample(thread_slot& thread) {
   const std::uint64_t holder = __atomic_load_n(&its.site, __ATOMIC_RELAXED) & address_bits;
   const std::uint32_t one = standing_for != 0 ? one_measured + 1 : 1;
   const std::uint32_t others = __atomic_fetch_add(&its.number, one, __ATOMIC_RELAXED);
-  thread->waiting_since = begin != 0 ? begin : ticks();
+  thread->waiting_since = begin;
   thread->waiting_site = caller;
   __atomic_store_n(&thread->waiting_for, number_of(*target, of) + 1, __ATOMIC_RELEASE);
   const int error = wait_for(mutex, until);
@@ -117,15 +116,18 @@ std::uint32_t sample(thread_slot& thread) {
   if (error == 0 && is_simple(its)) {
     its.count = thread->tid;
   }
-  if (standing_for != 0) {
+  const std::uint64_t end = ticks();
+  const std::uint32_t such = count_wait(*target, *thread, of, end - begin, standing_for != 0);
+  if (such != 0) {
     note_wait(*target, *thread, of, its,
-              {.weight = standing_for,
+              {.weight = such,
+               .for_hand_over = standing_for,
                .others = others % one_measured,
                .stack = stack,
                .caller = caller,
                .holder = holder,
                .begin = begin,
-               .end = ticks(),
+               .end = end,
                .in_vain = error != 0});
   }
   if (error != 0) {

@@ -63,8 +63,14 @@ struct alignas(64) thread_slot {
   std::uint64_t next_moment;
   std::uint64_t contended;
   std::uint64_t last_record;  ///< of the last sample, plus one
+
+  std::uint64_t waited;       ///< for one mutex, not yet in its record
+  std::uint32_t waited_for;   ///< record of that mutex, plus one
+  std::uint32_t waits;        ///< of these
+  std::uint32_t short_waits;  ///< since the last that was looked into
+  std::uint32_t unused[11];
 };
-static_assert(sizeof(thread_slot) == 256);
+static_assert(sizeof(thread_slot) == 320);
 
 /// A caller of pthread_mutex_init.
 struct place {

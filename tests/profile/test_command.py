@@ -90,6 +90,18 @@ def test_a_deadlock(tmp_path: Path) -> None:
     assert sorted(kinds) == ["hold", "hold", "wait", "wait"]
 
 
+def test_two_threads_cannot_wait_longer_than_they_run(tmp_path: Path) -> None:
+    """Where sections are so short that those waits last longest that are looked into."""
+    path = tmp_path / "profile.json"
+    done = profile("-o", path, "--", locate.program("profile", "counter"))
+    assert done.returncode == 0, done.stderr
+    seen = record.read(path)
+    (mutex,) = (each for each in seen.mutexes if each.name.endswith("::mutex"))
+    assert 0 < mutex.lost <= 2 * seen.process.duration
+    assert sum(site.waited for site in mutex.sites) == pytest.approx(mutex.lost)
+    assert sum(block.waited for block in mutex.blocks) == pytest.approx(mutex.lost)
+
+
 def test_what_the_program_starts_is_not_its_own(tmp_path: Path) -> None:
     """The time of the processor is that of the process, and the processors are those it may use."""
     path = tmp_path / "profile.json"

@@ -17,7 +17,7 @@ from lockwright.profile.record import (
     Place,
 )
 from lockwright.profile.sheet import HOLD, IS_SHARED, IS_VOID, PLACE_BITS, WAIT, Sheet
-from lockwright.profile.sites import Sites
+from lockwright.profile.sites import Sites, Waits
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.takers import takers, users
 from lockwright.profile.unfinished import as_details, unfinished
@@ -63,11 +63,17 @@ class Mutexes:
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
         self._sites = Sites(sheet, symbols, nanoseconds)
-        self._failures, self._passed_over = self._with_threads()
+        self._failures = self._with_threads("failing", sheet.threads["failures"])
+        self._passed_over = self._with_threads("last_record", sheet.passed_over)
+        self._contended = self._with_threads("waited_for", sheet.threads["waits"])
+        self._contended += sheet.records["contended"].astype(np.int64)
+        self._waited = self._with_threads("waited_for", sheet.threads["waited"])
+        self._waited += sheet.records["waited"].astype(np.int64)
         self.unfinished = unfinished(sheet, seen.last_ns)
-        self._waited = sheet.records["waited"].astype(np.int64)
         for each in self.unfinished:
-            self._waited[each.record] += each.ticks if each.kind == WAIT else 0
+            if each.kind == WAIT:
+                self._contended[each.record] += 1
+                self._waited[each.record] += each.ticks
         self._takers = takers(sheet)
 
     def index_of(self, record: int) -> int | None:
@@ -107,6 +113,7 @@ class Mutexes:
         records = self._sheet.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
+        used |= self._contended != 0
         used[[each.record for each in self.unfinished]] = True
         used &= (records["kind"] & IS_VOID) == 0
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
@@ -153,17 +160,17 @@ class Mutexes:
         still = [each for each in self.unfinished if each.record in members]
         waits = [each for each in still if each.kind == WAIT]
         holds = [each for each in still if each.kind == HOLD]
-        for few, names in (
-            (waits, ("contended", "waits", "waited")),
-            (holds, ("holds", "hold_samples", "held")),
-        ):
-            for name in names[:2]:
-                sums[name] += len(few)
-            sums[names[2]] += sum(each.ticks for each in few)
+        sums["contended"] = int(self._contended[group].sum())
+        sums["waited"] = int(self._waited[group].sum())
+        sums["waits"] += len(waits)
+        sums["holds"] += len(holds)
+        sums["hold_samples"] += len(holds)
+        sums["held"] += sum(each.ticks for each in holds)
         details = np.concatenate([details, as_details(self._sheet, still)])
         is_one = len(group) == 1 and not int(first["kind"]) & IS_SHARED
         place = self._place(first, is_one)
-        sites, blocks = self._sites.made(index, group, details)
+        whole = Waits(sums["contended"], sums["waited"])
+        sites, blocks = self._sites.made(index, group, details, whole)
         unit = self._nanoseconds
         threads = np.bitwise_or.reduce(records["threads"], axis=0)
         for each in waits:
@@ -244,15 +251,14 @@ class Mutexes:
             return max(len(group), int(self._sheet.places["created"][place - 1]))
         return max(len(group), 2)
 
-    def _with_threads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """By record, what stands with the threads still: failed trylocks, and acquisitions since
-        the last sample, which are taken to be of the same mutex."""
-        threads, count = self._sheet.threads, len(self._sheet.records)
-        failures, passed_over = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-        np.add.at(failures, np.minimum(threads["failing"], count), threads["failures"])
-        last = np.minimum(threads["last_record"], count).astype(np.int64)
-        np.add.at(passed_over, last, self._sheet.passed_over)
-        return failures[1:], passed_over[1:]
+    def _with_threads(self, of: str, counts: NDArray[Any]) -> NDArray[np.int64]:
+        """By record, what stands with the threads still: each has one mutex, of that number plus
+        one."""
+        found = np.zeros(len(self._sheet.records) + 1, np.int64)
+        numbers = np.minimum(self._sheet.threads[of], len(self._sheet.records)).astype(np.int64)
+        np.add.at(found, numbers, counts.astype(np.int64))
+        # Number 0 is none.
+        return found[1:]
 
 
 def _sum(details: NDArray[Any], name: str) -> NDArray[Any] | None:

@@ -99,6 +99,11 @@ _THREAD = np.dtype(
         ("next_moment", "u8"),
         ("contended", "u8"),
         ("last_record", "u8"),
+        ("waited", "u8"),
+        ("waited_for", "u4"),
+        ("waits", "u4"),
+        ("short_waits", "u4"),
+        ("unused", "u4", 11),
     ]
 )
 _PLACE = np.dtype([("caller", "u8"), ("created", "u4"), ("walked", "u4")])

@@ -1,6 +1,7 @@
 """From where a mutex was taken, and who waited for whom, from the details of a sheet."""
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -11,6 +12,14 @@ from lockwright.profile.symbols import Symbols
 
 _STACKS = 8
 """Stacks that are kept of one caller, those with most waiting and holding."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """All of a mutex, of which only some were looked into. contended: how many; waited: ticks."""
+
+    contended: int
+    waited: int
 
 
 class Sites:
@@ -32,13 +41,16 @@ class Sites:
         return self._releases[index]
 
     def made(
-        self, index: int, group: list[int], details: NDArray[Any]
+        self, index: int, group: list[int], details: NDArray[Any], waits: Waits
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
-        """group: the records that make the mutex of this index."""
-        unit = self._nanoseconds
+        """group: the records that make the mutex of this index; waits: what to share out among
+        its sites as those do that were looked into."""
         callers, pairs, releasers = _summed(details)
         if not callers:
             self._only_first(group, callers)
+        each = _share(waits.contended, sum(sums[1] for sums in callers.values()))
+        unit = self._nanoseconds
+        tick = unit * _share(waits.waited, sum(sums[2] for sums in callers.values()))
         sites: list[Site] = []
         for caller, (acquisitions, contended, waited, held) in sorted(
             callers.items(), key=lambda item: (-item[1][2], -item[1][0])
@@ -52,8 +64,8 @@ class Sites:
                     Site(
                         stack=stack,
                         acquisitions=acquisitions * of_holds,
-                        contended=round(contended * of_waits),
-                        waited=waited * of_waits * unit,
+                        contended=round(contended * of_waits * each),
+                        waited=waited * of_waits * tick,
                         held=held * of_holds * unit,
                     )
                 )
@@ -61,8 +73,8 @@ class Sites:
             Block(
                 holder=self.number(index, holder),
                 waiter=self.number(index, waiter),
-                times=times,
-                waited=waited * unit,
+                times=round(times * each),
+                waited=waited * tick,
             )
             for (holder, waiter), (times, waited) in sorted(pairs.items(), key=lambda p: -p[1][1])
             if (index, waiter) in self._numbers
@@ -109,6 +121,10 @@ class Sites:
             )
             for i, (pcs, (of_waits, of_holds)) in enumerate(kept)
         ]
+
+
+def _share(whole: int, part: int) -> float:
+    return whole / part if part else 1.0
 
 
 def _summed(
