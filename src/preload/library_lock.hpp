@@ -52,7 +52,7 @@ class library_lock {
     return static_cast<pthread_mutex_t*>(self);
   }
 
-  alignas(8) unsigned char bytes_[used_]{};
+  [[maybe_unused]] alignas(8) unsigned char bytes_[used_]{};
 };
 
 }  // namespace lockwright::preload

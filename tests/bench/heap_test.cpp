@@ -54,7 +54,7 @@ TEST(Heap, TakesTheSmallestBlockThatIsLargeEnough) {
   bench::splay_heap heap(1 << 16);
   std::vector<void*> walls;
   std::map<std::size_t, void*> holes;
-  for (const std::size_t bytes : {1000, 200, 3000, 500, 2000}) {
+  for (const std::size_t bytes : {1000U, 200U, 3000U, 500U, 2000U}) {
     holes[bytes] = heap.take(bytes);
     walls.push_back(heap.take(16));
   }

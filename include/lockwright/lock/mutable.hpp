@@ -165,7 +165,7 @@ class mutable_window {
       return;
     }
     const std::int64_t narrowest = 1 - std::int64_t{found};
-    const std::int64_t most = Env::template value<widest>();
+    const auto most = static_cast<std::int64_t>(Env::template value<widest>());
     const std::int64_t room = (most == 0 ? std::int64_t{Env::cpus()} : most) - std::int64_t{found};
     step = step < narrowest ? narrowest : step > room ? room : step;
     if (step == 0) {
