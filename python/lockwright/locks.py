@@ -221,6 +221,24 @@ def options_of(environment: Mapping[str, str]) -> list[str]:
     return found
 
 
+def check_plan_ways(environment: Mapping[str, str], instead: str) -> None:
+    """Raises LockwrightError if locks that are no mutexes are to become what a plan does not name.
+
+    instead: how to go on without a plan.
+    """
+    for option, what, other in (
+        ("rwlock", "reader-writer locks", ", take --rwlock phase-fair"),
+        ("spin", "spin locks", ""),
+    ):
+        variable, _ = WAYS[option]
+        if environment.get(variable) == "mutex":
+            raise LockwrightError(
+                f"--{option} mutex puts the lock in the place of {what}, but a plan has several,"
+                " and says of mutexes only which",
+                f"leave it out{other}, or {instead}",
+            )
+
+
 def _with_tunables(row: Mapping[str, object]) -> dict[str, object]:
     tunables: Any = row["tunables"]
     return {**row, "tunables": tuple(Tunable(**each) for each in tunables)}

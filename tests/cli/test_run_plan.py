@@ -231,5 +231,6 @@ def test_what_does_not_go_together(cli: Cli, plan: PlanFile) -> None:
     given = plan('lock = "ttas"')
     cli("run", "--", "true").refuses("no lock to put in place")
     cli("run", "--lock", "ttas", "--plan", given, "--", "true").refuses("exclude each other")
-    cli("run", "--plan", given, "--rwlock", "mutex", "--", "true").refuses("reader-writer")
+    cli("run", "--plan", given, "--rwlock", "mutex", "--", "true").refuses("phase-fair", "--lock")
+    cli("run", "--plan", given, "--spin", "mutex", "--", "true").refuses("spin locks", "--lock")
     cli("run", "--plan", "nowhere.toml", "--", "true").refuses("nowhere.toml")

@@ -61,10 +61,17 @@ def command(
     """
     from lockwright import binary, calibration
     from lockwright.errors import warn
-    from lockwright.locks import APPEND, RESTRICTING, choose_ways, preload, registry
+    from lockwright.locks import (
+        APPEND,
+        RESTRICTING,
+        check_plan_ways,
+        choose_ways,
+        preload,
+        registry,
+    )
 
     locks = registry()
-    subject = _subject(locks, lock, plan, stats, (rwlock, spin))
+    subject = _subject(locks, lock, plan, stats)
     chosen = dict(os.environ)
     for option, kind in (("cond", cond), ("sem", sem)):
         if kind == "cr":
@@ -72,6 +79,8 @@ def command(
         elif kind is not None:
             chosen.pop(APPEND[option], None)
     choose_ways(chosen, {"rwlock": rwlock, "spin": spin})
+    if subject.plan is not None:
+        check_plan_ways(chosen, "give one lock for all with --lock")
     for each in subject.locks:
         locks.check_environment(each, chosen)
     program = binary.find(arguments[0])
@@ -126,7 +135,6 @@ def _subject(
     lock: str | None,
     plan: Path | None,
     counting: bool,
-    others: tuple[str | None, str | None],
 ) -> _Subject:
     from lockwright.errors import LockwrightError
 
@@ -140,11 +148,6 @@ def _subject(
     if lock is not None:
         return _Subject(lock, [lock], locks.path_of(lock, counting=counting))
     assert plan is not None
-    if "mutex" in others:
-        raise LockwrightError(
-            "a plan has no lock for reader-writer locks or spin locks",
-            "leave out --rwlock mutex and --spin mutex, or give --lock",
-        )
     from lockwright.plan.read import read
 
     given = read(plan, locks)

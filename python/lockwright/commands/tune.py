@@ -1,5 +1,6 @@
 """`lockwright tune`: find the lock under which a program runs best, and prove it."""
 
+import os
 import sys
 import time
 from dataclasses import replace
@@ -166,17 +167,14 @@ def _named(locks: str | None, ready: Ready, known: "Registry") -> "Entry | None"
 def _check_plan(asked: Asked, ready: Ready, named: "Entry | None", file: Path) -> None:
     from lockwright.compare import files
     from lockwright.errors import LockwrightError
+    from lockwright.locks import check_plan_ways
 
     if named is not None or asked.resume:
         other = "--locks" if named is not None else "--resume"
         raise LockwrightError(
             f"--per-mutex goes by a profile, which is not made with {other}", f"leave out {other}"
         )
-    if "mutex" in (asked.rwlock, asked.spin):
-        raise LockwrightError(
-            "a plan has no lock for reader-writer locks or spin locks",
-            "leave out --rwlock mutex and --spin mutex",
-        )
+    check_plan_ways(os.environ, "find one lock for all without --per-mutex")
     ready.registry.path_of_mixed()
     files.try_out(file, "--per-mutex")
 
