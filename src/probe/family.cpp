@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "clock.hpp"
@@ -17,13 +19,25 @@ namespace {
 using native_env::argument;
 using native_env::system_call;
 
-/// Of the first file, with room for the number of another behind it.
+/// Of the first file.
 constinit char path[512]{};
-constinit std::size_t path_length = 0;
 
 std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)); }
 
-long open_file(int flags) { return system_call(SYS_openat, AT_FDCWD, argument(path), flags, 0600); }
+long open_file(const char* name, int flags) {
+  return system_call(SYS_openat, AT_FDCWD, argument(name), flags | O_RDWR | O_CLOEXEC, 0600);
+}
+
+/// Whether `lockwright` is there still, which removes all files at the end. A server may have given up
+/// the right to open the first by now.
+bool is_read() { return system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) == 0; }
+
+/// Beyond its limit the kernel would end the program.
+bool may_be_long() {
+  rlimit longest{};
+  return system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, argument(&longest)) == 0 &&
+         longest.rlim_cur >= sizeof(sheet);
+}
 
 /// A sheet of this layout; null for any other file. Closes the file.
 sheet* map_file(long file) {
@@ -65,16 +79,29 @@ void forget(sheet& target) {
   }
 }
 
+/// Acquisitions of the threads of the process that has this one, by now.
+std::uint64_t taken_in(const sheet& first) {
+  const std::uint32_t used = std::min(first.threads_used.load(), sheet::thread_numbers);
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    const thread_slot& each = first.threads[i];
+    for (const std::uint64_t* count : {&each.acquisitions, &each.contended}) {
+      sum += __atomic_load_n(count, __ATOMIC_RELAXED);
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 sheet* map_first() {
   const char* named = getenv("LOCKWRIGHT_PROFILE");
-  path_length = named == nullptr ? 0 : std::strlen(named);
-  if (path_length == 0 || path_length > sizeof path - 4) {
+  const std::size_t length = named == nullptr ? 0 : std::strlen(named);
+  if (length == 0 || length > sizeof path - 4) {
     return nullptr;
   }
-  std::memcpy(path, named, path_length + 1);
-  return map_file(open_file(O_RDWR | O_CLOEXEC));
+  std::memcpy(path, named, length + 1);
+  return map_file(open_file(path, 0));
 }
 
 bool claim(sheet& target) {
@@ -96,35 +123,47 @@ bool claim(sheet& target) {
   return true;
 }
 
-void note_other(sheet& first) {
+other& note_other(sheet& first) {
   const std::uint32_t number = first.others.fetch_add(1, std::memory_order_relaxed);
-  if (number < sheet::other_numbers) {
-    first.other_pids[number] = self();
+  if (number >= sheet::other_numbers) {
+    return first.each_other[sheet::other_numbers];
   }
+  first.each_other[number].pid = self();
+  return first.each_other[number];
+}
+
+bool is_worth_a_file(sheet& first, std::uint32_t taken) {
+  if (taken >= worth_a_file) {
+    return true;
+  }
+  std::uint32_t most = first.most.load();
+  const std::uint64_t others = std::max<std::uint64_t>(most, taken_in(first));
+  const bool is_most = taken >= worth_a_look && others * nearly <= taken;
+  // Of several that come at a time, one.
+  return (others == 0 || is_most) && first.most.compare_exchange_strong(most, taken);
 }
 
 sheet* take_own(sheet& first) {
-  // Another thread of the process that this one was forked from may have been in the midst of this.
-  char* end = path + path_length;
-  *end = '\0';
-  // Once `lockwright` has ended nobody would remove another file. A server may have given up the
-  // right to open the first by now.
-  if (system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) != 0) {
+  if (!is_read() || !may_be_long()) {
     return nullptr;
   }
+  // Another thread may fork meanwhile, and the child needs the path as it was.
+  char name[sizeof path + 2];
+  const std::size_t length = std::strlen(path);
+  std::memcpy(name, path, length);
   sheet* found = nullptr;
   for (unsigned number = 1; number <= most_files && found == nullptr; ++number) {
-    end[0] = '.';
-    end[1] = static_cast<char>('0' + number);
-    end[2] = '\0';
-    const long made = open_file(O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL);
-    if (made >= 0 && !fill(made)) {
+    name[length] = '.';
+    name[length + 1] = static_cast<char>('0' + number);
+    name[length + 2] = '\0';
+    const long made = open_file(name, O_CREAT | O_EXCL);
+    if (made >= 0 && (!fill(made) || !is_read())) {
       system_call(SYS_close, made);
-      system_call(SYS_unlinkat, AT_FDCWD, argument(path), 0);
+      system_call(SYS_unlinkat, AT_FDCWD, argument(name), 0);
       break;
     }
     // One that is there may be what this process had as another program.
-    sheet* mapped = map_file(made >= 0 ? made : open_file(O_RDWR | O_CLOEXEC));
+    sheet* mapped = map_file(made >= 0 ? made : open_file(name, 0));
     if (mapped != nullptr && claim(*mapped)) {
       found = mapped;
       // The reader looks for files only as far as this says that there are some.
@@ -135,7 +174,6 @@ sheet* take_own(sheet& first) {
       system_call(SYS_munmap, argument(mapped), sizeof(sheet));
     }
   }
-  *end = '\0';
   return found;
 }
 

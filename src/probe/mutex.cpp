@@ -58,17 +58,28 @@ void own(words& mutex, const thread_slot& thread, std::uint64_t caller) {
 /// Who had it before, for a caller that holds it and has not said so yet.
 std::uint32_t previous(const words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
 
-/// The calling thread's slot and the sheet; null where nobody reads what this thread does. waits: for
-/// a mutex, which makes a process worth a sheet.
-sheet* meet(thread_slot*& thread, bool waits = false) {
+/// The calling thread's slot and the sheet; null where nobody reads what this thread does.
+sheet* find(thread_slot*& thread) {
   thread = mine != &nobody ? mine : &meet_thread();
   sheet* target = mine != &nobody ? attached() : nullptr;
-  if (thread->number == no_number && (target != nullptr || waits || thread->countdown < 0)) {
-    target = target != nullptr ? target : join();
-    thread = target != nullptr ? &meet_thread() : thread;
+  if (thread->number == no_number && target != nullptr) {
+    thread = &meet_thread();
   }
-  if (target == nullptr && (mine == &nobody || thread->countdown < 0)) {
-    thread->countdown = 0x7fffffff;
+  return target;
+}
+
+/// The same when it takes a mutex, which may make its process worth a sheet; waits: if it has to.
+sheet* meet(thread_slot*& thread, bool waits = false) {
+  const bool is_met = mine != &nobody;
+  sheet* target = find(thread);
+  if (target != nullptr) {
+    return target;
+  }
+  // One that nobody had met has counted this one at the slot of nobody.
+  thread->countdown -= is_met ? 0 : 1;
+  if (waits || thread->countdown < 0) {
+    target = join(waits);
+    thread = target != nullptr ? &meet_thread() : thread;
   }
   return target;
 }
@@ -149,7 +160,7 @@ std::uint32_t sample(thread_slot& thread) {
   sheet* target = meet(thread);
   if (target == nullptr) {
     if (!take(its)) {
-      return wait_for(mutex, until);
+      return lock_contended(mutex, caller, 0, until);
     }
     own(its, *thread, caller);
     return 0;
@@ -195,17 +206,23 @@ bool is_held_by(const words& mutex, const thread_slot& thread) {
                                  const limit* until = nullptr) {
   words& its = words::of(mutex);
   thread_slot* thread = nullptr;
-  sheet* target = meet(thread);
-  if (target == nullptr || !is_profiled(its) || is_held_by(its, *thread)) {
+  sheet* target = find(thread);
+  if (!is_profiled(its) || is_held_by(its, *thread)) {
     thread->unprofiled += is_profiled(its) ? 0 : 1;
     return tries ? real.mutex_trylock(mutex) : wait_for(mutex, until);
   }
-  const bool is_sampled = --thread->countdown < 0;
+  --thread->countdown;
+  if (target == nullptr) {
+    target = meet(thread);
+  }
+  const bool is_sampled = target != nullptr && thread->countdown < 0;
   const int error = real.mutex_trylock(mutex);
   if (error == EBUSY) {
     if (tries) {
-      thread->countdown += 1;
-      note_failure(*target, *thread, its, caller);
+      if (target != nullptr) {
+        thread->countdown += 1;
+        note_failure(*target, *thread, its, caller);
+      }
       return error;
     }
     return lock_contended(mutex, caller, is_sampled ? sample(*thread) : 0, until);
@@ -257,7 +274,7 @@ bool is_held_by(const words& mutex, const thread_slot& thread) {
 int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uint64_t caller) {
   const int error = real.mutex_init(mutex, attributes);
   thread_slot* thread = nullptr;
-  sheet* target = meet(thread);
+  sheet* target = find(thread);
   words& its = words::of(mutex);
   beginnings* begun = target != nullptr ? &target->begun : begun_before();
   if (error != 0 || begun == nullptr || mine == &nobody || !is_profiled(its)) {
@@ -287,10 +304,10 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
 int destroy(pthread_mutex_t* mutex) {
   thread_slot* thread = nullptr;
   words& its = words::of(mutex);
-  if (sheet* target = attached();
-      target != nullptr && is_profiled(its) && meet(thread) != nullptr) {
+  if (sheet* target = find(thread); is_profiled(its)) {
     ++thread->destroyed;
-    if (record* known = known_record(*target, its); known != nullptr) {
+    if (record* known = target != nullptr ? known_record(*target, its) : nullptr;
+        known != nullptr) {
       known->destroyed = 1;
     }
   }

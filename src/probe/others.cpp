@@ -15,8 +15,6 @@ using lockwright::native_env::system_call;
 using lockwright::preload::real;
 using namespace lockwright::probe;
 
-thread_slot& met() { return mine != &nobody ? *mine : meet_thread(); }
-
 long with_errno(long result) {
   if (result < 0 && result > -4096) {
     errno = static_cast<int>(-result);
@@ -30,7 +28,7 @@ long with_errno(long result) {
 extern "C" {
 
 int lockwright_spin_lock(pthread_spinlock_t* lock) noexcept {
-  ++met().spin_calls;
+  ++meet_call().spin_calls;
   return real.spin_lock(lock);
 }
 

@@ -37,8 +37,6 @@ static_assert(sizeof(exclusive) <= offsetof(pthread_rwlock_t, __data.__flags));
 constexpr std::uint32_t writing = 1U << 31;
 constexpr std::uint32_t of_library = ~0U;  ///< processes share it
 
-thread_slot& met() { return mine != &nobody ? *mine : meet_thread(); }
-
 bool is_left_to_library(pthread_rwlock_t* lock) {
   return preload::rwlocks.get() != preload::rwlock_way::exclusive ||
          exclusive::of(lock).depth == of_library;
@@ -147,7 +145,7 @@ int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
 
 int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   if (is_left_to_library(lock)) {
-    ++met().rwlock_calls;
+    ++meet_call().rwlock_calls;
     return real.rwlock_rdlock(lock);
   }
   const std::uint64_t caller = LOCKWRIGHT_CALLER;
@@ -175,7 +173,7 @@ int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadli
 
 int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   if (is_left_to_library(lock)) {
-    ++met().rwlock_calls;
+    ++meet_call().rwlock_calls;
     return real.rwlock_wrlock(lock);
   }
   const std::uint64_t caller = LOCKWRIGHT_CALLER;

@@ -212,8 +212,18 @@ struct moment {
 };
 static_assert(sizeof(moment) == 32);
 
+/// A process that has another file, or none, and takes mutexes. The last one of the table is all
+/// that had no place before it.
+struct other {
+  /// Of `taken`: its threads wait, or take many, and there was no file to be had.
+  static constexpr std::uint32_t is_unseen = 1U << 31;
+
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint32_t> taken;  ///< before it had a file; at least half of them
+};
+
 struct alignas(4096) sheet {
-  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '2'};
+  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '3'};
   static constexpr std::uint32_t thread_numbers = 4096;
   static constexpr std::uint32_t module_numbers = 256;
   static constexpr std::uint32_t stack_numbers = 4096;
@@ -239,8 +249,10 @@ struct alignas(4096) sheet {
   std::atomic<std::uint32_t> modules_taken;
   std::atomic<std::uint32_t> images;  ///< programs that the process has been
   std::atomic<std::uint32_t> files;   ///< those beside it that are filled; of the first file
+  std::atomic<std::uint32_t> most;    ///< acquisitions for which a process got another file
+  std::uint32_t unused;
   static constexpr std::uint32_t other_numbers = 64;
-  std::uint32_t other_pids[other_numbers];  ///< of the first of them
+  other each_other[other_numbers + 1];  ///< of the first file
   char program[512];
   histogram creations;  ///< calls of pthread_mutex_init by the time since the beginning
 

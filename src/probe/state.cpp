@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "family.hpp"
@@ -31,6 +32,14 @@ constinit sheet* first = nullptr;
 /// Of the process that this one was forked from, if it had one; its mutexes bear the numbers of
 /// places in it.
 constinit sheet* inherited = nullptr;
+
+/// Of this process in the first sheet, if it has said that it takes mutexes.
+constinit std::atomic<other*> as_other{nullptr};
+
+/// Acquisitions of threads that nobody reads, as far as they have looked around; and what of it does
+/// not stand in the first sheet yet.
+constinit std::atomic<std::uint32_t> looked{0};
+constinit std::atomic<std::uint32_t> unsaid{0};
 
 /// What has begun without a sheet; until `is_early` that is what stands in the inherited one.
 constinit beginnings early{};
@@ -65,6 +74,38 @@ thread_local constinit thread_slot unread{};
 
 constexpr std::int32_t for_long = 0x7fffffff;
 
+/// Acquisitions since its last look.
+std::uint32_t passed_unread() {
+  return unread.drawn == 0 ? 0 : unread.drawn - 1 - static_cast<std::uint32_t>(unread.countdown);
+}
+
+/// Acquisitions between two looks while another thread sees to a sheet.
+constexpr std::uint32_t soon = 64;
+
+/// At first at each acquisition, then whenever they have doubled.
+void look_again(std::uint32_t taken) {
+  const bool is_soon = process.load(std::memory_order_relaxed) == standing::attaching;
+  const std::uint32_t left = is_soon ? soon : worth_a_file - std::min(taken, worth_a_file - 1);
+  unread.drawn =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(unread.acquisitions, 1, left));
+  unread.countdown = static_cast<std::int32_t>(unread.drawn) - 1;
+}
+
+/// Puts what a thread did while nobody read it where it is read.
+void move_unread(sheet& target, thread_slot& slot) {
+  slot.rwlock_calls += unread.rwlock_calls;
+  slot.spin_calls += unread.spin_calls;
+  slot.mmap_calls += unread.mmap_calls;
+  slot.unprofiled += unread.unprofiled;
+  slot.created += unread.created;
+  slot.destroyed += unread.destroyed;
+  if (unread.created != 0) {
+    __atomic_fetch_add(&target.creations.weights[0], unread.created, __ATOMIC_RELAXED);
+  }
+  slot.acquisitions += unread.acquisitions + passed_unread();
+  unread = {};
+}
+
 /// A thread that takes mutexes seldom has each looked at, one that does nothing else one in so many.
 constexpr std::uint32_t most_period = 1 << 16;
 
@@ -85,6 +126,9 @@ void in_child() {
     is_early = false;
   }
   the_sheet = nullptr;
+  as_other = nullptr;
+  looked = 0;
+  unsaid = 0;
   process.store(standing::unknown, std::memory_order_relaxed);
   unread = {};
   mine = &nobody;
@@ -106,9 +150,6 @@ sheet* attach() {
       process.compare_exchange_strong(present, standing::attaching)) {
     first = prepared != nullptr ? prepared : map_first();
     const bool is_ours = first != nullptr && claim(*first);
-    if (first != nullptr && !is_ours) {
-      note_other(*first);
-    }
     the_sheet = is_ours ? first : nullptr;
     const standing apart = first != nullptr ? standing::apart : standing::alone;
     process.store(is_ours ? standing::attached : apart, std::memory_order_release);
@@ -136,7 +177,10 @@ thread_slot& meet_thread() {
   const standing present = process.load(std::memory_order_relaxed);
   if (slot == &unread) {
     slot->number = no_number;
-    slot->countdown = present == standing::apart ? worth_a_file : for_long;
+    // Another thread may have attached just now.
+    const bool may_be_read = present != standing::unknown && present != standing::alone;
+    slot->drawn = may_be_read ? 1 : 0;
+    slot->countdown = may_be_read ? 0 : for_long;
   } else {
     const std::uint64_t now = ticks();
     slot->period = 1;
@@ -152,9 +196,10 @@ thread_slot& meet_thread() {
     // A thread that nobody has met counts at the slot of nobody, and the acquisition that brought
     // it here is the first of its own.
     slot->countdown = -1;
+    move_unread(*target, *slot);
   }
-  // While another thread attaches, or nobody can, this one comes here again.
-  if (target != nullptr || present == standing::apart || present == standing::alone) {
+  // Before the C library has started, this one comes here again.
+  if (target != nullptr || present != standing::unknown) {
     mine = slot;
   }
   return *slot;
@@ -168,15 +213,40 @@ beginnings* begun_before() {
   return &early;
 }
 
-sheet* join() {
+sheet* join(bool is_worth) {
+  if (mine != &unread || process.load(std::memory_order_acquire) == standing::alone) {
+    unread.countdown = for_long;
+    return attached();
+  }
+  const std::uint32_t passed = passed_unread();
+  unread.acquisitions += passed;
+  const std::uint32_t taken = looked.fetch_add(passed) + passed;
+  unsaid.fetch_add(passed);
+  look_again(taken);
   standing present = standing::apart;
   if (process.compare_exchange_strong(present, standing::attaching)) {
-    the_sheet = take_own(*first);
-    if (the_sheet != nullptr) {
-      move_early(*the_sheet);
+    if (as_other.load() == nullptr) {
+      as_other = &note_other(*first);
     }
-    process.store(the_sheet != nullptr ? standing::attached : standing::alone,
-                  std::memory_order_release);
+    present = standing::apart;
+    if (is_worth || is_worth_a_file(*first, taken)) {
+      the_sheet = take_own(*first);
+      present = the_sheet != nullptr ? standing::attached : standing::alone;
+    }
+    if (present == standing::attached) {
+      move_early(*the_sheet);
+      // The acquisition that brought it here counts as the first of those that are read.
+      unread.acquisitions -= is_worth ? 0 : 1;
+    } else if (present == standing::alone) {
+      as_other.load()->taken.fetch_or(other::is_unseen);
+    }
+    process.store(present, std::memory_order_release);
+  }
+  if (other* self = as_other.load(); self != nullptr) {
+    self->taken.fetch_add(unsaid.exchange(0));
+  }
+  if (present == standing::alone) {
+    unread.countdown = for_long;
   }
   return attached();
 }

@@ -30,9 +30,10 @@ sheet* attached();
 /// The sheet, mapped and claimed if nobody has tried yet; null if this process is not profiled.
 sheet* attach();
 
-/// A file for this process, which is not the first, if it is one that has none; null if it cannot
-/// have one.
-sheet* join();
+/// Notes what the calling thread has taken unread, and when it is to come here again; a file for this
+/// process, if it has none and is worth one. Null if it still has none. is_worth: it is, however few
+/// mutexes it has taken.
+sheet* join(bool is_worth);
 
 /// Where a process that has no file yet notes from where mutexes are initialised; null if it will
 /// never have one.
@@ -48,6 +49,22 @@ void prepare();
 
 /// The calling thread's slot, which may be one that nobody reads. Sets `mine`.
 thread_slot& meet_thread();
+
+/// Calls of one thread that are counted and no more, by the power of two, that make its process worth
+/// a file.
+inline constexpr std::uint64_t many_calls = 1024;
+
+/// Where the calling thread counts a call of which no more is known.
+inline thread_slot& meet_call() {
+  thread_slot& thread = mine != &nobody ? *mine : meet_thread();
+  if (thread.number == no_number) [[unlikely]] {
+    const std::uint64_t calls = thread.rwlock_calls + thread.spin_calls;
+    if (calls % many_calls == many_calls - 1 && join(true) != nullptr) {
+      return meet_thread();
+    }
+  }
+  return thread;
+}
 
 /// Draws the next countdown at `now`; returns how many acquisitions the present one stands for.
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);

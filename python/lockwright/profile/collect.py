@@ -10,6 +10,7 @@ from pathlib import Path
 from lockwright import binary, foreground, locks
 from lockwright.errors import LockwrightError, warn
 from lockwright.profile import sheet as sheets
+from lockwright.profile.others import Others, others
 from lockwright.profile.record import Profile
 from lockwright.profile.sheet import Family, Sheet
 from lockwright.profile.watch import Seen, Watcher
@@ -21,8 +22,7 @@ LIBRARY = "probe/liblockwright-probe.so"
 @dataclass(frozen=True)
 class Run:
     """What is known of a run besides its sheet. status: as wait() gives it; ended_ns: by the
-    monotonic clock; usage: of the program and of all that it started and waited for. others: other
-    processes that took mutexes; alive: those of them that go on."""
+    monotonic clock; usage: of the program and of all that it started and waited for."""
 
     command: tuple[str, ...]
     program: str
@@ -32,8 +32,7 @@ class Run:
     child: int
     usage: resource.struct_rusage
     seen: Seen
-    others: int
-    alive: tuple[int, ...]
+    others: Others
 
 
 def probe_path() -> Path:
@@ -79,10 +78,7 @@ def profile(
         family = Family(path)
         sheet, run = _run(program, command, chosen, family, also)
         if not sheet.took_any and run.status == 0:
-            raise LockwrightError(
-                f"'{command[0]}' took no mutex, so there is nothing to profile",
-                "give it a multi-threaded workload that uses pthread mutexes",
-            )
+            raise _nothing(command[0], run.others)
         found = replace(to_profile(sheet, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
         return Profiled(found, run.status)
 
@@ -112,8 +108,6 @@ def _run(
         ) from error
     ended = time.monotonic_ns()
     sheet, seen = watcher.stop()
-    others = _others(family.first, sheet.pid)
-    alive = [pid for pid in others if _is_alive(pid)]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
     run = Run(
@@ -125,19 +119,20 @@ def _run(
         child,
         usage,
         seen,
-        max(len(others), int(family.first["others"]) if len(others) >= sheets.OTHERS else 0),
-        tuple(alive),
+        others(family, sheet),
     )
     return sheet, run
 
 
-def _others(first: Sheet, chosen: int) -> list[int]:
-    """The processes that took mutexes and are not the one that is chosen."""
-    return sorted(({first.pid} | first.other_pids) - {chosen, 0})
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+def _nothing(command: str, others: Others) -> LockwrightError:
+    if not others.count:
+        return LockwrightError(
+            f"'{command}' took no mutex, so there is nothing to profile",
+            "give it a multi-threaded workload that uses pthread mutexes",
+        )
+    number = "another process" if others.count == 1 else f"{others.count} other processes"
+    which = f" {others.unseen[0]}" if others.unseen else ""
+    return LockwrightError(
+        f"'{command}' took no mutex, and there was no file for {number} that did",
+        f"look at process{which} with 'lockwright profile --pid' while it runs",
+    )

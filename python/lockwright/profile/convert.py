@@ -189,17 +189,7 @@ def _partial(sheet: Sheet, run: "Run", mutexes: Mutexes) -> str:
         reasons.append(
             f"it is of process {sheet.pid} ({program}), which spent most time on mutexes"
         )
-    if run.others:
-        reasons.append(
-            "one other process that took mutexes is not in it"
-            if run.others == 1
-            else f"{run.others} other processes that took mutexes are not in it"
-        )
-    if run.alive:
-        reasons.append(
-            f"process {run.alive[0]} goes on in the background: profile it in the foreground, or"
-            " with --pid"
-        )
+    reasons += run.others.said
     if int(sheet["images"]) > 1:
         reasons.append("the process became another program, and what it was before is not in it")
     return "; ".join(reasons)

@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from lockwright.errors import LockwrightError
 
 VARIABLE = "LOCKWRIGHT_PROFILE"
 
-_MAGIC = b"LWPROBE2"
+_MAGIC = b"LWPROBE3"
 _PARTS, _OCTAVES = 8, 34
 BUCKETS = _PARTS * (1 + _OCTAVES)
 
@@ -35,6 +36,10 @@ WAIT, HOLD = 1, 2
 OTHERS = 64
 """Other processes that the first sheet names."""
 
+_UNSEEN = 1 << 31
+"""Of what another process has taken: it may be of interest, and there was no file for it."""
+
+_OTHER = np.dtype([("pid", "u4"), ("taken", "u4")])
 _HEADER = np.dtype(
     [
         ("magic", "S8"),
@@ -52,7 +57,9 @@ _HEADER = np.dtype(
         ("modules_taken", "u4"),
         ("images", "u4"),
         ("files", "u4"),
-        ("other_pids", "u4", OTHERS),
+        ("most", "u4"),
+        ("unused", "u4"),
+        ("each_other", _OTHER, OTHERS + 1),
         ("program", "S512"),
         ("creations", "u8", BUCKETS),
     ]
@@ -199,6 +206,9 @@ _PAGE, _LINE = 4096, 64
 _TICKS = 50
 """That it takes about to acquire and release a free mutex."""
 
+_COUNTED = 0.01
+"""Of an acquisition, what a call is worth of which a profile says no more than that it was."""
+
 _MOST_FILES = 8
 """That processes make besides the first."""
 
@@ -223,6 +233,17 @@ Rows = NDArray[Any]
 def beside(path: Path, count: int = _MOST_FILES) -> list[Path]:
     """The paths of the first files of other processes than the first, which need not be there."""
     return [Path(f"{path}.{number}") for number in range(1, min(count, _MOST_FILES) + 1)]
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A process that said of itself that it took mutexes. pid: 0 for all that there was no room
+    for. taken: at most, and before it had a file. is_unseen: it takes many or waits, and there was
+    no file for it."""
+
+    pid: int
+    taken: int
+    is_unseen: bool
 
 
 class Sheet:
@@ -261,15 +282,30 @@ class Sheet:
     @property
     def worth(self) -> float:
         """Ticks that the process spent on mutexes so far: waiting, and a little for each
-        acquisition."""
-        taken = float(self.threads["acquisitions"].sum()) + float(self.passed_over.sum())
-        return float(self.records["waited"].sum()) + _TICKS * taken
+        acquisition. What is counted and no more counts for less."""
+        calls = (self.threads[name].sum() for name in ("rwlock_calls", "spin_calls"))
+        return self.waited + _TICKS * (self.taken + _COUNTED * float(sum(calls)))
 
     @property
-    def other_pids(self) -> set[int]:
-        """Other processes that took mutexes, the first of them; of the first sheet."""
-        pids = self._header["other_pids"][0]
-        return {int(pid) for pid in pids if pid}
+    def taken(self) -> float:
+        """Acquisitions of any mutex."""
+        return float(self.threads["acquisitions"].sum()) + float(self.passed_over.sum())
+
+    @property
+    def waited(self) -> float:
+        """Ticks, summed over the threads."""
+        return float(self.records["waited"].sum())
+
+    @property
+    def each_other(self) -> list[Noted]:
+        """What stands in the first sheet on other processes that took mutexes."""
+        others = self._header["each_other"][0]
+        return [
+            # A thread says it again when they have doubled.
+            Noted(pid, max(2 * (taken & ~_UNSEEN) - 1, 0), bool(taken & _UNSEEN))
+            for pid, taken in others.tolist()
+            if taken
+        ]
 
     @property
     def creations(self) -> Rows:

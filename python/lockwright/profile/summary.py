@@ -34,7 +34,7 @@ def sentence(profile: Profile) -> str:
     """The process in one line."""
     process = profile.process
     if not profile.mutexes and not process.lock_calls and not process.unprofiled_calls:
-        return "the program took no mutex"
+        return "the program took no mutex" + _others(profile)
     given = process.threads_mean * process.duration
     parts = [
         f"{figures.time(process.duration)}",
@@ -51,6 +51,17 @@ def sentence(profile: Profile) -> str:
             " mutexes were not looked into"
         )
     return ", ".join(parts)
+
+
+def _others(profile: Profile) -> str:
+    """What a program without mutexes took instead."""
+    process = profile.process
+    if process.rwlock_calls:
+        return (
+            f"; its {_number(process.rwlock_calls, 'call')} of reader-writer locks were not looked"
+            " into: --rwlock mutex does"
+        )
+    return f", and spin locks {_number(process.spin_calls, 'time')}" if process.spin_calls else ""
 
 
 def _number(count: float, what: str) -> str:

@@ -1,0 +1,82 @@
+"""The processes of a run that took mutexes, but for the one that its profile is of."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright.profile import figures
+from lockwright.profile import sheet as sheets
+from lockwright.profile.sheet import Family, Sheet
+
+
+@dataclass(frozen=True)
+class Others:
+    """count: of them. taken: acquisitions, at most; is_exact: no less, either. waited: ns, summed
+    over their threads. unseen: that may be of interest, but there was no file for them; alive: that
+    go on."""
+
+    count: int
+    taken: float
+    is_exact: bool
+    waited: float
+    unseen: tuple[int, ...] = ()
+    alive: tuple[int, ...] = ()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What a user has to know of them, each in a few words."""
+        if not self.count:
+            return ()
+        one = self.count == 1
+        are = (
+            "one other process that took mutexes is"
+            if one
+            else (f"{self.count} other processes that took mutexes are")
+        )
+        most = "" if self.is_exact else "at most "
+        lost = f"{figures.time(self.waited)} lost waiting" if self.waited else "no waiting"
+        if not self.unseen:
+            said = f"{are} not in it ({most}{_acquisitions(self.taken)}, {lost})"
+            return (said, *self._going_on)
+        more = f" and {len(self.unseen) - 1} more" if self.unseen[1:] else ""
+        return (
+            f"{are} not in it",
+            f"process {self.unseen[0]}{more} may be of interest, but could make no file",
+            *self._going_on,
+        )
+
+    @property
+    def _going_on(self) -> tuple[str, ...]:
+        if not self.alive:
+            return ()
+        return (
+            f"process {self.alive[0]} goes on in the background: profile it in the foreground, or"
+            " with --pid",
+        )
+
+
+def others(family: Family, chosen: Sheet) -> Others:
+    """All but the process that is chosen."""
+    seen = {sheet.pid: sheet for sheet in family.all() if sheet.taken and sheet is not chosen}
+    seen.pop(chosen.pid, None)
+    noted = [each for each in family.first.each_other if each.pid not in {chosen.pid, *seen}]
+    pids = sorted({*seen, *(each.pid for each in noted if each.pid)})
+    beyond = max(0, int(family.first["others"]) - sheets.OTHERS)
+    return Others(
+        count=len(pids) + beyond,
+        taken=sum(each.taken for each in seen.values()) + sum(each.taken for each in noted),
+        is_exact=all(each.taken <= 1 for each in noted),
+        waited=sum(sheet.waited * sheet.nanoseconds for sheet in seen.values()),
+        unseen=tuple(each.pid for each in noted if each.is_unseen and each.pid),
+        alive=tuple(pid for pid in pids if _is_alive(pid)),
+    )
+
+
+def _acquisitions(number: float) -> str:
+    return f"{figures.count(number)} acquisition{'' if number == 1 else 's'}"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

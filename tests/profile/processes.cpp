@@ -1,0 +1,54 @@
+// A process that makes mutexes and takes none, and children of it that take few: one after the other
+// three, three hundred and twenty, and the last one is killed. With the argument "limited" one child
+// that may make no file of some length.
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace {
+
+pthread_mutex_t of_first = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t of_second = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t of_third = PTHREAD_MUTEX_INITIALIZER;
+
+void take(pthread_mutex_t& mutex, int times) {
+  for (int i = 0; i < times; ++i) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+}
+
+template <class Work>
+void in_child(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+
+int main(int count, char**) {
+  pthread_mutex_t made;
+  pthread_mutex_init(&made, nullptr);
+  if (count > 1) {
+    in_child([] {
+      const rlimit short_files{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+      setrlimit(RLIMIT_FSIZE, &short_files);
+      take(of_first, 5);
+    });
+    return 0;
+  }
+  in_child([] { take(of_first, 3); });
+  in_child([] { take(of_second, 300); });
+  in_child([] {
+    take(of_third, 20);
+    kill(getpid(), SIGKILL);
+  });
+  return 0;
+}
