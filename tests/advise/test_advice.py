@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -140,3 +141,12 @@ def test_an_empty_profile_has_advice() -> None:
     advice = advised(made.profile(duration=0, threads_mean=0, threads_most=0, cpu_user=0))
     assert advice.sensitive is False
     assert advice.fired == ()
+
+
+def test_the_sentence_names_the_mutex_that_is_most_concerned() -> None:
+    """Not the one for which threads waited longest, where waiting is not what costs."""
+    few = dataclasses.replace(made.mutex(entries=3e5, contended=10, waited=1e6), name="few")
+    many = dataclasses.replace(made.mutex(entries=3e6), name="many")
+    advice = advise(made.profile(few, many, lock_calls=3.3e6), registry=made.LOCKS)
+    assert [each.key for each in advice.fired] == ["uncontended"]
+    assert " at many;" in advice.sentence

@@ -51,8 +51,15 @@ def test_json(cli: Cli, contended: Path) -> None:
 
 def test_what_is_no_profile_is_refused(cli: Cli, tmp_path: Path, contended: Path) -> None:
     cli("advise", tmp_path / "none.json").refuses("none.json", "lockwright profile")
-    contended.write_text(contended.read_text()[:-20])
-    cli("advise", contended).refuses("is not a profile")
+    whole = contended.read_text()
+    for damaged in (
+        whole[:-20],
+        whole.replace('"mutexes":[', '"mutexes":[7,', 1),
+        whole.replace('"duration":', '"duration":"long","was":', 1),
+    ):
+        assert damaged != whole
+        contended.write_text(damaged)
+        cli("advise", contended).refuses("is not a profile")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "lockwright profile 1"}', "\x00"])

@@ -34,8 +34,8 @@ class Evidence:
 @dataclass(frozen=True)
 class Diagnosis:
     """One of the nine bottlenecks. fired: all its deciding evidence is met. mutexes: those that it
-    concerns, as indices into the profile's. measurable: False where what decides cannot be had.
-    advice: what the papers say to do about it."""
+    concerns, the most concerned first, as indices into the profile's. measurable: False where what
+    decides cannot be had. advice: what the papers say to do about it."""
 
     key: str
     title: str

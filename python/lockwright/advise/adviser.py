@@ -108,9 +108,9 @@ def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list
         return f"Threads lost {lost} of their time waiting for mutexes; {locks_to_try}."
     titles = " and ".join(each.title for each in fired)
     where = ""
-    concerned = [index for each in fired for index in each.mutexes]
+    concerned = next((each.mutexes for each in fired if each.mutexes), ())
     if concerned:
-        where = f" at {seen.mutexes[min(concerned)].name}"
+        where = f" at {seen.mutexes[concerned[0]].name}"
     return f"It is {titles}{where}; {locks_to_try}."
 
 

@@ -1,5 +1,7 @@
 """Ways to make a piece of evidence: a figure held against a threshold, or one that informs."""
 
+from collections.abc import Callable, Iterable
+
 from lockwright.advise.advice import Evidence
 
 
@@ -27,6 +29,11 @@ def at_most(
 def informs(quantity: str, value: float | None, unit: str, source: str = "") -> Evidence:
     """Decides nothing."""
     return Evidence(quantity, value, None, unit, source, None)
+
+
+def most_first(indices: Iterable[int], figure: Callable[[int], float]) -> tuple[int, ...]:
+    """Mutexes in the order of a figure."""
+    return tuple(sorted(indices, key=figure, reverse=True))
 
 
 def all_met(evidence: tuple[Evidence, ...]) -> bool:

@@ -336,7 +336,10 @@ class Profile:
         whole = json.loads(text)
         if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
             raise ValueError("it does not begin as a profile does")
-        return typing.cast(Self, _build(cls, whole))
+        found = typing.cast(Self, _build(cls, whole))
+        if any(not 0 <= each.mutex < len(found.mutexes) for each in found.timeline):
+            raise ValueError("its timeline has a mutex that it does not have")
+        return found
 
 
 def read(path: Path) -> Profile:
@@ -354,8 +357,22 @@ def read(path: Path) -> Profile:
         ) from error
 
 
+_IN_JSON: dict[Any, Any] = {
+    **{kind: kind for kind in (bool, int, str, dict)},
+    float: (int, float),
+    tuple: list,
+}
+
+
+def _check_type(wanted: Any, value: Any) -> None:
+    kinds = dict if dataclasses.is_dataclass(wanted) else _IN_JSON.get(wanted, object)
+    if not isinstance(value, kinds):
+        raise ValueError(f"{str(value)[:40]!r} stands where no {type(value).__name__} can")
+
+
 def _build(wanted: Any, value: Any) -> Any:
-    """`value`, of JSON's types, as what an annotation says."""
+    """`value`, of JSON's types, as what an annotation says. Raises ValueError if it is another."""
+    _check_type(typing.get_origin(wanted) or wanted, value)
     if dataclasses.is_dataclass(wanted):
         hints = typing.get_type_hints(wanted)
         return wanted(

@@ -2,7 +2,7 @@
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
-from lockwright.advise.evidence import above, all_met, at_least, at_most, informs
+from lockwright.advise.evidence import above, all_met, at_least, at_most, informs, most_first
 from lockwright.advise.seen import Seen
 from lockwright.profile.record import Mutex
 
@@ -86,10 +86,13 @@ def trylock(seen: Seen) -> Diagnosis:
     def tries(mutex: Mutex) -> float:
         return mutex.failed_trylocks / max(1.0, mutex.acquisitions)
 
-    concerned = tuple(
-        index
-        for index, mutex in enumerate(seen.mutexes)
-        if tries(mutex) >= thresholds.TRIES_PER_ENTRY and rate(mutex) >= thresholds.FAILED_TRIES
+    concerned = most_first(
+        (
+            index
+            for index, mutex in enumerate(seen.mutexes)
+            if tries(mutex) >= thresholds.TRIES_PER_ENTRY and rate(mutex) >= thresholds.FAILED_TRIES
+        ),
+        lambda index: seen.mutexes[index].failed_trylocks,
     )
     shown = [seen.mutexes[index] for index in concerned] or seen.mutexes
     most = max(shown, key=lambda mutex: mutex.failed_trylocks, default=None)
@@ -137,12 +140,15 @@ def uncontended(seen: Seen) -> Diagnosis:
             "the papers say mostly",
         ),
     )
-    concerned = tuple(
-        index
-        for index, mutex in enumerate(seen.mutexes)
-        if mutex not in lines
-        and mutex.acquisitions >= 0.05 * calls > 0
-        and mutex.contended_share <= 0.05
+    concerned = most_first(
+        (
+            index
+            for index, mutex in enumerate(seen.mutexes)
+            if mutex not in lines
+            and mutex.acquisitions >= 0.05 * calls > 0
+            and mutex.contended_share <= 0.05
+        ),
+        lambda index: seen.mutexes[index].acquisitions,
     )
     fired = all_met(evidence)
     return Diagnosis(

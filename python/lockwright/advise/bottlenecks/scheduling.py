@@ -2,7 +2,7 @@
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
-from lockwright.advise.evidence import all_met, at_least, informs
+from lockwright.advise.evidence import all_met, at_least, informs, most_first
 from lockwright.advise.seen import Seen, longest
 from lockwright.profile.record import Mutex
 
@@ -81,7 +81,8 @@ def holder_preemption(seen: Seen) -> Diagnosis:
         ),
     )
     fired = all_met(evidence)
-    concerned = tuple(i for i in wanted if held[i] >= _PART * whole) if fired else ()
+    many = (i for i in wanted if held[i] >= _PART * whole)
+    concerned = most_first(many, held.__getitem__) if fired else ()
     return Diagnosis(
         key="holder preemption",
         title=HOLDER,
@@ -151,11 +152,12 @@ def hand_over(seen: Seen) -> Diagnosis:
             ),
         )
     fired = bool(blocking) and all_met(tuple(evidence))
+    blocking_most = most_first(blocking, lambda index: seen.mutexes[index].cond_waits)
     return Diagnosis(
         key="hand-over",
         title=HAND_OVER,
         fired=fired,
         evidence=tuple(evidence),
-        mutexes=tuple(blocking) if fired else (),
+        mutexes=blocking_most if fired else (),
         advice="avoid locks that hand over in order to threads that spin; pin the threads",
     )
