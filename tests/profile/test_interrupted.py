@@ -65,35 +65,105 @@ if os.fork() == 0:
 os.wait()
 """
 
+#: The second process has a thread for each of four mutexes, which nobody else takes. All have begun
+#: when one makes the file. They go on until the process has it, whoever made it has come back, and
+#: each has taken its mutex as often as makes a thread look whether there is a file.
+MAKE_ONE = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { threads = 4 };
+static struct { _Alignas(64) pthread_mutex_t mutex; atomic_ulong taken; } each[threads];
+static atomic_int stop, begun;
+static void* take(void* number) {
+  for (long i = (long)number; !stop; ++each[i].taken) {
+    pthread_mutex_lock(&each[i].mutex);
+    pthread_mutex_unlock(&each[i].mutex);
+    if (each[i].taken == 0)
+      for (++begun; begun < threads;) usleep(100);
+    if (each[i].taken % 100 == 0) usleep(100);
+  }
+  return 0;
+}
+static void go_on(unsigned long times) {
+  for (int i = 0; i < threads; ++i)
+    for (unsigned long from = each[i].taken; each[i].taken < from + times;) usleep(1000);
+}
+static int has_owner(void) {
+  char path[600];
+  uint32_t pid = 0;
+  snprintf(path, sizeof path, "%s.1", getenv("LOCKWRIGHT_PROFILE"));
+  int file = open(path, O_RDONLY);
+  if (file >= 0 && pread(file, &pid, sizeof pid, 16) != sizeof pid) pid = 0;
+  if (file >= 0) close(file);
+  return pid != 0;
+}
+int main(void) {
+  pthread_mutex_lock(&each[0].mutex);
+  pthread_mutex_unlock(&each[0].mutex);
+  if (fork() == 0) {
+    pthread_t thread[threads];
+    for (long i = 0; i < threads; ++i) pthread_create(&thread[i], 0, take, (void*)i);
+    while (!has_owner()) usleep(1000);
+    go_on(2);
+    go_on(5000);
+    stop = 1;
+    for (int i = 0; i < threads; ++i) pthread_join(thread[i], 0);
+    _exit(0);
+  }
+  int status;
+  wait(&status);
+  return status;
+}
+"""
 
-def profiled(code: str, path: Path, before: Path | None = None) -> Sheet:
+
+def compiled(source: str, directory: Path, *options: str) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    (directory / "made.c").write_text(source)
+    words = [compiler, "-pthread", *options, "-o", str(directory / "made"), "made.c"]
+    subprocess.run(words, cwd=directory, check=True, timeout=60)
+    return directory / "made"
+
+
+def profiled(program: list[str | Path], path: Path, before: Path | None = None) -> Sheet:
     environment = harness.environment(harness.Setting(harness.LIBC))
     libraries = [before, locate.preload_dir() / LIBRARY]
     environment["LD_PRELOAD"] = ":".join(str(each) for each in libraries if each is not None)
     environment[sheets.VARIABLE] = str(path)
-    outcome = harness.run([sys.executable, "-c", code], environment, 60)
+    outcome = harness.run(program, environment, 60)
     assert (outcome.status, outcome.stderr) == (0, ""), outcome.describe()
     return Sheet(path)
 
 
 def test_between_two_clocks(tmp_path: Path) -> None:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    (tmp_path / "clock.c").write_text(INTERRUPTS)
-    library = tmp_path / "clock.so"
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", library, tmp_path / "clock.c"], check=True, timeout=60
-    )
+    library = compiled(INTERRUPTS, tmp_path, "-shared", "-fPIC")
+    program: list[str | Path] = [sys.executable, "-c", TAKES]
     with sheets.new() as path:
-        right = profiled(TAKES, path).nanoseconds
+        right = profiled(program, path).nanoseconds
     with sheets.new() as path:
-        assert profiled(TAKES, path, library).nanoseconds == pytest.approx(right, rel=0.05)
+        assert profiled(program, path, library).nanoseconds == pytest.approx(right, rel=0.05)
 
 
 def test_between_two_files() -> None:
     with sheets.new() as path:
-        sheet = profiled(FORKS, path)
+        sheet = profiled([sys.executable, "-c", FORKS], path)
         beside = {each.name.removeprefix(path.name) for each in path.parent.glob(f"{path.name}.*")}
         assert sheet["files"] > 1
         assert beside == {f".{number + 1}" for number in range(int(sheet["files"]))}
+
+
+def test_while_another_makes_the_file(tmp_path: Path) -> None:
+    program = compiled(MAKE_ONE, tmp_path)
+    with sheets.new() as path:
+        profiled([program], path)
+        (beside,) = sheets.beside(path, 1)
+        takers = [each for each in Sheet(beside).threads if each["acquisitions"] > 0]
+        assert len(takers) == 4
