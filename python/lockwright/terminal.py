@@ -1,5 +1,6 @@
 """Consoles: what goes to a person's terminal may be coloured and wrapped, a pipe gets neither."""
 
+import os
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -24,6 +25,17 @@ class _Console(Console):
         streams.leave_output()
 
 
+class _Errors(Console):
+    """The same on standard error: the status says still how the program ended."""
+
+    def on_broken_pipe(self) -> None:
+        """Goes on in silence."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stderr.fileno())
+        os.close(nowhere)
+
+
 def output() -> Console:
     """Console on standard output."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
@@ -33,7 +45,7 @@ def output() -> Console:
 def errors() -> Console:
     """Console on standard error."""
     width = None if sys.stderr.isatty() else PIPE_WIDTH
-    return Console(file=sys.stderr, width=width, highlight=False, markup=False)
+    return _Errors(file=sys.stderr, width=width, highlight=False, markup=False)
 
 
 def print_wrapped(console: Console, start: str, text: str, style: str) -> None:

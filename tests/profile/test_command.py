@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -88,6 +89,27 @@ def test_a_deadlock(tmp_path: Path) -> None:
         assert ("first" if name == "second" else "second") in mutex.waiter(worst)
     kinds = [each.kind for each in seen.timeline if each.end - each.begin > 0.8e9]
     assert sorted(kinds) == ["hold", "hold", "wait", "wait"]
+
+
+def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
+    """The program makes a directory of the one file while it runs; nobody reads the summary."""
+    code = (
+        "import ctypes, os, sys; m = ctypes.create_string_buffer(64); c = ctypes.CDLL(None)\n"
+        "for _ in range(20000): c.pthread_mutex_lock(m); c.pthread_mutex_unlock(m)\n"
+        "os.mkdir(sys.argv[1]); os._exit(3)"
+    )
+    bad, good = tmp_path / "bad.json", tmp_path / "good.json"
+    done = profile("-o", bad, "-o", good, "--", sys.executable, "-c", code, bad)
+    assert done.returncode == 2
+    assert "acquisitions" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"lockwright: cannot write -o {bad}: ")
+    assert record.read(good).exit_status == 3
+    reader, writer = os.pipe()
+    os.close(reader)
+    words: list[str | Path] = [locate.lockwright(), "profile", "--", sys.executable, "-c", code]
+    status = subprocess.run([*words, tmp_path / "other"], stderr=writer, check=False, timeout=60)
+    os.close(writer)
+    assert status.returncode == 3
 
 
 def test_two_threads_cannot_wait_longer_than_they_run(tmp_path: Path) -> None:

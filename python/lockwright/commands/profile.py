@@ -58,7 +58,8 @@ def command(
     wanted = [_checked(name) for name in output]
     _check(pid, seconds, rwlock, arguments)
     environment = _with_rwlocks(rwlock)
-    files.try_out_all({f"-o {path}": path for path in wanted})
+    for path in wanted:
+        files.try_out(path, "-o")
     if pid is not None:
         from lockwright.profile.attach import attach
 
@@ -104,14 +105,16 @@ def _with_rwlocks(way: str | None) -> dict[str, str]:
 def _put_out(profile: "Profile", wanted: list[Path]) -> None:
     from lockwright.compare import files
 
-    for path in wanted:
-        if path.suffix == ".html":
-            from lockwright.profile import page
+    with contextlib.ExitStack() as at_last:
+        # A file that has no room any more does not take the others with it.
+        at_last.callback(_show, profile)
+        for path in reversed(wanted):
+            if path.suffix == ".html":
+                from lockwright.profile import page
 
-            page.write(profile, path)
-        else:
-            files.write(path, profile.to_json() + "\n", "-o")
-    _show(profile)
+                at_last.callback(page.write, profile, path)
+            else:
+                at_last.callback(files.write, path, profile.to_json() + "\n", "-o")
 
 
 def _checked(name: str) -> Path:
