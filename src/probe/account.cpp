@@ -55,12 +55,17 @@ void note_moment(sheet& target, thread_slot& thread, std::uint16_t kind, const r
   }
   thread.last_moment = end;
   --thread.moments_left;
-  target.moments[thread.next_moment++] = {.begin = begin,
-                                          .end = end,
-                                          .caller = caller,
-                                          .record = number_of(target, of),
-                                          .thread = static_cast<std::uint16_t>(thread.number),
-                                          .kind = kind};
+  const std::uint64_t at = thread.next_moment++;
+  // Threads that share a place may both have taken the last of its block.
+  if (at >= sheet::moment_numbers) {
+    return;
+  }
+  target.moments[at] = {.begin = begin,
+                        .end = end,
+                        .caller = caller,
+                        .record = number_of(target, of),
+                        .thread = static_cast<std::uint16_t>(thread.number),
+                        .kind = kind};
 }
 
 /// From the thread to the record, of which the caller need not be the holder.

@@ -184,8 +184,8 @@ void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t las
   words& its = words::of(mutex);
   thread_slot* thread = nullptr;
   sheet* target = meet(thread);
-  its.owner = thread->tid;  // a thread that nobody had met took it without a number
   if (is_simple(its)) {
+    its.owner = thread->tid;  // a thread that nobody had met took it without a number
     its.count = thread->tid;
   }
   if (target == nullptr) {

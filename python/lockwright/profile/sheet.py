@@ -33,6 +33,9 @@ IS_VOID, IS_SHARED = 1 << 30, 1 << 31
 WAIT, HOLD = 1, 2
 """Kinds of moments."""
 
+THREADS = 4096
+"""Threads that have a place of their own in a sheet; later ones share those."""
+
 OTHERS = 64
 """Other processes that the first sheet names."""
 
@@ -192,7 +195,7 @@ _MOMENT = np.dtype(
     ]
 )
 _TABLES = (
-    ("threads", _THREAD, 4096),
+    ("threads", _THREAD, THREADS),
     ("places", _PLACE, 4096),
     ("origins", _ORIGIN, 4096),
     ("modules", _MODULE, 256),
