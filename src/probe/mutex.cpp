@@ -304,7 +304,9 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
 int destroy(pthread_mutex_t* mutex) {
   thread_slot* thread = nullptr;
   words& its = words::of(mutex);
-  if (sheet* target = find(thread); is_profiled(its)) {
+  // A process that does no more than this has nothing to say.
+  if (is_profiled(its) && (mine != &nobody || attached() != nullptr)) {
+    sheet* target = find(thread);
     ++thread->destroyed;
     if (record* known = target != nullptr ? known_record(*target, its) : nullptr;
         known != nullptr) {
