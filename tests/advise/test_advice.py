@@ -61,6 +61,23 @@ def test_the_sentence_names_the_bottleneck_and_where() -> None:
     assert sentence.startswith("It is high contention at hot; try ")
 
 
+@pytest.mark.parametrize(
+    ("waits", "runnable", "gains"), [(1_900, 8.0, False), (2_100, 8.0, True), (1_900, 1.8, None)]
+)
+def test_where_the_c_library_parks_already_another_lock_gains_little(
+    waits: int, runnable: float, gains: bool | None
+) -> None:
+    """The two seconds of processor time; what waits for nobody but a preempted holder."""
+    hot = made.mutex(entries=5000, held=4e4, contended=waits, waited=SECOND, threads=30)
+    hot = dataclasses.replace(hot, preempted_holds=0.5)
+    profile = made.profile(hot, threads_mean=30.0, threads_most=30, runnable=runnable)
+    advice = advised(profile)
+    assert [each.key for each in advice.fired] == ["holder preemption"] * (gains is not None)
+    assert ("will not gain much" in advice.sentence) is (gains is False)
+    assert ("; try " in advice.sentence) is (gains is not False)
+    assert advice.sensitive
+
+
 def test_what_was_not_looked_into_is_said() -> None:
     """There are two seconds of processor time."""
     few, many = (advised(made.profile(made.mutex(), rwlock_calls=n)) for n in (19_000, 21_000))

@@ -111,7 +111,22 @@ def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list
     concerned = next((each.mutexes for each in fired if each.mutexes), ())
     if concerned:
         where = f" at {seen.mutexes[concerned[0]].name}"
+    if _parking_suffices(seen, fired):
+        return (
+            f"It is {titles}{where}: locks that spin would lose by it. The C library's mutex parks,"
+            " and others used the processors meanwhile, so another that parks will not gain much."
+        )
     return f"It is {titles}{where}; {locks_to_try}."
+
+
+def _parking_suffices(seen: Seen, fired: list[Diagnosis]) -> bool:
+    """Whether holders lose their processor to threads that go on with it, and threads wait so
+    rarely that to put them to sleep and to wake them costs next to nothing."""
+    if [each.key for each in fired] != ["holder preemption"]:
+        return False
+    waits = seen.per_cpu_second(sum(mutex.contended for mutex in seen.mutexes))
+    is_busy = seen.busy is not None and seen.busy > thresholds.BUSY
+    return is_busy and waits is not None and waits < thresholds.RARE_WAITS
 
 
 def _remarks(seen: Seen, diagnoses: tuple[Diagnosis, ...]) -> tuple[str, ...]:
