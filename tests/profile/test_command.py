@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lockwright.advise import advise
 from lockwright.profile import record
 from lockwright.profile.record import FIRST_TAKEN
 from support import locate
@@ -229,3 +230,8 @@ def test_a_process_that_runs_already(tmp_path: Path) -> None:
     assert mutex.lost == pytest.approx(2 * seen.process.duration, rel=0.5)
     assert "want_it" in mutex.sites[0].stack[0].symbol
     assert "not known" in seen.partial
+    # What was not seen is not said.
+    assert "acquisitions," not in done.stderr
+    assert "100 %" not in done.stderr
+    answers = [step.answer for step in advise(seen).steps]
+    assert answers[1:5] == ["not measurable here"] * 4

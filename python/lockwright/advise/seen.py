@@ -18,7 +18,7 @@ class Seen:
     @cached_property
     def from_within(self) -> bool:
         """Whether the profiler was in the program, and saw its calls."""
-        return self.profile.mechanism == "preload"
+        return self.profile.from_within
 
     @cached_property
     def seconds(self) -> float:

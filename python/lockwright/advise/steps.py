@@ -95,11 +95,12 @@ def _questions(
         "locks that park, or that pass over threads that do not run" if many else "locks that spin",
         traits.bears_many_threads if many else traits.spins,
     )
+    unknown = "" if seen.from_within else "not measurable here"
     blocking = seen.blocking >= thresholds.BLOCKING or "hand-over" in fired
     yield _Question(
         "Do threads often block for other reasons (condition variables, input and output)?",
-        "yes" if blocking else "no",
-        f"blocking calls for each processor: {figure(seen.blocking, '1/s')};"
+        unknown or ("yes" if blocking else "no"),
+        f"blocking calls for each processor: {figure(None if unknown else seen.blocking, '1/s')};"
         f" {thresholds.BLOCKING:,} are many",
         "no lock that hands over to a thread that spins" if blocking else "",
         (lambda lock: not traits.hands_over_to_spinning(lock)) if blocking else None,
@@ -107,15 +108,16 @@ def _questions(
     instances = seen.instances >= thresholds.INSTANCES
     yield _Question(
         "Are there many mutexes?",
-        "yes" if instances else "no",
-        f"{seen.instances:,} at one time; {thresholds.INSTANCES:,} are many",
+        unknown or ("yes" if instances else "no"),
+        f"{f'{seen.instances:,} at least' if unknown else f'{seen.instances:,}'} at one time;"
+        f" {thresholds.INSTANCES:,} are many",
         "no lock that needs memory outside the mutex" if instances else "",
         traits.small if instances else None,
     )
     tries = "trylock" in fired
     yield _Question(
         "Do threads call trylock in a loop?",
-        "yes" if tries else "no",
+        unknown or ("yes" if tries else "no"),
         _failures(seen),
         "locks with a hardened trylock" if tries else "",
         traits.has_hardened_trylock if tries else None,
@@ -141,8 +143,8 @@ def _competition(seen: Seen) -> str:
 
 
 def _failures(seen: Seen) -> str:
-    failed = sum(mutex.failed_trylocks for mutex in seen.mutexes)
-    return f"failed trylocks: {figure(seen.per_cpu_second(failed), '1/cpu s')}"
+    failed = seen.per_cpu_second(sum(mutex.failed_trylocks for mutex in seen.mutexes))
+    return f"failed trylocks: {figure(failed if seen.from_within else None, '1/cpu s')}"
 
 
 def _memory(seen: Seen) -> str:

@@ -95,7 +95,7 @@ def _mutexes(
                 place=place,
                 address=address,
                 type=("normal", "recursive", "error-checking", "adaptive")[seen.kinds[address] & 3],
-                acquisitions=float(len(waits)),
+                acquisitions=0.0,
                 contended=len(waits),
                 waiting=Distribution(
                     count=len(waits),
@@ -115,7 +115,7 @@ def _mutexes(
                 sites=tuple(
                     Site(
                         (symbols.caller(caller) if caller else Frame("", 0),),
-                        float(len(callers[caller])),
+                        0.0,
                         len(callers[caller]),
                         sum(callers[caller]),
                         0.0,

@@ -321,6 +321,11 @@ class Profile:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def from_within(self) -> bool:
+        """Whether the profiler was in the program, and saw its calls; else only who slept."""
+        return self.mechanism == "preload"
+
+    @property
     def lost(self) -> float:
         """Time that threads spent waiting for any mutex, in ns, summed over the threads."""
         return sum(mutex.lost for mutex in self.mutexes)

@@ -34,12 +34,14 @@ def sentence(profile: Profile) -> str:
     """The process in one line."""
     process = profile.process
     if not profile.mutexes and not process.lock_calls and not process.unprofiled_calls:
+        if not profile.from_within:
+            return "no thread was seen to sleep for a mutex"
         return "the program took no mutex" + _others(profile)
     given = process.threads_mean * process.duration
     parts = [
         f"{figures.time(process.duration)}",
         f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
-        f"{figures.count(process.lock_calls)} acquisitions",
+        *([f"{figures.count(process.lock_calls)} acquisitions"] if profile.from_within else []),
         f"{figures.time(profile.lost)} lost waiting"
         + (f" ({figures.share(profile.lost / given)} of the threads' time)" if given else ""),
     ]
@@ -82,8 +84,8 @@ def _row(mutex: Mutex) -> list[str]:
     return [
         mutex.name,
         figures.time(mutex.lost),
-        figures.count(mutex.acquisitions),
-        figures.share(mutex.contended_share),
+        figures.count(mutex.acquisitions) if mutex.acquisitions else "-",
+        figures.share(mutex.contended_share) if mutex.acquisitions else "-",
         _time(mutex.waiting.p50),
         _time(mutex.waiting.p99),
         _time(mutex.holding.p50),

@@ -72,8 +72,16 @@ def _line_of(seen: Seen, mutex: Mutex) -> tuple[Evidence, ...]:
     return (
         informs("waiters on average", seen.waiters(mutex), "threads"),
         informs("threads that use it at one time", seen.users(mutex), "threads"),
-        informs("acquisitions that found it held", mutex.contended_share, "share"),
-        informs("time in which it was held, of the run", seen.held(mutex), "share"),
+        informs(
+            "acquisitions that found it held",
+            mutex.contended_share if seen.from_within else None,
+            "share",
+        ),
+        informs(
+            "time in which it was held, of the run",
+            seen.held(mutex) if seen.from_within else None,
+            "share",
+        ),
     )
 
 

@@ -58,8 +58,7 @@ def cards(profile: Profile) -> str:
     return "".join(
         f'<a class="card" href="#mutex-{place}"><div class="where">{_part(mutex, profile)}</div>'
         f'<div class="best">{escape(mutex.name)}</div>'
-        f'<div class="gain">{figures.time(mutex.lost)} lost;'
-        f" {figures.share(mutex.contended_share)} of acquisitions contended</div></a>"
+        f'<div class="gain">{figures.time(mutex.lost)} lost{_contended(mutex)}</div></a>'
         for place, mutex in enumerate(worst)
     )
 
@@ -80,14 +79,20 @@ def table(profile: Profile) -> str:
     return grid(_COLUMNS, rows) + more
 
 
+def _contended(mutex: Mutex) -> str:
+    """Nothing where acquisitions were not seen."""
+    share = figures.share(mutex.contended_share)
+    return f"; {share} of acquisitions contended" if mutex.acquisitions else ""
+
+
 def _row(place: int, mutex: Mutex) -> str:
-    share = mutex.contended_share
+    share, taken = mutex.contended_share, mutex.acquisitions > 0
     name = mutex.name if mutex.instances == 1 else f"{mutex.name} (x{mutex.instances:,})"
     cells = [
         (name, name),
         _time(mutex.lost, bool(mutex.contended)),
-        (figures.count(mutex.acquisitions), repr(mutex.acquisitions)),
-        (figures.share(share), repr(share)),
+        (figures.count(mutex.acquisitions) if taken else "-", repr(mutex.acquisitions)),
+        (figures.share(share) if taken else "-", repr(share)),
         *_ends(mutex.waiting),
         *_ends(mutex.holding),
         (f"{mutex.waiters_mean:.2g}", repr(mutex.waiters_mean)),
@@ -135,7 +140,9 @@ def _facts(mutex: Mutex) -> dict[str, str]:
     if place.stack[1:]:
         found["called from"] = " ← ".join(frame.shown for frame in place.stack[1:])
     found["acquisitions"] = (
-        f"{figures.count(mutex.acquisitions)} by {mutex.threads} threads;"
+        f"not seen from outside; {figures.count(mutex.contended)} waits of {mutex.threads} threads"
+        if not mutex.acquisitions
+        else f"{figures.count(mutex.acquisitions)} by {mutex.threads} threads;"
         f" {figures.count(mutex.contended)} found it held ({figures.share(mutex.contended_share)})"
     )
     for name, each in (
@@ -197,7 +204,10 @@ def _sites(mutex: Mutex) -> str:
                 (_caller(site), _caller(site)),
                 _time(site.waited, True),
                 _time(site.held, True),
-                (figures.count(site.acquisitions), repr(site.acquisitions)),
+                (
+                    figures.count(site.acquisitions) if mutex.acquisitions else "-",
+                    repr(site.acquisitions),
+                ),
                 (figures.count(site.contended), repr(site.contended)),
             ]
         )
