@@ -17,7 +17,7 @@ std::atomic<int> let_go{0};
 /// A global lock that counts.
 class counted {
  public:
-  static constexpr auto traits = lockwright::ticket<observed>::traits;
+  [[maybe_unused]] static constexpr auto traits = lockwright::ticket<observed>::traits;
 
   lockwright::arrival lock() {
     ++taken;

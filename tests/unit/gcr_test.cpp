@@ -13,7 +13,7 @@ using lockwright::arrival;
 
 /// Lets everybody in, so that the active threads of a test need not wait for each other.
 struct open_door {
-  static constexpr lockwright::lock_traits traits{
+  [[maybe_unused]] static constexpr lockwright::lock_traits traits{
       .category = lockwright::category::competitive_succession,
       .waiting = lockwright::waiting::spin,
       .reference = "none",

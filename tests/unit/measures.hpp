@@ -51,12 +51,12 @@ struct counted : observed {
     template <class N>
     T fetch_add(N value, std::memory_order order) {
       ++updates;
-      return base::fetch_add(value, order);
+      return base::fetch_add(static_cast<typename base::difference_type>(value), order);
     }
     template <class N>
     T fetch_sub(N value, std::memory_order order) {
       ++updates;
-      return base::fetch_sub(value, order);
+      return base::fetch_sub(static_cast<typename base::difference_type>(value), order);
     }
     T fetch_and(T value, std::memory_order order) {
       ++updates;

@@ -12,7 +12,9 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t long_time = 600'000 * millisecond;
 
-std::uint64_t in(std::uint64_t nanoseconds) { return observed::now() + nanoseconds; }
+[[maybe_unused]] std::uint64_t in(std::uint64_t nanoseconds) {
+  return observed::now() + nanoseconds;
+}
 
 template <class Row>
 class Timed : public ::testing::Test {
