@@ -96,6 +96,7 @@ void move_unread(sheet& target, thread_slot& slot) {
   slot.rwlock_calls += unread.rwlock_calls;
   slot.spin_calls += unread.spin_calls;
   slot.mmap_calls += unread.mmap_calls;
+  slot.cond_waits += unread.cond_waits;
   slot.unprofiled += unread.unprofiled;
   slot.created += unread.created;
   slot.destroyed += unread.destroyed;
