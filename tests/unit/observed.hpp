@@ -303,6 +303,10 @@ inline void in_parallel(int count, const std::function<void(int)>& body) {
     }));
   }
   go = true;
+  // Before the first is gone: they may look at each other until the last has ended.
+  for (const auto& one : all) {
+    one->join();
+  }
 }
 
 /// Bounds the work of a loop; nothing is asserted about it.
