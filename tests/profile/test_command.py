@@ -78,6 +78,7 @@ def test_a_deadlock(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGALRM
     seen = record.read(path)
     assert "2 threads waited for mutexes to the end" in seen.partial
+    assert "deadlock" in advise(seen).sentence
     mutexes = {each.name.rpartition("::")[2]: each for each in seen.mutexes}
     # A second, and 0.4 of one.
     assert mutexes["second"].lost == pytest.approx(1e9, rel=0.2)

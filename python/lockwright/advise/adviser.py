@@ -81,6 +81,9 @@ def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
 
 
 def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
+    if seen.profile.deadlock:
+        those = " and ".join(seen.mutexes[index].name for index in seen.profile.deadlock)
+        return f"It ended in a deadlock over {those}; no lock prevents that."
     said = _of_mutexes(seen, fired, sensitive, names)
     calls = seen.process.rwlock_calls
     if (seen.per_cpu_second(calls) or 0) < thresholds.RWLOCK_CALLS:

@@ -14,6 +14,7 @@ from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.record import Creation, Moment, Process, Profile
 from lockwright.profile.sheet import Sheet
 from lockwright.profile.symbols import Mapping, Symbols
+from lockwright.profile.unfinished import circle
 
 if TYPE_CHECKING:
     from lockwright.profile.collect import Run
@@ -44,6 +45,11 @@ def to_profile(sheet: Sheet, run: "Run") -> Profile:
             for number in sorted({each.thread for each in timeline})
         },
         partial=_partial(sheet, run, mutexes),
+        deadlock=tuple(
+            where
+            for where in map(mutexes.index_of, circle(mutexes.unfinished))
+            if where is not None
+        ),
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
         provenance=_provenance(),
     )

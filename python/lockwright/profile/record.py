@@ -304,7 +304,8 @@ class Profile:
 
     thread_names: of the numbers in `timeline`. partial: why the profile is less than a whole run,
     or empty. mechanism: "preload", or how it was attached to a process that ran. rwlock: what
-    became of reader-writer locks, "keep" or "mutex".
+    became of reader-writer locks, "keep" or "mutex". deadlock: indices of the mutexes of that in
+    which the run ended, if it did.
     """
 
     command: tuple[str, ...]
@@ -317,6 +318,7 @@ class Profile:
     thread_names: dict[str, str] = field(default_factory=dict)
     partial: str = ""
     rwlock: str = "keep"
+    deadlock: tuple[int, ...] = ()
     exit_status: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -342,7 +344,8 @@ class Profile:
         if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
             raise ValueError("it does not begin as a profile does")
         found = typing.cast(Self, _build(cls, whole))
-        if any(not 0 <= each.mutex < len(found.mutexes) for each in found.timeline):
+        named = {each.mutex for each in found.timeline} | set(found.deadlock)
+        if not named <= set(range(len(found.mutexes))):
             raise ValueError("its timeline has a mutex that it does not have")
         return found
 

@@ -63,6 +63,23 @@ def _holder(sheet: Sheet, record: np.void) -> int:
     return int(record["first_site"]) if record["samples"] == 1 else 0
 
 
+def circle(found: Iterable[Unfinished]) -> list[int]:
+    """The records of mutexes in a deadlock: whoever held one waited for the next, and so round to
+    the first. Empty if none is known."""
+    found = list(found)
+    holders = {each.record: each.thread for each in found if each.kind == sheets.HOLD}
+    wanted = {each.thread: each.record for each in found if each.kind == sheets.WAIT}
+    for start in wanted:
+        passed: list[int] = []
+        thread = start
+        while thread in wanted and wanted[thread] in holders and wanted[thread] not in passed:
+            passed.append(wanted[thread])
+            thread = holders[passed[-1]]
+        if passed and thread == start:
+            return passed
+    return []
+
+
 def as_details(sheet: Sheet, found: Iterable[Unfinished]) -> Rows:
     """The same as rows of the sheet's details, one for each mutex."""
     by_record: defaultdict[int, list[Unfinished]] = defaultdict(list)

@@ -9,6 +9,8 @@ def sentence(profile: Profile) -> str:
     """How much time was lost to waiting, and to how many mutexes."""
     process = profile.process
     if not profile.mutexes:
+        if not profile.from_within:
+            return "No thread was seen to sleep for a mutex."
         return "The program took no mutex that a profile looks into."
     waited = [mutex for mutex in profile.mutexes if mutex.lost > 0]
     if not waited:
@@ -26,10 +28,16 @@ def sentence(profile: Profile) -> str:
     )
 
 
+_SEEN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
+
+
 def facts(profile: Profile) -> str:
     """The figures of the process."""
     process = profile.process
-    return lists.terms(_of(process) | _of_creation(process))
+    found = _of(process) | _of_creation(process)
+    if not profile.from_within:
+        found = {name: found[name] for name in _SEEN_FROM_OUTSIDE}
+    return lists.terms(found)
 
 
 def _of(process: Process) -> dict[str, str]:
