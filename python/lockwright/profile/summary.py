@@ -41,7 +41,7 @@ def sentence(profile: Profile) -> str:
     parts = [
         f"{figures.time(process.duration)}",
         f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
-        *([f"{figures.count(process.lock_calls)} acquisitions"] if profile.from_within else []),
+        *([_number(process.lock_calls, "acquisition")] if profile.from_within else []),
         f"{figures.time(profile.lost)} lost waiting"
         + (f" ({figures.share(profile.lost / given)} of the threads' time)" if given else ""),
     ]
