@@ -103,7 +103,8 @@ void move_unread(sheet& target, thread_slot& slot) {
   if (unread.created != 0) {
     __atomic_fetch_add(&target.creations.weights[0], unread.created, __ATOMIC_RELAXED);
   }
-  slot.acquisitions += unread.acquisitions + passed_unread();
+  // One that came by the end of its countdown counts the present acquisition at the slot.
+  slot.acquisitions += unread.acquisitions + passed_unread() - (unread.countdown < 0 ? 1 : 0);
   unread = {};
 }
 

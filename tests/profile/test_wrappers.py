@@ -168,6 +168,8 @@ def test_of_several_processes_the_one_that_works(tmp_path: Path) -> None:
         time.sleep(0.05)
     taken = sum(each.acquisitions for each in profile.mutexes)
     assert 10_000 < taken < 1.1 * 3 * 24_000
+    # Those before it had a file count, of both threads.
+    assert profile.process.lock_calls == 3 * 24_000
 
 
 @native
