@@ -203,7 +203,9 @@ void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
   ++of.samples;
   of.tried += seen.tried ? seen.weight : 0;
   note_thread(of, thread);
-  const bool is_known = seen.previous != 0 || of.last_thread != 0;
+  // The record of many mutexes does not know who had this one.
+  const bool is_known =
+      seen.previous != 0 || (of.last_thread != 0 && (of.kind & record::is_shared) == 0);
   const bool is_same =
       seen.previous != 0 ? seen.previous == thread.tid : of.last_thread == thread.number + 1;
   of.owner_changes += is_known && !is_same ? 1 : 0;

@@ -16,8 +16,8 @@ TINY = 100
 """ns up to which half the sections last: a few instructions, and measuring the time itself."""
 
 OFTEN = 100_000
-"""Acquisitions a second from which on a tiny section costs: at about 50 ns for a cache line that
-moves, half a per cent of a thread."""
+"""Acquisitions a second, of what another thread had last, from which on a tiny section costs: at
+about 50 ns for a cache line that moves, half a per cent of a thread."""
 
 DOMINANT = 0.6
 """Of the time in the sections of a mutex, that of one site."""
@@ -103,13 +103,12 @@ def _atomic(seen: Seen, index: int, mutex: Mutex) -> Change | None:
     evidence = (
         at_most("half of its sections, up to", mutex.holding.p50, TINY, "ns", "a few instructions"),
         at_least(
-            "acquisitions",
-            seen.per_second(mutex.acquisitions),
+            "acquisitions after another thread had it",
+            seen.per_second(mutex.acquisitions * mutex.owner_changes),
             OFTEN,
             "1/s",
             "50 ns for each cache line that moves",
         ),
-        at_least("threads that use it", float(mutex.threads), 2, "threads", "else nothing moves"),
         at_most("places that take it", float(len(mutex.sites)), 3, "", "a counter has few"),
     )
     if not all_met(evidence):
