@@ -59,6 +59,9 @@ def test_program(name: str) -> None:
         assert not sheet.threads["waiting_for"].any()
 
 
+@pytest.mark.skipif(
+    bool(locate.emulator() or locate.sanitizer()), reason="Python is not of what is tested"
+)
 def test_more_threads_than_the_sheet_has_places_for() -> None:
     """Two threads then share a place, and not what they hold."""
     code = (

@@ -73,6 +73,7 @@ NOT_SANITIZED = {
             _OBJECTS,
         ),
         "busylock": "ThreadSanitizer does not know lockwright_mutex_busylock",
+        "conformance": "ThreadSanitizer keeps signals back while a call waits",
         "started_programs": "what it starts needs the library of ThreadSanitizer as well",
         "churn": _GROWS,
         "migrate": _GROWS,
