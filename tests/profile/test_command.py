@@ -8,11 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from lockwright.advise import advise
+from lockwright.errors import LockwrightError
 from lockwright.profile import record
+from lockwright.profile import sheet as sheets
 from lockwright.profile.record import FIRST_TAKEN
 from support import locate
 
@@ -112,6 +115,20 @@ def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
     status = subprocess.run([*words, tmp_path / "other"], stderr=writer, check=False, timeout=60)
     os.close(writer)
     assert status.returncode == 3
+
+
+def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was begun is not left behind."""
+
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(LockwrightError, match="No space left"), sheets.new():
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_threads_cannot_wait_longer_than_they_run(tmp_path: Path) -> None:

@@ -460,6 +460,9 @@ def new() -> Iterator[Path]:
             # All of it now: a program that writes to a page for which there is no room is killed.
             os.posix_fallocate(handle, 0, SIZE)
             os.write(handle, _MAGIC + SIZE.to_bytes(8, "little"))
+        except OSError:
+            os.unlink(name)
+            raise
         finally:
             os.close(handle)
     except OSError as error:
