@@ -24,8 +24,8 @@ BOTTLENECKS = {
 }
 
 
-#: Runs of a program whose processors others use.
-TRIES = 3
+#: Runs of a program whose processors others use: of those some are told wrongly.
+TRIES = 6
 
 
 def profiled(name: str, path: Path) -> record.Profile:

@@ -219,7 +219,8 @@ std::string no_signal_is_swallowed() {
   int by_cancelled = 0;
   int by_other = 0;
   check::Random random{31};
-  for (int round = 0; round < 300; ++round) {
+  const check::Budget budget{10'000};
+  for (int round = 0; round < 300 && !budget.spent(); ++round) {
     Race race;
     pthread_t first;
     pthread_t second;
