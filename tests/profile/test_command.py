@@ -75,7 +75,8 @@ def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
 
 
 def test_a_deadlock(tmp_path: Path) -> None:
-    """Waits that have not ended when the program does count, as do those that end at a deadline."""
+    """Waits that have not ended when the program does count, as do those that end at a deadline:
+    one of 0.4 s. The others last a second, of which what follows the last look is not known."""
     path = tmp_path / "profile.json"
     done = profile("-o", path, "--", locate.program("profile", "deadlock"))
     assert done.returncode == -signal.SIGALRM
@@ -83,17 +84,16 @@ def test_a_deadlock(tmp_path: Path) -> None:
     assert "2 threads waited for mutexes to the end" in seen.partial
     assert "deadlock" in advise(seen).sentence
     mutexes = {each.name.rpartition("::")[2]: each for each in seen.mutexes}
-    # A second, and 0.4 of one.
-    assert mutexes["second"].lost == pytest.approx(1e9, rel=0.2)
-    assert mutexes["first"].lost == pytest.approx(1.4e9, rel=0.2)
-    for name, holder in (("first", "first_then_second"), ("second", "second_then_first")):
+    long = 0.2e9
+    assert long < mutexes["second"].lost <= seen.process.duration
+    assert 0.39e9 + long < mutexes["first"].lost <= 2 * seen.process.duration
+    for name, other in (("first", "second"), ("second", "first")):
         mutex = mutexes[name]
-        assert mutex.holding.most == pytest.approx(1e9, rel=0.2)
-        worst = max(mutex.blocks, key=lambda each: each.waited)
-        assert holder in mutex.holder(worst)
-        assert ("first" if name == "second" else "second") in mutex.waiter(worst)
-    kinds = [each.kind for each in seen.timeline if each.end - each.begin > 0.8e9]
-    assert sorted(kinds) == ["hold", "hold", "wait", "wait"]
+        assert mutex.holding.most > long
+        (block,) = (each for each in mutex.blocks if f"{other}_then" in mutex.waiter(each))
+        assert f"{name}_then" in mutex.holder(block)
+    kinds = [each.kind for each in seen.timeline if each.end - each.begin > long]
+    assert sorted(kinds) == ["hold", "hold", "wait", "wait", "wait"]
 
 
 def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_two_threads_cannot_wait_longer_than_they_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     seen = record.read(path)
     (mutex,) = (each for each in seen.mutexes if each.name.endswith("::mutex"))
-    assert 0 < mutex.lost <= 2 * seen.process.duration
+    assert mutex.lost <= 2 * seen.process.duration
     assert sum(site.waited for site in mutex.sites) == pytest.approx(mutex.lost)
     assert sum(block.waited for block in mutex.blocks) == pytest.approx(mutex.lost)
 
@@ -153,7 +153,7 @@ def test_what_the_program_starts_is_not_its_own(tmp_path: Path) -> None:
         "for _ in range(20000): c.pthread_mutex_lock(m); c.pthread_mutex_unlock(m)\n"
         "burn = 'import time\\nwhile time.process_time() < .6: pass'\n"
         "subprocess.run([sys.executable, '-c', burn])\n"
-        "time.sleep(.1); print(time.process_time())"
+        "time.sleep(.5); print(time.process_time())"
     )
     done = profile("-o", path, "--", sys.executable, "-c", code)
     assert done.returncode == 0, done.stderr

@@ -461,7 +461,7 @@ def new() -> Iterator[Path]:
             os.posix_fallocate(handle, 0, SIZE)
             os.write(handle, _MAGIC + SIZE.to_bytes(8, "little"))
         except OSError:
-            os.unlink(name)
+            Path(name).unlink()
             raise
         finally:
             os.close(handle)
