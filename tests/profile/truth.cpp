@@ -81,11 +81,11 @@ struct waiting {
 
 waiting wait_for_holder() {
   meeting here;
-  std::thread holder([&here] {
+  std::thread holder([&here, waiter = gettid()] {
     for (unsigned i = 0; i < mutexes * rounds; ++i) {
       pthread_mutex_lock(&waited_mutexes[i / rounds]);
       here.taken.store(i + 1);
-      while (here.asked.load() != i + 1) {
+      while (here.asked.load() != i + 1 || !check::sleeps(waiter)) {
       }
       busy_for(500000);
       here.released.store(now_ns());
