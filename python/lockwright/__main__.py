@@ -2,6 +2,6 @@
 
 import sys
 
-from lockwright.cli import main
+from lockwright.start import main
 
 sys.exit(main())
