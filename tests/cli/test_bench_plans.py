@@ -4,6 +4,7 @@ figures are of the right mutexes."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,20 @@ def served(run: dict[str, Any]) -> str:
     return Path(line["mutex"]).name
 
 
+def has_rate(run: dict[str, Any]) -> bool:
+    """Whether its threads got a processor while it measured, which they need not in so short a run
+    on a busy machine."""
+    return any(
+        line.get("operations_per_second") for line in run["lines"] if line["kind"] == "measured"
+    )
+
+
 def test_mixed_compares_the_two_libraries(document: Any) -> None:
-    """Each lock in both, the C library's own among them, and a ratio in each setting."""
+    """Each lock in both, the C library's own among them, and a ratio of each round in each setting
+    in which both ran."""
     locks = ["pthread", "ttas", "mcs-stp"]
     found = document(
-        "mixed", "--locks", ",".join(locks), "--rounds", "2", "--seconds", "0.01",
+        "mixed", "--locks", ",".join(locks), "--rounds", "2", "--seconds", "0.05",
         "--settings", "empty,short-short",
     )  # fmt: skip
     for run in found["runs"]:
@@ -50,7 +60,12 @@ def test_mixed_compares_the_two_libraries(document: Any) -> None:
     assert [(row["setting"], row["lock"]) for row in found["rows"]] == [
         (setting, lock) for setting in ("empty", "short-short") for lock in locks
     ]
-    assert all(row["ratio"]["count"] == 2 for row in found["rows"])
+    pairs = Counter(
+        (run["setting"], run["lock"], run["round"]) for run in filter(has_rate, found["runs"])
+    )
+    rounds = Counter((setting, lock) for (setting, lock, _), forms in pairs.items() if forms == 2)
+    for row in found["rows"]:
+        assert row["ratio"]["count"] == rounds[row["setting"], row["lock"]] > 0
     assert all(row["ns_more"] is not None for row in found["rows"] if row["setting"] == "empty")
 
 
