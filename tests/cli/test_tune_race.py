@@ -16,7 +16,7 @@ from lockwright.compare.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.compare.stats import t_quantile
 from lockwright.tune import budget, candidates, race
 from lockwright.tune.entry import Entry
-from lockwright.tune.outcome import decide, outcome
+from lockwright.tune.outcome import decide, gained, outcome
 from lockwright.tune.race import Field
 from lockwright.tune.sequential import interval
 from lockwright.tune.session import Session
@@ -184,6 +184,21 @@ def test_a_gain_is_told_with_its_interval() -> None:
     text = verdict(seconds)
     assert text.startswith("futex is best: 2.00 times as fast as pthread (95 % CI 1.9")
     assert text.endswith("not better by more than 5%: ttas.")
+
+
+@pytest.mark.parametrize("others", [0, 9])
+def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
+    """Two runs that lie together by chance say nothing; with what others show of the noise they
+    have an interval, and it decides."""
+    seconds = {"pthread": around(2.0, 2), "ttas": around(1.0, 2, 1)}
+    seconds |= {f"lock{number}": around(1.9, 2, number) for number in range(others)}
+    shown = outcome(plan(*list(seconds)[1:]), runs(seconds), 0, race.TIME_UP)
+    assert shown.best is not None
+    ratio = shown.best.ratio
+    assert shown.best.lock == "ttas"
+    assert ratio is not None
+    assert (ratio.low is not None) == bool(others)
+    assert gained(shown) == (ratio.low is not None and ratio.low > 1)
 
 
 def test_no_gain_is_told_with_its_bound() -> None:

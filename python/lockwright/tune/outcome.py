@@ -75,12 +75,15 @@ def _bound(field: Field, state: State) -> float | None:
 
 
 def _ratio(field: Field, row: Summary) -> Ratio | None:
-    """To the baseline, with the interval that the race goes by."""
+    """To the baseline, with the interval that the race goes by. It is that of the lock's own runs,
+    but where they are too few for one the deviation of all locks counts."""
     lead = field.lead(row.lock, BASELINE)
+    if math.isinf(lead.low):
+        lead = field.lead(row.lock, BASELINE, shared=True)
     if row.ratio is None or not lead.number:
         return None
     if math.isinf(lead.low):
-        return replace(row.ratio, low=None, high=None)
+        return replace(row.ratio, low=None, high=None, shown=False)
     low, high = (math.exp(max(-300.0, min(300.0, end))) for end in (lead.low, lead.high))
     return Ratio(
         math.exp(lead.mean), low, high, row.ratio.deviation, lead.number, not low <= 1 <= high

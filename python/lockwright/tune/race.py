@@ -115,7 +115,7 @@ class Field:
 
         shared: whether the deviation of all locks counts where it is larger than that of these two,
         and better known. That tells more after a few rounds. What is said of a lock in the end goes
-        by its own runs alone.
+        by its own runs alone, if they are not too few.
         """
         values = self._differences(lock, other)
         chosen = self._reserves.isdisjoint((lock, other))
