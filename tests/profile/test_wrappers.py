@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from lockwright.profile import record, wrappers
-from lockwright.profile.library import brief, is_known
+from lockwright.profile.functions import brief
+from lockwright.profile.lock_functions import is_known
 from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
 from lockwright.profile.wrappers import Call
 from support import locate

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from lockwright.errors import LockwrightError
-from lockwright.profile import library
+from lockwright.profile.functions import brief
+from lockwright.profile.lock_functions import is_known
 
 FORMAT = "lockwright profile 1"
 
@@ -63,7 +64,7 @@ class Frame:
     @property
     def brief(self) -> str:
         """The same with the function as a person would say it."""
-        return replace(self, symbol=library.brief(self.symbol)).shown
+        return replace(self, symbol=brief(self.symbol)).shown
 
 
 def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
@@ -77,7 +78,7 @@ def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
 
 def via(stack: tuple[Frame, ...], wrappers: int) -> str:
     """The outermost wrapper, in parentheses, unless all of them are of libraries."""
-    named = [frame for frame in stack[:wrappers] if not library.is_known(frame.symbol)]
+    named = [frame for frame in stack[:wrappers] if not is_known(frame.symbol)]
     return f" (via {replace(named[-1], source='').brief})" if named else ""
 
 

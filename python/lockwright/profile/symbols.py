@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright import elf
-from lockwright.profile.library import function
+from lockwright.profile.functions import function
 from lockwright.profile.record import Frame
 
 _SYMBOL = np.dtype(

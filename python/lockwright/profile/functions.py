@@ -1,27 +1,6 @@
-"""Functions of libraries that take a mutex, or initialise one, for who calls them."""
+"""Names of functions as people write them."""
 
 import re
-
-_CXX = (
-    "mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex"
-    "|__mutex_base|__recursive_mutex_base|__timed_mutex_impl|__shared_mutex_pthread"
-    "|__shared_mutex_cv|__condvar|unique_lock|shared_lock|lock_guard|scoped_lock|lock|try_lock"
-    "|__detail::__lock_impl|__detail::__try_lock_impl|__try_to_lock|condition_variable"
-    "|condition_variable_any|_V2::condition_variable_any"
-)
-_BOOST = (
-    "mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|unique_lock|lock_guard"
-    "|shared_lock|condition_variable|posix::pthread_mutex_lock|posix::pthread_mutex_scoped_lock"
-)
-_KNOWN = re.compile(
-    rf"std::(__\d+::|__cxx11::)?({_CXX})(::.*)?"
-    rf"|boost::({_BOOST})(::.*)?"
-    r"|__gthread_\w+|__gthrw_\w+"
-    r"|_*interceptor_\w+|_?_?pthread_\w+|mtx_\w+|cnd_\w+"
-    r"|g_(rec_)?mutex_\w+|g_cond_\w+|apr_thread_mutex_\w+|apr_thread_cond_\w+"
-    r"|uv_mutex_\w+|uv_cond_\w+|SDL_(Try)?LockMutex|SDL_CreateMutex"
-)
-
 
 _CLONE = re.compile(r"( \[clone [^]]*\]|\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*)+$")
 
@@ -56,20 +35,13 @@ def brief(symbol: str) -> str:
     name = _TAG.sub("", function(symbol))
     if len(name) <= LONG:
         return name
-    name = _without_arguments(name, "<>")
+    name = without_arguments(name, "<>")
     while (shorter := _LAMBDA.sub(r"{lambda\1}", name)) != name:
         name = shorter
     return name
 
 
-def is_known(symbol: str) -> bool:
-    """Whether it is such a function of a standard library or of another that many use."""
-    plain = _without_arguments(function(symbol))
-    words = plain.split()
-    return bool(words) and _KNOWN.fullmatch(words[-1]) is not None
-
-
-def _without_arguments(name: str, instead: str = "") -> str:
+def without_arguments(name: str, instead: str = "") -> str:
     """With that in the place of each < and > and what stands between them."""
     if _COMPARES.search(name):
         return name
