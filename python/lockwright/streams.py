@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import IO
 
 _left = False
 
@@ -25,8 +26,13 @@ def leave_output() -> None:
     """Lets standard output go nowhere, since nobody takes what is written to it."""
     global _left
     _left = True
+    lead_nowhere(sys.stdout)
+
+
+def lead_nowhere(stream: IO[str]) -> None:
+    """Lets a stream go nowhere, also what has not been written yet."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

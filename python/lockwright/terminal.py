@@ -4,6 +4,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable
+from typing import IO
 
 from rich.console import Console
 
@@ -34,6 +35,21 @@ class _Errors(Console):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stderr.fileno())
         os.close(nowhere)
+
+
+class _Besides(Console):
+    """A console that is not what the command is for: without a reader nothing else changes."""
+
+    def on_broken_pipe(self) -> None:
+        """Goes on in silence."""
+        self.quiet = True
+        streams.lead_nowhere(self.file)
+
+
+def besides(file: IO[str]) -> Console:
+    """Console on a file, that is quiet once its reader has left."""
+    width = None if file.isatty() else PIPE_WIDTH
+    return _Besides(file=file, width=width, highlight=False, markup=False)
 
 
 def output() -> Console:

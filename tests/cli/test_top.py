@@ -41,6 +41,29 @@ def test_without_a_file_the_output_is_kept_and_named(cli: Cli, program: Program)
     Path(found[1]).unlink()
 
 
+def test_a_reader_that_leaves_does_not_end_the_program(
+    command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
+) -> None:
+    """Nor does it take the summary, or the program's status."""
+    words = [*command, "top", "--interval", "0.1", "-o", str(tmp_path / "log"), "--"]
+    with subprocess.Popen(
+        [*words, str(program("queueing")), "400"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as top:
+        assert top.stdout is not None
+        assert top.stderr is not None
+        assert "threads wait; " in top.stdout.readline()
+        top.stdout.close()
+        said = top.stderr.read()
+        assert top.wait(60) == 3
+    assert "the_door" in said
+    assert "Traceback" not in said
+    assert (tmp_path / "log").read_text() == "turns\nends\n"
+
+
 def test_a_key_ends_it_on_a_terminal(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:

@@ -73,8 +73,7 @@ def _attach(interval: float, pid: int) -> int:
                 while not top.stopped and (goes_on := target.look()):
                     top.look_at(live)
                     time.sleep(EVERY)
-        # The console raises the second one where the reader of standard output has left.
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             pass
         if not goes_on:
             errors().print(f"lockwright: process {pid} has ended", soft_wrap=True)

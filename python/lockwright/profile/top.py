@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live as Screen
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +24,7 @@ from lockwright.profile import figures
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.live import Live, Row, State
 from lockwright.profile.sheet import Sheet
-from lockwright.terminal import PIPE_WIDTH
+from lockwright.terminal import besides
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
@@ -112,8 +112,7 @@ class Top:
         self._columns: tuple[str, ...] = _COLUMNS
         self._hint = "q ends the program"
         self._terminal = streams.terminal
-        width = None if streams.out.isatty() else PIPE_WIDTH
-        self._console = Console(file=streams.out, width=width, highlight=False, markup=False)
+        self._console = besides(streams.out)
         self._screen = Screen(console=self._console, auto_refresh=False, transient=True)
         self._live: Live | None = None
         self._next = 0.0
@@ -149,8 +148,8 @@ class Top:
     def look_at(self, live: AttachedLive) -> None:
         """The same of a process that goes on when the key ends this."""
         self._columns, self._hint = _ATTACHED_COLUMNS, "q ends this, the program goes on"
-        self.stopped = self.stopped or self._key() == b"q"
         self._show(live.state)
+        self.stopped = self._key() == b"q" or self._console.quiet
 
     def _show(self, looked: Callable[[int], State]) -> None:
         """looked: makes so many rows at most."""
