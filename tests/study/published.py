@@ -1,26 +1,23 @@
-"""The published study and its tables, where they are there; they are no part of the sources."""
+"""The runs and tables of the published lock study; published_study/README.md says where they are
+from."""
 
 from __future__ import annotations
 
 import csv
+import lzma
 from pathlib import Path
 
-import pytest
-from support import locate
-
-SHARED = locate.ROOT.parent / "shared"
-DATA = SHARED / "data" / "published-study"
-TABLES = SHARED / "spec" / "tables"
+_FOLDER = Path(__file__).with_name("published_study")
+TABLES = _FOLDER / "tables"
 
 
-def required(path: Path) -> Path:
-    """The path, or the test is skipped."""
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    return path
+def unpack_runs(folder: Path) -> None:
+    """Writes the CSV files of the runs into `folder`."""
+    for packed in _FOLDER.glob("*.csv.xz"):
+        (folder / packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
 
 
 def lines(name: str) -> list[list[str]]:
     """Heading and lines of a published table."""
-    with required(TABLES / name).open(newline="") as file:
+    with (TABLES / name).open(newline="") as file:
         return list(csv.reader(file))

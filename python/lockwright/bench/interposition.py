@@ -1,5 +1,5 @@
 """What it costs to put a lock under a program by interposition, and whether the locks compare alike
-when they are written into it (spec 2.4)."""
+when they are written into it (Guerraoui et al., TOCS 2019, section 4.4)."""
 
 import math
 import random

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LIMIT = math.log1p(0.05)
 """Differences of logarithms below this are of no account: 5 %, the tolerance of the published
-studies (spec 2.4, 4.3)."""
+studies (TOCS 2019, section 4.4)."""
 
 ERROR = 0.05
 """Chance of either one-sided test to reject what is true."""

@@ -45,7 +45,10 @@ class Analysis:
 
 
 def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
-    """Every definition of spec 4 that the data allow. Raises LockwrightError for a bad choice."""
+    """Every analysis of the published study (TOCS 2019) that the data allow.
+
+    Raises LockwrightError for a bad choice.
+    """
     choices = choices or Choices()
     notes = list(data.notes)
     parts = list(_parts(data, choices, notes))

@@ -13,7 +13,8 @@ from lockwright.study.moderated import Vector, moderated
 Matrix = NDArray[np.float64]
 
 PLACES = ("one", "max", "opt")
-"""The smallest count of an application, its largest, and each lock's own best one (spec 4.2)."""
+"""The smallest count of an application, its largest, and each lock's own best one (TOCS 2019,
+Table 9)."""
 
 
 @dataclass(frozen=True)

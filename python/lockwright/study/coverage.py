@@ -1,4 +1,5 @@
-"""For how many applications a lock is among the best, and for how many it is harmful (spec 4.3)."""
+"""For how many applications a lock is among the best, and for how many it is harmful (TOCS 2019,
+Tables 11, 12 and 31 to 37)."""
 
 from collections.abc import Callable
 

@@ -42,7 +42,8 @@ class Sample:
 
     frame: columns application, count, lock and value; higher values are better always, because
     those of a metric that should be low are turned into their reciprocals, as the papers do with
-    times (spec 3.6); `inverted` says so. Several lines of one configuration are its repetitions.
+    times (multicore-locks/litl); `inverted` says so. Several lines of one configuration are its
+    repetitions.
     unfinished: runs of the machine that came to no figure, with the columns UNFINISHED.
     """
 

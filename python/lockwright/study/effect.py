@@ -1,4 +1,4 @@
-"""How much the choice of the lock matters to an application (spec 4.1)."""
+"""How much the choice of the lock matters to an application (TOCS 2019, Table 7)."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Whether energy efficiency follows throughput (spec 4.5)."""
+"""Whether energy efficiency follows throughput (TOCS 2019, Tables 14 to 16)."""
 
 import numpy as np
 import pandas as pd

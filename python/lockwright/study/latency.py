@@ -1,4 +1,4 @@
-"""Tail latency against throughput (spec 4.5, Fig. 6 and 28-30).
+"""Tail latency against throughput (TOCS 2019, Fig. 6 and 28-30).
 
 Both take runs in which both metrics were taken: columns application, count, lock, latency and
 throughput, a line per run, in the metrics' own units.

@@ -1,4 +1,4 @@
-"""Every lock against every other (spec 4.3)."""
+"""Every lock against every other (TOCS 2019, Tables 38 to 51)."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,5 @@
-"""The best_lock ratio: how near one lock comes to the best lock at each count (spec 4.7)."""
+"""The best_lock ratio: how near one lock comes to the best lock at each count (Marotta et
+al., Mutable Locks)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -16,10 +16,10 @@ from lockwright.study.cells import Matrix, Row
 Flags = NDArray[np.bool_]
 
 TOLERANCE = 0.05
-"""The margin of the published studies (spec 4.3)."""
+"""The margin of the published studies (TOCS 2019, section 4.4)."""
 
 HARM = 0.15
-"""A lock is harmful where the best one is better by more than this (spec 4.3, Table 12)."""
+"""A lock is harmful where the best one is better by more than this (TOCS 2019, Table 12)."""
 
 
 class Rule(Protocol):
@@ -67,11 +67,11 @@ class Margin:
         return _ratios(row) > 1 + self.tolerance
 
     def among_best(self, row: Row) -> Flags:
-        """m >= 0.95 max (spec 4.3)."""
+        """m >= 0.95 max (TOCS 2019, Table 11)."""
         return np.asarray(row.mean >= (1 - self.tolerance) * _greatest(row))
 
     def harmful(self, row: Row) -> Flags:
-        """max / m - 1 > 15 % (spec 4.3)."""
+        """max / m - 1 > 15 % (TOCS 2019, Table 12)."""
         return np.asarray(_greatest(row) / row.mean - 1 > HARM)
 
     def same(self, rows: Sequence[Row]) -> Flags:

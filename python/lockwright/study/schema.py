@@ -82,7 +82,7 @@ METRICS = {
         Metric("energy", LOWER, "J", ("energy", "joules"), {"j": 1.0, "mj": 1e-3, "kj": 1e3}),
     )
 }
-"""The metrics that are known by name; TPP is throughput / power (spec 4.5)."""
+"""The metrics that are known by name; TPP is throughput / power (TOCS 2019)."""
 
 _UNIT = re.compile(r"^(?P<name>.*?)\s*[(\[](?P<unit>[^)\]]*)[)\]]$")
 

@@ -1,4 +1,5 @@
-"""Whether locks put under a program by interposition behave as those written into it (spec 2.4)."""
+"""Whether locks put under a program by interposition behave as those written into it (TOCS 2019,
+section 4.4)."""
 
 import math
 
@@ -25,7 +26,7 @@ def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd
     interposition costs all locks alike), with _low and _high of its 95 % interval.
     equivalent: p of the hypothesis that the locks' mean difference is 5 % or more either way: two
     one-sided paired t tests on logarithms (Schuirmann, 1987), the larger p. The papers' test of the
-    mean difference against itself cannot fail (spec 2.4), so it is not here.
+    mean difference against itself cannot fail, so it is not here.
     """
     value = frame[metric] if higher else 1 / frame[metric]
     runs = frame[["application", "lock", "variant"]].assign(value=value)

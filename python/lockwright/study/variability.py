@@ -1,4 +1,5 @@
-"""How far the runs of one configuration lie apart (spec 4.3, variability rule)."""
+"""How far the runs of one configuration lie apart (TOCS 2019: runs are repeated
+where this is above 5 %)."""
 
 import pandas as pd
 

@@ -114,7 +114,7 @@ def latency_of_program(
 
 
 def of_validation(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
-    """Locks put under a program against the same ones written into it (Fig. 2, spec 2.4)."""
+    """Locks put under a program against the same ones written into it (TOCS 2019, Fig. 2)."""
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:
         return

@@ -29,7 +29,7 @@ WORDS = {
     "max": "the largest count",
     "opt": "each lock's best count",
 }
-"""What spec 4.2 calls one, max and opt."""
+"""What the published study calls one node, max nodes and opt nodes."""
 
 _NEAR = 1.05
 """So many times as good as a lock may the best one be that it counts as near it in a sentence."""
