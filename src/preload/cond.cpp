@@ -82,7 +82,7 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
   }
   wait.cond.enqueue(wait.self);
   // Only the C library refuses here; its mutexes have no line to wait in.
-  if (const int refusal = mutex::release(with)) {
+  if (const int refusal = mutex::release(with, wait.is_counted)) {
     if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();
     }
