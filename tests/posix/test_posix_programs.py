@@ -34,6 +34,7 @@ PROGRAMS = {
     "fork": "a child can use the mutexes that its parent held or queued for",
     "fork_first_use": "a child does not wait for what its parent was making ready",
     "started_programs": "other programs started in every way while mutexes are contended",
+    "async_cancel": "threads cancelled within a lock call leave other mutexes usable",
     "thread_ends": "threads that end while they hold mutexes",
     "plugins": "libraries loaded and unloaded that lock, alone and with the program",
     "busylock": "a lock call that does not sleep has the results of one that does",

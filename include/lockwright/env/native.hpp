@@ -175,11 +175,11 @@ struct native {
 
   /// The caller's own T, null when the caller is about to end. It begins with a
   /// pointer that T does not use, and is otherwise zeroed, or as the thread left
-  /// it whose own it was before.
+  /// it whose own it was before, if T::is_at_rest() says that it can be used again.
   template <class T>
   static T* own() {
     static_assert(sizeof(T) <= native_env::node_size && alignof(T) <= 64);
-    return static_cast<T*>(native_env::own_piece());
+    return static_cast<T*>(native_env::own_piece<T>());
   }
 
   /// A queue node for one acquisition, with arbitrary content.
