@@ -70,7 +70,7 @@ class library_mutex {
     return result;
   }
 
-  static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+  static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
     bool waited = false;
     if constexpr (counting) {
       int result = real.mutex_trylock(mutex);

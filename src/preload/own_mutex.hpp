@@ -115,12 +115,12 @@ class own_mutex {
     return result;
   }
 
-  static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+  static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
     own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
       return counted_library(lock_library_until(mutex, clock, deadline));
     }
-    if (!is_known(clock)) {
+    if (!is_known(clock.id)) {
       return EINVAL;
     }
     int result = self.trylock_quietly();

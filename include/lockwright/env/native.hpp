@@ -10,6 +10,7 @@
 #include <new>
 
 #include "lockwright/env/native/barrier.hpp"
+#include "lockwright/env/native/clock.hpp"
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/hints.hpp"
@@ -94,7 +95,7 @@ struct native {
   /// Nanoseconds of a clock that never goes back.
   static std::uint64_t now() {
     timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    native_env::kernel_clock(CLOCK_MONOTONIC, &t);
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
            static_cast<std::uint64_t>(t.tv_nsec);
   }

@@ -68,7 +68,7 @@ class mixed_mutex : public own_mutex<several> {
     return is_the_librarys(mutex) ? library_mutex::busylock(mutex) : own::busylock(mutex);
   }
 
-  [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, clockid_t clock,
+  [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, deadline_clock clock,
                                               const timespec* deadline) {
     settle(mutex, __builtin_return_address(0));
     return is_the_librarys(mutex) ? library_mutex::clocklock(mutex, clock, deadline)
