@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "cancellable_sleep.hpp"
 #include "cond.hpp"
 #include "condvar.hpp"
 #include "deadline.hpp"
@@ -25,35 +26,17 @@ using wait_in_progress = wait_with<environment, mutex, condvar>;
   static_cast<wait_in_progress*>(argument)->cancel();
 }
 
-/// Sleeps on the waiter's word. The only place where a cancellation may act:
-/// it is asynchronous here because the kernel is entered without the C library.
-bool sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) {
-  int before = PTHREAD_CANCEL_DEFERRED;
-  int ignored = 0;
-  bool in_time = true;
-  count(event::futex_wait);
-  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
-  if (deadline == nullptr) {
-    native_env::futex_wait(self.state, waiter::waiting);
-  } else {
-    in_time = native_env::futex_wait_until(self.state, waiter::waiting, clock, *deadline);
-  }
-  pthread_setcanceltype(before, &ignored);
-  return in_time;
-}
-
 /// Returns true once signalled, false if the deadline came first.
-[[gnu::noinline]] bool sleep_until_signalled(wait_in_progress& wait, clockid_t clock,
+[[gnu::noinline]] bool sleep_until_signalled(wait_in_progress& wait, deadline_clock clock,
                                              const timespec* deadline) {
-  // The kernel refuses times before 1970, which have all passed.
-  const bool in_time = deadline == nullptr || deadline->tv_sec >= 0;
-  return wait.sleep_until_signalled(in_time,
-                                    [&] { return sleep_cancellably(wait.self, clock, deadline); });
+  const bool in_time = deadline == nullptr || !is_refused(clock, *deadline);
+  return wait.sleep_until_signalled(
+      in_time, [&] { return sleep_cancellably(wait.self, clock, deadline) != -ETIMEDOUT; });
 }
 
 /// The same, with the handler for a cancellation in place. Apart from the loop,
 /// because the handler is entered by a long jump, which would spoil its variables.
-bool await_signal(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
+bool await_signal(wait_in_progress& wait, deadline_clock clock, const timespec* deadline) {
   bool signalled = false;
   pthread_cleanup_push(on_cancel, &wait);
   signalled = sleep_until_signalled(wait, clock, deadline);
@@ -64,7 +47,7 @@ bool await_signal(wait_in_progress& wait, clockid_t clock, const timespec* deadl
   return signalled;
 }
 
-int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
+int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock clock,
              const timespec* deadline) {
   if (deadline != nullptr && !is_valid(*deadline)) {
     return EINVAL;
@@ -82,7 +65,7 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
   }
   wait.cond.enqueue(wait.self);
   // Only the C library refuses here; its mutexes have no line to wait in.
-  if (const int refusal = mutex::release(with)) {
+  if (const int refusal = mutex::release(with, wait.is_counted)) {
     if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();
     }
@@ -108,7 +91,30 @@ bool is_left_to_library(pthread_cond_t* cond, pthread_mutex_t* with) {
   return condvar::is_shared(cond);
 }
 
+/// A wait of the C library up to `deadline`, by its own call. When that has ended too early by the
+/// program's clock it ends without cause: a signal that came before it were repeated would be lost.
+template <class Wait>
+int wait_library(deadline_clock clock, const timespec* deadline, Wait wait) {
+  if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {
+    return wait(deadline);
+  }
+  const timespec until = kernel_time_in(clock.id, time_left(clock, *deadline));
+  const int result = wait(&until);
+  return result == ETIMEDOUT && time_left(clock, *deadline) != 0 ? 0 : result;
+}
+
 }  // namespace
+
+int timedwait(pthread_cond_t* cond, pthread_mutex_t* with, timed function,
+              const timespec* deadline) {
+  if (is_left_to_library(cond, with)) {
+    return wait_library(
+        clock_of(function, condvar::clock_of_shared(cond)), deadline,
+        [cond, with](const timespec* until) { return real.cond_timedwait(cond, with, until); });
+  }
+  return wait_own(cond, with, clock_of(function, condvar::of(cond).clock()), deadline);
+}
+
 }  // namespace lockwright::preload
 
 using namespace lockwright::preload;
@@ -148,23 +154,23 @@ int lockwright_cond_wait(pthread_cond_t* cond, pthread_mutex_t* with) {
   if (is_left_to_library(cond, with)) {
     return real.cond_wait(cond, with);
   }
-  return wait_own(cond, with, CLOCK_REALTIME, nullptr);
+  return wait_own(cond, with, {CLOCK_REALTIME, false}, nullptr);
 }
 
 int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
                               const timespec* deadline) {
-  if (is_left_to_library(cond, with)) {
-    return real.cond_timedwait(cond, with, deadline);
-  }
-  return wait_own(cond, with, condvar::of(cond).clock(), deadline);
+  return timedwait(cond, with, timed::cond_timedwait, deadline);
 }
 
-int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
+int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t id,
                               const timespec* deadline) {
+  const deadline_clock clock = clock_of(timed::cond_clockwait, id);
   if (is_left_to_library(cond, with)) {
-    return real.cond_clockwait(cond, with, clock, deadline);
+    return wait_library(clock, deadline, [cond, with, id](const timespec* until) {
+      return real.cond_clockwait(cond, with, id, until);
+    });
   }
-  return is_known(clock) ? wait_own(cond, with, clock, deadline) : EINVAL;
+  return is_known(id) ? wait_own(cond, with, clock, deadline) : EINVAL;
 }
 
 int lockwright_cond_signal(pthread_cond_t* cond) noexcept {

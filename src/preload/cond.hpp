@@ -4,6 +4,16 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "program_clock.hpp"
+
+namespace lockwright::preload {
+
+/// pthread_cond_timedwait(), with a deadline that `function` was given.
+int timedwait(pthread_cond_t* cond, pthread_mutex_t* with, timed function,
+              const timespec* deadline);
+
+}  // namespace lockwright::preload
+
 extern "C" {
 int lockwright_cond_init(pthread_cond_t* cond, const pthread_condattr_t* attributes) noexcept;
 int lockwright_cond_destroy(pthread_cond_t* cond) noexcept;

@@ -50,6 +50,12 @@ class condvar : public signalling<environment, mutex> {
     return (__atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & shared_bit) != 0;
   }
 
+  /// Of one that is_shared().
+  static clockid_t clock_of_shared(const pthread_cond_t* cond) {
+    const unsigned flags = __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
+    return (flags & monotonic_bit) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+  }
+
   explicit condvar(clockid_t clock) : base(clock, generation) {}
 
   [[nodiscard]] clockid_t clock() const { return clock_ & ~made_shared; }
@@ -82,10 +88,9 @@ class condvar : public signalling<environment, mutex> {
   [[gnu::noinline]] static void change_sides(pthread_cond_t* cond, bool library) {
     adopting.lock();
     if (is_shared(cond) && !library) {
-      const bool monotonic = (cond->__data.__wrefs & monotonic_bit) != 0;
+      const clockid_t clock = clock_of_shared(cond);
       std::memset(static_cast<void*>(cond), 0, sizeof *cond);
-      ::new (static_cast<void*>(cond))
-          condvar((monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME) | made_shared);
+      ::new (static_cast<void*>(cond)) condvar(clock | made_shared);
     } else if (!is_shared(cond) && library) {
       pthread_condattr_t attributes;
       pthread_condattr_init(&attributes);

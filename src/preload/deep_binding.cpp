@@ -10,7 +10,6 @@
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +20,7 @@
 
 #include "export.hpp"
 #include "lockwright/env/native/syscall.hpp"
+#include "objects.hpp"
 #include "real.hpp"
 
 namespace lockwright::preload {
@@ -31,14 +31,6 @@ constexpr std::uint32_t relocations[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, 
 #elif defined(__aarch64__)
 constexpr std::uint32_t relocations[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
 #endif
-
-/// The object that contains `address`; null if there is none.
-link_map* object_of(const void* address) {
-  Dl_info info;
-  void* map = nullptr;
-  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr
-                                                             : static_cast<link_map*>(map);
-}
 
 /// The references of one loaded object.
 class references {
@@ -220,7 +212,7 @@ void* open_for(link_map* object, link_map* ours, const char* file, int mode) {
   void* opened = open_for(object_of(caller), ours, file, mode);
   link_map* object = nullptr;
   if (opened != nullptr && dlinfo(opened, RTLD_DI_LINKMAP, static_cast<void*>(&object)) == 0) {
-    references(object).turn(object_of(reinterpret_cast<void*>(&sched_yield)), ours);
+    references(object).turn(c_library(), ours);
     dlerror();  // What was not found here is not the caller's affair.
   }
   return opened;

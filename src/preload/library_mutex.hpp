@@ -12,6 +12,7 @@
 
 #include "counting.hpp"
 #include "kind.hpp"
+#include "library_wait.hpp"
 #include "own_waiters.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
@@ -69,7 +70,7 @@ class library_mutex {
     return result;
   }
 
-  static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+  static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
     bool waited = false;
     if constexpr (counting) {
       int result = real.mutex_trylock(mutex);
@@ -113,9 +114,13 @@ class library_mutex {
            of(mutex).depth_ > 1;
   }
 
-  static int release(pthread_mutex_t* mutex) { return unlock(mutex); }
+  static int release(pthread_mutex_t* mutex, bool& is_counted) {
+    return release_library(mutex, is_counted, unlock);
+  }
 
-  static int reacquire(pthread_mutex_t* mutex) { return real.mutex_lock(mutex); }
+  static int reacquire(pthread_mutex_t* mutex, bool is_counted) {
+    return reacquire_library(mutex, is_counted);
+  }
 
  private:
   [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {

@@ -13,7 +13,7 @@ namespace lockwright::preload {
 
 /// Calls attempt(deadline of native::now()) until that is true, or `deadline` has passed.
 template <class Attempt>
-bool attempt_until(clockid_t clock, const timespec& deadline, Attempt attempt) {
+bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attempt) {
   // Nanoseconds: how late a timed lock may notice that the clock was set. A
   // waiter that it costs its place in the queue loses one a second.
   constexpr std::uint64_t longest = 1'000'000'000;
@@ -22,9 +22,8 @@ bool attempt_until(clockid_t clock, const timespec& deadline, Attempt attempt) {
     if (left == 0) {
       return false;
     }
-    // The real-time clock may be set meanwhile, so look at it now and then.
-    const std::uint64_t share = clock == CLOCK_REALTIME && left > longest ? longest : left;
-    if (attempt(native::now() + share)) {
+    if (attempt(native::now() +
+                share_of(left, clock, clock.id == CLOCK_REALTIME ? longest : left))) {
       return true;
     }
   }
@@ -33,7 +32,7 @@ bool attempt_until(clockid_t clock, const timespec& deadline, Attempt attempt) {
 /// A waiter that can give up waits in the queue like the others; where the
 /// algorithm has no such waiters, it tries again and again.
 template <class L>
-bool lock_until(L& lock, clockid_t clock, const timespec& deadline) {
+bool lock_until(L& lock, deadline_clock clock, const timespec& deadline) {
   if constexpr (TimedLock<L>) {
     return attempt_until(clock, deadline,
                          [&lock](std::uint64_t until) { return lock.try_lock_until(until); });

@@ -1,10 +1,13 @@
 // pthread_mutex_*: the entry points.
 #include "mutex.hpp"
 
+#include "program_clock.hpp"
 #include "watch.hpp"
 
+using lockwright::preload::clock_of;
 using lockwright::preload::is_watched;
 using lockwright::preload::mutex;
+using lockwright::preload::timed;
 
 extern "C" {
 
@@ -24,12 +27,12 @@ int lockwright_mutex_trylock(pthread_mutex_t* m) noexcept { return mutex::tryloc
 int lockwright_mutex_unlock(pthread_mutex_t* m) noexcept { return mutex::unlock(m); }
 
 int lockwright_mutex_timedlock(pthread_mutex_t* m, const timespec* deadline) noexcept {
-  return mutex::clocklock(m, CLOCK_REALTIME, deadline);
+  return mutex::clocklock(m, clock_of(timed::mutex_timedlock, CLOCK_REALTIME), deadline);
 }
 
 int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
                                const timespec* deadline) noexcept {
-  return mutex::clocklock(m, clock, deadline);
+  return mutex::clocklock(m, clock_of(timed::mutex_clocklock, clock), deadline);
 }
 
 /// What lockwright/pthread.h calls.

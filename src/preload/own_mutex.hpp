@@ -15,6 +15,7 @@
 #include "deadline.hpp"
 #include "fork.hpp"
 #include "kind.hpp"
+#include "library_wait.hpp"
 #include "lock_until.hpp"
 #include "lockwright/lock.hpp"
 #include "own_waiters.hpp"
@@ -33,7 +34,8 @@ namespace lockwright::preload {
 ///   12-15 | serial of the holder, for types that ask who it is   | the holder
 ///   16-19 | kind; bits 31-16: generation; bits 15-10: algorithm, | initialisation, adopt(),
 ///         | if the library has several; bit 2: known to tools    | the holder
-///   20-23 | bit 31: counted; else how often a recursive mutex    | the holder
+///   20-23 | bit 31: counted; bits 30-21: waiters of condition    | the holder, adopt()
+///         | variables; bits 20-0: how often a recursive mutex    |
 ///         | was locked again                                     |
 ///   24-39 | the lock                                             | the algorithm
 ///
@@ -69,7 +71,7 @@ class own_mutex {
     if (is_library(self.kind())) {
       return real.mutex_destroy(mutex);
     }
-    if (self.owner_.load(std::memory_order_relaxed) != 0) {
+    if (self.owner_.load(std::memory_order_relaxed) != 0 || (self.again_ & waiters) != 0) {
       return EBUSY;
     }
     if (Lock::is_known(self.kind())) {
@@ -113,12 +115,12 @@ class own_mutex {
     return result;
   }
 
-  static int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
+  static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
     own_mutex& self = adopted(mutex);
     if (is_library(self.kind())) {
       return counted_library(lock_library_until(mutex, clock, deadline));
     }
-    if (!is_known(clock)) {
+    if (!is_known(clock.id)) {
       return EINVAL;
     }
     int result = self.trylock_quietly();
@@ -167,31 +169,38 @@ class own_mutex {
     return !is_library(self.kind()) && type_of(self.kind()) == recursive && self.depth() != 0;
   }
 
-  /// For a condition variable wait: unlocks once. 0, or why the caller may not.
-  static int release(pthread_mutex_t* mutex) {
+  /// For a condition variable wait: unlocks once. 0, or why the caller may not. Sets `is_counted`
+  /// if the mutex now counts the caller as a waiter and refuses to be destroyed.
+  static int release(pthread_mutex_t* mutex, bool& is_counted) {
     own_mutex& self = of(mutex);
     if (is_library(self.kind())) {
-      return real.mutex_unlock(mutex);
+      return release_library(mutex, is_counted, real.mutex_unlock);
     }
+    is_counted = self.count_waiter();
     if (self.depth() != 0) {
       --self.again_;
-    } else {
+    } else if (self.owner_.load(std::memory_order_relaxed) != 0) {
+      // Waiting with a free mutex is undefined, and harmless in the C library.
       self.leave();
     }
     return 0;
   }
 
-  static int reacquire(pthread_mutex_t* mutex) {
+  /// Locks again what release() has unlocked, which set `is_counted`.
+  static int reacquire(pthread_mutex_t* mutex, bool is_counted) {
     own_mutex& self = of(mutex);
     if (is_library(self.kind())) {
-      return real.mutex_lock(mutex);
+      return reacquire_library(mutex, is_counted);
     }
     if (self.is_own()) {
       ++self.again_;
-      return 0;
+    } else {
+      self.take();
+      self.template own<any_type>();
     }
-    self.take();
-    self.template own<any_type>();
+    if (is_counted) {
+      self.forget_waiter();
+    }
     return 0;
   }
 
@@ -308,6 +317,7 @@ class own_mutex {
         end(lock);
         ::new (&lock) std::remove_reference_t<decltype(lock)>{};
       });
+      again_ &= ~waiters;
       const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
       if (owner != 0) {
         take();
@@ -322,10 +332,31 @@ class own_mutex {
 
  private:
   static constexpr std::uint32_t counted = std::uint32_t{1} << 31;
-  static constexpr std::uint32_t most_again = counted - 1;
+  static constexpr std::uint32_t one_waiter = std::uint32_t{1} << 21;
+  static constexpr std::uint32_t most_again = one_waiter - 1;
+  static constexpr std::uint32_t waiters = counted - one_waiter;
 
   /// How often its holder has locked a recursive mutex beyond the first time.
-  [[nodiscard]] std::uint32_t depth() const { return again_ & ~counted; }
+  [[nodiscard]] std::uint32_t depth() const { return again_ & most_again; }
+
+  /// Only the holder changes the count, so it needs no atomic update. False if the caller is not
+  /// the holder, or if no more waiters can be counted: destroy() may then miss that one.
+  bool count_waiter() {
+    if (owner_.load(std::memory_order_relaxed) != native_env::tid() ||
+        (again_ & waiters) == waiters) {
+      return false;
+    }
+    again_ += one_waiter;
+    return true;
+  }
+
+  /// For the holder that count_waiter() has counted. In the child of a fork within the wait,
+  /// adopt() may have done so already.
+  void forget_waiter() {
+    if ((again_ & waiters) != 0) {
+      again_ -= one_waiter;
+    }
+  }
 
   explicit own_mutex(kind_word kind) : kind_(kind) { check_layout(); }
 

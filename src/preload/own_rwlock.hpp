@@ -70,7 +70,7 @@ class exclusive_core {
 
   int read(bool) { return write(); }
   int try_read(bool) { return try_write(); }
-  int read_until(bool, clockid_t clock, const timespec& deadline) {
+  int read_until(bool, deadline_clock clock, const timespec& deadline) {
     return write_until(clock, deadline);
   }
   int write() {
@@ -78,7 +78,7 @@ class exclusive_core {
     return 0;
   }
   int try_write() { return lock_.try_lock() ? 0 : EBUSY; }
-  int write_until(clockid_t clock, const timespec& deadline) {
+  int write_until(deadline_clock clock, const timespec& deadline) {
     return lock_.try_lock() || lock_until(lock_, clock, deadline) ? 0 : ETIMEDOUT;
   }
   void leave_write(bool) { lock_.unlock(); }
@@ -102,7 +102,7 @@ class phase_fair_core {
 
   int read(bool passes) { return error_of(lock_.lock_read(passes), EBUSY); }
   int try_read(bool passes) { return error_of(lock_.try_lock_read(passes), EBUSY); }
-  int read_until(bool passes, clockid_t clock, const timespec& deadline) {
+  int read_until(bool passes, deadline_clock clock, const timespec& deadline) {
     admission last = lock_.try_lock_read(passes);
     if (last == admission::refused) {
       attempt_until(clock, deadline, [&](std::uint64_t until) {
@@ -116,7 +116,7 @@ class phase_fair_core {
     return 0;
   }
   int try_write() { return lock_.try_lock_write() ? 0 : EBUSY; }
-  int write_until(clockid_t clock, const timespec& deadline) {
+  int write_until(deadline_clock clock, const timespec& deadline) {
     return lock_.try_lock_write() || attempt_until(clock, deadline,
                                                    [&](std::uint64_t until) {
                                                      return lock_.try_lock_write_until(until);
@@ -190,8 +190,8 @@ class own_rwlock {
   int tryrdlock() {
     return read(EBUSY, [](Core& core, bool passes) { return core.try_read(passes); });
   }
-  int clockrdlock(clockid_t clock, const timespec* deadline) {
-    if (!is_known(clock) || !is_valid(*deadline)) {
+  int clockrdlock(deadline_clock clock, const timespec* deadline) {
+    if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
     }
     return read(EDEADLK, [clock, deadline](Core& core, bool passes) {
@@ -204,8 +204,8 @@ class own_rwlock {
     return is_alone() ? EDEADLK : entered(core_.write());
   }
   int trywrlock() { return entered(core_.try_write()); }
-  int clockwrlock(clockid_t clock, const timespec* deadline) {
-    if (!is_known(clock) || !is_valid(*deadline)) {
+  int clockwrlock(deadline_clock clock, const timespec* deadline) {
+    if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
     }
     return is_alone() && times_ == 0 ? EDEADLK : entered(core_.write_until(clock, *deadline));

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "deadline.hpp"
 #include "kind.hpp"
 #include "lockwright/env/native.hpp"
 #include "real.hpp"
@@ -37,9 +38,12 @@ inline int poll_library(pthread_mutex_t* mutex, bool& waited) {
 }
 
 /// By the older name where there is one: tools may know no other.
-inline int lock_library_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
-  return clock == CLOCK_REALTIME ? real.mutex_timedlock(mutex, deadline)
-                                 : real.mutex_clocklock(mutex, clock, deadline);
+inline int lock_library_until(pthread_mutex_t* mutex, deadline_clock clock,
+                              const timespec* deadline) {
+  return library_until(clock, deadline, [mutex, clock](const timespec* until) {
+    return clock.id == CLOCK_REALTIME ? real.mutex_timedlock(mutex, until)
+                                      : real.mutex_clocklock(mutex, clock.id, until);
+  });
 }
 
 }  // namespace lockwright::preload

@@ -8,13 +8,13 @@
 namespace lockwright::preload {
 namespace {
 
-/// The next definition of `name` after this library, of the named version:
-/// plain dlsym may return the condition variables of 2002.
+/// The definition of `name` in `where`, of the named version: plain dlsym may return the condition
+/// variables of 2002.
 template <class Function>
-void find(Function*& target, const char* name, const char* version) {
-  void* found = dlvsym(RTLD_NEXT, name, version);
+void find(Function*& target, void* where, const char* name, const char* version) {
+  void* found = dlvsym(where, name, version);
   if (found == nullptr) {
-    found = dlsym(RTLD_NEXT, name);
+    found = dlsym(where, name);
   }
   if (found == nullptr) {
     native_env::complain("the C library has no ", name, "; glibc 2.34 or later is needed");
@@ -23,50 +23,54 @@ void find(Function*& target, const char* name, const char* version) {
   target = reinterpret_cast<Function*>(found);
 }
 
-void find_all() {
+}  // namespace
+
+void find_real_functions(void* where) {
   real_functions f;
-  find(f.mutex_init, "pthread_mutex_init", BASE_VERSION);
-  find(f.mutex_destroy, "pthread_mutex_destroy", BASE_VERSION);
-  find(f.mutex_lock, "pthread_mutex_lock", BASE_VERSION);
-  find(f.mutex_trylock, "pthread_mutex_trylock", "GLIBC_2.34");
-  find(f.mutex_unlock, "pthread_mutex_unlock", BASE_VERSION);
-  find(f.mutex_timedlock, "pthread_mutex_timedlock", "GLIBC_2.34");
-  find(f.mutex_clocklock, "pthread_mutex_clocklock", "GLIBC_2.34");
-  find(f.cond_init, "pthread_cond_init", COND_VERSION);
-  find(f.cond_destroy, "pthread_cond_destroy", COND_VERSION);
-  find(f.cond_wait, "pthread_cond_wait", COND_VERSION);
-  find(f.cond_timedwait, "pthread_cond_timedwait", COND_VERSION);
-  find(f.cond_clockwait, "pthread_cond_clockwait", "GLIBC_2.34");
-  find(f.cond_signal, "pthread_cond_signal", COND_VERSION);
-  find(f.cond_broadcast, "pthread_cond_broadcast", COND_VERSION);
-  find(f.sem_init, "sem_init", "GLIBC_2.34");
-  find(f.sem_destroy, "sem_destroy", "GLIBC_2.34");
-  find(f.sem_wait, "sem_wait", "GLIBC_2.34");
-  find(f.sem_trywait, "sem_trywait", "GLIBC_2.34");
-  find(f.sem_timedwait, "sem_timedwait", "GLIBC_2.34");
-  find(f.sem_clockwait, "sem_clockwait", "GLIBC_2.34");
-  find(f.sem_post, "sem_post", "GLIBC_2.34");
-  find(f.sem_getvalue, "sem_getvalue", "GLIBC_2.34");
-  find(f.rwlock_init, "pthread_rwlock_init", "GLIBC_2.34");
-  find(f.rwlock_destroy, "pthread_rwlock_destroy", "GLIBC_2.34");
-  find(f.rwlock_rdlock, "pthread_rwlock_rdlock", "GLIBC_2.34");
-  find(f.rwlock_tryrdlock, "pthread_rwlock_tryrdlock", "GLIBC_2.34");
-  find(f.rwlock_timedrdlock, "pthread_rwlock_timedrdlock", "GLIBC_2.34");
-  find(f.rwlock_clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.34");
-  find(f.rwlock_wrlock, "pthread_rwlock_wrlock", "GLIBC_2.34");
-  find(f.rwlock_trywrlock, "pthread_rwlock_trywrlock", "GLIBC_2.34");
-  find(f.rwlock_timedwrlock, "pthread_rwlock_timedwrlock", "GLIBC_2.34");
-  find(f.rwlock_clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.34");
-  find(f.rwlock_unlock, "pthread_rwlock_unlock", "GLIBC_2.34");
-  find(f.spin_init, "pthread_spin_init", "GLIBC_2.34");
-  find(f.spin_destroy, "pthread_spin_destroy", "GLIBC_2.34");
-  find(f.spin_lock, "pthread_spin_lock", "GLIBC_2.34");
-  find(f.spin_trylock, "pthread_spin_trylock", "GLIBC_2.34");
-  find(f.spin_unlock, "pthread_spin_unlock", "GLIBC_2.34");
-  find(f.dlopen, "dlopen", "GLIBC_2.34");
-  find(f.register_atfork, "__register_atfork", COND_VERSION);
+  find(f.mutex_init, where, "pthread_mutex_init", BASE_VERSION);
+  find(f.mutex_destroy, where, "pthread_mutex_destroy", BASE_VERSION);
+  find(f.mutex_lock, where, "pthread_mutex_lock", BASE_VERSION);
+  find(f.mutex_trylock, where, "pthread_mutex_trylock", "GLIBC_2.34");
+  find(f.mutex_unlock, where, "pthread_mutex_unlock", BASE_VERSION);
+  find(f.mutex_timedlock, where, "pthread_mutex_timedlock", "GLIBC_2.34");
+  find(f.mutex_clocklock, where, "pthread_mutex_clocklock", "GLIBC_2.34");
+  find(f.cond_init, where, "pthread_cond_init", COND_VERSION);
+  find(f.cond_destroy, where, "pthread_cond_destroy", COND_VERSION);
+  find(f.cond_wait, where, "pthread_cond_wait", COND_VERSION);
+  find(f.cond_timedwait, where, "pthread_cond_timedwait", COND_VERSION);
+  find(f.cond_clockwait, where, "pthread_cond_clockwait", "GLIBC_2.34");
+  find(f.cond_signal, where, "pthread_cond_signal", COND_VERSION);
+  find(f.cond_broadcast, where, "pthread_cond_broadcast", COND_VERSION);
+  find(f.sem_init, where, "sem_init", "GLIBC_2.34");
+  find(f.sem_destroy, where, "sem_destroy", "GLIBC_2.34");
+  find(f.sem_wait, where, "sem_wait", "GLIBC_2.34");
+  find(f.sem_trywait, where, "sem_trywait", "GLIBC_2.34");
+  find(f.sem_timedwait, where, "sem_timedwait", "GLIBC_2.34");
+  find(f.sem_clockwait, where, "sem_clockwait", "GLIBC_2.34");
+  find(f.sem_post, where, "sem_post", "GLIBC_2.34");
+  find(f.sem_getvalue, where, "sem_getvalue", "GLIBC_2.34");
+  find(f.rwlock_init, where, "pthread_rwlock_init", "GLIBC_2.34");
+  find(f.rwlock_destroy, where, "pthread_rwlock_destroy", "GLIBC_2.34");
+  find(f.rwlock_rdlock, where, "pthread_rwlock_rdlock", "GLIBC_2.34");
+  find(f.rwlock_tryrdlock, where, "pthread_rwlock_tryrdlock", "GLIBC_2.34");
+  find(f.rwlock_timedrdlock, where, "pthread_rwlock_timedrdlock", "GLIBC_2.34");
+  find(f.rwlock_clockrdlock, where, "pthread_rwlock_clockrdlock", "GLIBC_2.34");
+  find(f.rwlock_wrlock, where, "pthread_rwlock_wrlock", "GLIBC_2.34");
+  find(f.rwlock_trywrlock, where, "pthread_rwlock_trywrlock", "GLIBC_2.34");
+  find(f.rwlock_timedwrlock, where, "pthread_rwlock_timedwrlock", "GLIBC_2.34");
+  find(f.rwlock_clockwrlock, where, "pthread_rwlock_clockwrlock", "GLIBC_2.34");
+  find(f.rwlock_unlock, where, "pthread_rwlock_unlock", "GLIBC_2.34");
+  find(f.spin_init, where, "pthread_spin_init", "GLIBC_2.34");
+  find(f.spin_destroy, where, "pthread_spin_destroy", "GLIBC_2.34");
+  find(f.spin_lock, where, "pthread_spin_lock", "GLIBC_2.34");
+  find(f.spin_trylock, where, "pthread_spin_trylock", "GLIBC_2.34");
+  find(f.spin_unlock, where, "pthread_spin_unlock", "GLIBC_2.34");
+  find(f.dlopen, where, "dlopen", "GLIBC_2.34");
+  find(f.register_atfork, where, "__register_atfork", COND_VERSION);
   real = f;  // threads that race here store the same values
 }
+
+namespace {
 
 /// The stub of one member: looks everything up, then makes the call.
 template <auto Member>
@@ -75,7 +79,7 @@ struct stub;
 template <class Result, class... Arguments, Result (*real_functions::*Member)(Arguments...)>
 struct stub<Member> {
   static Result call(Arguments... arguments) {
-    find_all();
+    find_real_functions(RTLD_NEXT);  // what comes after this library
     return (real.*Member)(arguments...);
   }
 };

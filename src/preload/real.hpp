@@ -55,4 +55,7 @@ struct real_functions {
 
 extern real_functions real;
 
+/// Looks all of them up in `where`, a handle of the dynamic linker.
+void find_real_functions(void* where);
+
 }  // namespace lockwright::preload

@@ -69,6 +69,14 @@ int ours(pthread_rwlock_t* lock, Call call) {
   return result;
 }
 
+template <deed Does>
+int ours_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline) {
+  return ours<Does>(lock, [clock, deadline](auto& own) {
+    return Does == deed::reads ? own.clockrdlock(clock, deadline)
+                               : own.clockwrlock(clock, deadline);
+  });
+}
+
 template <class Own>
 int make(pthread_rwlock_t* lock, int kind) {
   std::memset(lock, 0, sizeof *lock);
@@ -114,17 +122,23 @@ int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
              : ours<deed::reads>(lock, [](auto& own) { return own.tryrdlock(); });
 }
 
-int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
+int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t id,
                                   const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_clockrdlock(lock, clock, deadline)
-                                  : ours<deed::reads>(lock, [clock, deadline](auto& own) {
-                                      return own.clockrdlock(clock, deadline);
-                                    });
+  const deadline_clock clock = clock_of(timed::rwlock_clockrdlock, id);
+  return is_left_to_library(lock) ? library_until(clock, deadline,
+                                                  [lock, id](const timespec* until) {
+                                                    return real.rwlock_clockrdlock(lock, id, until);
+                                                  })
+                                  : ours_until<deed::reads>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_timedrdlock(lock, deadline)
-                                  : lockwright_rwlock_clockrdlock(lock, CLOCK_REALTIME, deadline);
+  const deadline_clock clock = clock_of(timed::rwlock_timedrdlock, CLOCK_REALTIME);
+  return is_left_to_library(lock) ? library_until(clock, deadline,
+                                                  [lock](const timespec* until) {
+                                                    return real.rwlock_timedrdlock(lock, until);
+                                                  })
+                                  : ours_until<deed::reads>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
@@ -139,17 +153,23 @@ int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
              : ours<deed::writes>(lock, [](auto& own) { return own.trywrlock(); });
 }
 
-int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
+int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t id,
                                   const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_clockwrlock(lock, clock, deadline)
-                                  : ours<deed::writes>(lock, [clock, deadline](auto& own) {
-                                      return own.clockwrlock(clock, deadline);
-                                    });
+  const deadline_clock clock = clock_of(timed::rwlock_clockwrlock, id);
+  return is_left_to_library(lock) ? library_until(clock, deadline,
+                                                  [lock, id](const timespec* until) {
+                                                    return real.rwlock_clockwrlock(lock, id, until);
+                                                  })
+                                  : ours_until<deed::writes>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_timedwrlock(lock, deadline)
-                                  : lockwright_rwlock_clockwrlock(lock, CLOCK_REALTIME, deadline);
+  const deadline_clock clock = clock_of(timed::rwlock_timedwrlock, CLOCK_REALTIME);
+  return is_left_to_library(lock) ? library_until(clock, deadline,
+                                                  [lock](const timespec* until) {
+                                                    return real.rwlock_timedwrlock(lock, until);
+                                                  })
+                                  : ours_until<deed::writes>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {

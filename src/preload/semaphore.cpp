@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "cancellable_sleep.hpp"
 #include "deadline.hpp"
 #include "export.hpp"
 #include "real.hpp"
@@ -44,23 +45,10 @@ using wait_in_progress = wait_for_unit<semaphore>;
   static_cast<wait_in_progress*>(argument)->cancel();
 }
 
-/// Sleeps on the waiter's word; asynchronously cancellable meanwhile, because
-/// the kernel is entered without the C library. Returns minus the error number.
-long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) {
-  int before = PTHREAD_CANCEL_DEFERRED;
-  int ignored = 0;
-  count(event::futex_wait);
-  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
-  const long result = native_env::futex_sleep(self.state, waiter::waiting, clock, deadline);
-  pthread_setcanceltype(before, &ignored);
-  return result;
-}
-
 /// Returns 0 with a unit, or the error number.
-[[gnu::noinline]] int sleep_until_granted(wait_in_progress& wait, clockid_t clock,
+[[gnu::noinline]] int sleep_until_granted(wait_in_progress& wait, deadline_clock clock,
                                           const timespec* deadline) {
-  // The kernel refuses times before 1970, which have all passed.
-  long why = deadline == nullptr || deadline->tv_sec >= 0 ? 0 : -ETIMEDOUT;
+  long why = deadline == nullptr || !is_refused(clock, *deadline) ? 0 : -ETIMEDOUT;
   const bool granted = wait.sleep_until_granted(why == 0, [&] {
     why = sleep_cancellably(wait.self, clock, deadline);
     return why != -ETIMEDOUT && why != -EINTR;
@@ -70,7 +58,7 @@ long sleep_cancellably(waiter& self, clockid_t clock, const timespec* deadline) 
 
 /// Apart from the loop, because the handler is entered by a long jump, which
 /// would spoil its variables.
-int await_grant(wait_in_progress& wait, clockid_t clock, const timespec* deadline) {
+int await_grant(wait_in_progress& wait, deadline_clock clock, const timespec* deadline) {
   int error = 0;
   pthread_cleanup_push(on_cancel, &wait);
   error = sleep_until_granted(wait, clock, deadline);
@@ -78,7 +66,7 @@ int await_grant(wait_in_progress& wait, clockid_t clock, const timespec* deadlin
   return error;
 }
 
-int wait_own(sem_t* sem, clockid_t clock, const timespec* deadline) {
+int wait_own(sem_t* sem, deadline_clock clock, const timespec* deadline) {
   pthread_testcancel();
   if (deadline != nullptr && !is_valid(*deadline)) {
     return fail(EINVAL);
@@ -96,6 +84,17 @@ int wait_own(sem_t* sem, clockid_t clock, const timespec* deadline) {
   }
   const int error = await_grant(wait, clock, deadline);
   return error == 0 ? taken(sem) : fail(error);
+}
+
+/// As library_until(), for a call whose result is in errno.
+template <class Wait>
+int library_wait(deadline_clock clock, const timespec* deadline, Wait wait) {
+  if (!clock.is_programs) {
+    return wait(deadline);
+  }
+  const int error = library_until(
+      clock, deadline, [wait](const timespec* until) { return wait(until) == 0 ? 0 : errno; });
+  return error == 0 ? 0 : fail(error);
 }
 
 }  // namespace
@@ -159,19 +158,27 @@ int lockwright_sem_getvalue(sem_t* sem, int* value) noexcept {
 // Not noexcept, the three waits: a cancellation unwinds through them.
 
 int lockwright_sem_wait(sem_t* sem) {
-  return is_left_to_library(sem) ? real.sem_wait(sem) : wait_own(sem, CLOCK_REALTIME, nullptr);
+  return is_left_to_library(sem) ? real.sem_wait(sem)
+                                 : wait_own(sem, {CLOCK_REALTIME, false}, nullptr);
 }
 
 int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
-  return is_left_to_library(sem) ? real.sem_timedwait(sem, deadline)
-                                 : wait_own(sem, CLOCK_REALTIME, deadline);
+  const deadline_clock clock = clock_of(timed::sem_timedwait, CLOCK_REALTIME);
+  if (is_left_to_library(sem)) {
+    return library_wait(clock, deadline,
+                        [sem](const timespec* until) { return real.sem_timedwait(sem, until); });
+  }
+  return wait_own(sem, clock, deadline);
 }
 
-int lockwright_sem_clockwait(sem_t* sem, clockid_t clock, const timespec* deadline) {
+int lockwright_sem_clockwait(sem_t* sem, clockid_t id, const timespec* deadline) {
+  const deadline_clock clock = clock_of(timed::sem_clockwait, id);
   if (is_left_to_library(sem)) {
-    return real.sem_clockwait(sem, clock, deadline);
+    return library_wait(clock, deadline, [sem, id](const timespec* until) {
+      return real.sem_clockwait(sem, id, until);
+    });
   }
-  return is_known(clock) ? wait_own(sem, clock, deadline) : fail(EINVAL);
+  return is_known(id) ? wait_own(sem, clock, deadline) : fail(EINVAL);
 }
 
 }  // extern "C"

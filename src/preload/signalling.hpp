@@ -145,6 +145,7 @@ template <class Env, class Mutex, class Condvar>
 struct wait_with {
   Condvar& cond;
   basic_waiter<Env, typename Mutex::object> self;
+  bool is_counted = false;  ///< by the mutex, as one that waits
 
   /// Sleeps as sleep_until_claimed() says. False if it gave up.
   template <class Sleep>
@@ -158,7 +159,7 @@ struct wait_with {
 
   /// 0, or why the mutex could not be locked.
   int take_mutex_again() {
-    const int result = Mutex::reacquire(self.mutex);
+    const int result = Mutex::reacquire(self.mutex, is_counted);
     if (self.leads) {
       Mutex::line(self.mutex)->grant_first();
     }

@@ -8,6 +8,7 @@
 #include "export.hpp"
 #include "fork.hpp"
 #include "lockwright/env/native/fatal.hpp"
+#include "program_clock.hpp"
 #include "watch.hpp"
 
 namespace {
@@ -106,6 +107,7 @@ void check_that_names_resolve_here() {
 /// Reads the environment and looks the C library's functions up, if nobody has
 /// done so yet: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
+  lockwright::preload::find_program_clock();
   lockwright::preload::ask_who_watches();
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();

@@ -3,11 +3,15 @@
 #include "c11.hpp"
 #include "cond.hpp"
 #include "mutex.hpp"
+#include "program_clock.hpp"
 
 using lockwright::preload::c11;
 using lockwright::preload::c11_init;
+using lockwright::preload::clock_of;
 using lockwright::preload::mutex;
 using lockwright::preload::posix;
+using lockwright::preload::timed;
+using lockwright::preload::timedwait;
 
 extern "C" {
 
@@ -22,7 +26,7 @@ int lockwright_mtx_lock(mtx_t* m) noexcept { return c11(mutex::lock(posix(m))); 
 int lockwright_mtx_trylock(mtx_t* m) noexcept { return c11(mutex::trylock(posix(m))); }
 
 int lockwright_mtx_timedlock(mtx_t* m, const timespec* deadline) noexcept {
-  return c11(mutex::clocklock(posix(m), CLOCK_REALTIME, deadline));
+  return c11(mutex::clocklock(posix(m), clock_of(timed::mtx_timedlock, CLOCK_REALTIME), deadline));
 }
 
 int lockwright_mtx_unlock(mtx_t* m) noexcept { return c11(mutex::unlock(posix(m))); }
@@ -42,7 +46,7 @@ int lockwright_cnd_wait(cnd_t* c, mtx_t* with) {
 }
 
 int lockwright_cnd_timedwait(cnd_t* c, mtx_t* with, const timespec* deadline) {
-  return c11(lockwright_cond_timedwait(posix(c), posix(with), deadline));
+  return c11(timedwait(posix(c), posix(with), timed::cnd_timedwait, deadline));
 }
 
 }  // extern "C"

@@ -37,7 +37,7 @@ class model_mutex {
   static bool is_held_by_caller(model_mutex* mutex) {
     return mutex->owner_.load(std::memory_order_relaxed) == model::self();
   }
-  static int reacquire(model_mutex* mutex) {
+  static int reacquire(model_mutex* mutex, bool) {
     mutex->lock();
     return 0;
   }

@@ -34,6 +34,7 @@ PROGRAMS = {
     "fork": "a child can use the mutexes that its parent held or queued for",
     "fork_first_use": "a child does not wait for what its parent was making ready",
     "started_programs": "other programs started in every way while mutexes are contended",
+    "async_cancel": "threads cancelled within a lock call leave other mutexes usable",
     "thread_ends": "threads that end while they hold mutexes",
     "plugins": "libraries loaded and unloaded that lock, alone and with the program",
     "busylock": "a lock call that does not sleep has the results of one that does",
@@ -107,8 +108,8 @@ def passes(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
 def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
-    helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours"}
-    by_setting = {"semaphores", "spins"}  # have tests of their own
+    helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours", "moved_clock"}
+    by_setting = {"semaphores", "spins", "other_clock"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)
     assert set(PROGRAMS) > ON_EACH_MACHINE
     every = {(lock, name) for lock in [harness.LIBC, *locate.lock_names()] for name in PROGRAMS}

@@ -24,6 +24,27 @@ std::string recursive() {
   return "";
 }
 
+// As deep as a mutex can be locked, or three million times: what is refused changes nothing.
+std::string deep_recursion() {
+  pthread_mutex_t mutex;
+  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+  int depth = 0;
+  int result = 0;
+  while (depth < 3'000'000 && (result = pthread_mutex_lock(&mutex)) == 0) ++depth;
+  CHECK(result == 0 || result == EAGAIN);
+  CHECK(depth >= 2'000'000);
+  if (result == EAGAIN) {
+    CHECK_RC(EAGAIN, pthread_mutex_lock(&mutex));
+    CHECK_RC(EAGAIN, pthread_mutex_trylock(&mutex));
+  }
+  CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex));
+  for (int i = 0; i < depth; ++i) OK(pthread_mutex_unlock(&mutex));
+  CHECK(check::is_free(&mutex));
+  CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_destroy(&mutex));
+  return "";
+}
+
 // Recursion while others queue: the inner calls must not join the queue behind them.
 std::string recursive_with_waiters() {
   pthread_mutex_t mutex;
@@ -186,6 +207,7 @@ std::string errno_is_left_alone() {
 int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"recursive", recursive},
+                     {"deep recursion", deep_recursion},
                      {"recursive with waiters", recursive_with_waiters},
                      {"recursive under contention", recursive_under_contention},
                      {"errorcheck", errorcheck},

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "lockwright/env/native/barrier.hpp"
+#include "lockwright/env/native/clock.hpp"
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/hints.hpp"
@@ -94,7 +95,7 @@ struct native {
   /// Nanoseconds of a clock that never goes back.
   static std::uint64_t now() {
     timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    native_env::kernel_clock(CLOCK_MONOTONIC, &t);
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
            static_cast<std::uint64_t>(t.tv_nsec);
   }
@@ -175,11 +176,11 @@ struct native {
 
   /// The caller's own T, null when the caller is about to end. It begins with a
   /// pointer that T does not use, and is otherwise zeroed, or as the thread left
-  /// it whose own it was before.
+  /// it whose own it was before, if T::is_at_rest() says that it can be used again.
   template <class T>
   static T* own() {
     static_assert(sizeof(T) <= native_env::node_size && alignof(T) <= 64);
-    return static_cast<T*>(native_env::own_piece());
+    return static_cast<T*>(native_env::own_piece<T>());
   }
 
   /// A queue node for one acquisition, with arbitrary content.

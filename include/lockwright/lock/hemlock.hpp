@@ -47,6 +47,13 @@ namespace lockwright {
 template <class Env>
 class hemlock {
   class alignas(64) word {
+   public:
+    /// False while a hand-over is under way, whose successor takes it soon; or never, if it is a
+    /// thread that was cancelled asynchronously in lock(). The next thread with this word would
+    /// wait for it in hand_over().
+    [[nodiscard]] bool is_at_rest() const { return grant.load(std::memory_order_relaxed) == 0; }
+
+   private:
     friend class hemlock;
 
     void* unused_ = nullptr;  // the environment's, while no thread has the word

@@ -68,7 +68,7 @@ class mixed_mutex : public own_mutex<several> {
     return is_the_librarys(mutex) ? library_mutex::busylock(mutex) : own::busylock(mutex);
   }
 
-  [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, clockid_t clock,
+  [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, deadline_clock clock,
                                               const timespec* deadline) {
     settle(mutex, __builtin_return_address(0));
     return is_the_librarys(mutex) ? library_mutex::clocklock(mutex, clock, deadline)
@@ -89,12 +89,14 @@ class mixed_mutex : public own_mutex<several> {
                                   : own::is_kept_by_wait(mutex);
   }
 
-  static int release(pthread_mutex_t* mutex) {
-    return is_the_librarys(mutex) ? library_mutex::release(mutex) : own::release(mutex);
+  static int release(pthread_mutex_t* mutex, bool& is_counted) {
+    return is_the_librarys(mutex) ? library_mutex::release(mutex, is_counted)
+                                  : own::release(mutex, is_counted);
   }
 
-  static int reacquire(pthread_mutex_t* mutex) {
-    return is_the_librarys(mutex) ? library_mutex::reacquire(mutex) : own::reacquire(mutex);
+  static int reacquire(pthread_mutex_t* mutex, bool is_counted) {
+    return is_the_librarys(mutex) ? library_mutex::reacquire(mutex, is_counted)
+                                  : own::reacquire(mutex, is_counted);
   }
 
  private:

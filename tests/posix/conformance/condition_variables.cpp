@@ -199,4 +199,113 @@ void wait_with_a_depth_of_two() {
   say("unlocks after the wait", std::to_string(unlocks));
 }
 
+// The C library counts a waiter among the users of the mutex, so that it cannot be destroyed.
+void destroy_a_mutex_that_a_waiter_will_need() {
+  for (const Kind& kind : all_kinds()) {
+    // A ceiling decides by privilege who may lock at all; a robust mutex can be destroyed always.
+    if (kind.protocol == PTHREAD_PRIO_PROTECT || kind.robust == PTHREAD_MUTEX_ROBUST) continue;
+    pthread_mutex_t mutex;
+    if (kind.init(&mutex) != 0) continue;
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    for (const bool cancelled : {false, true}) {
+      group = "mutex " + kind.name() + " that waiters will need, " +
+              (cancelled ? "cancelled" : "signalled");
+      bool go = false;
+      auto wait = [&](check::Worker& self) {
+        OK(pthread_mutex_lock(&mutex));
+        pthread_cleanup_push(
+            [](void* held) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(held))); },
+            &mutex);
+        self.about_to_block();
+        while (!go) OK(pthread_cond_wait(&cond, &mutex));
+        pthread_cleanup_pop(1);
+      };
+      check::Worker first{wait};
+      check::Worker second{wait};
+      first.wait_until_blocked();
+      second.wait_until_blocked();
+      check::wait_until([&] { return check::is_free(&mutex); });
+      probe("destroy", pthread_mutex_destroy(&mutex));
+      probe("lock", pthread_mutex_lock(&mutex));
+      probe("destroy while held", pthread_mutex_destroy(&mutex));
+      probe("unlock", pthread_mutex_unlock(&mutex));
+      if (cancelled) OK(pthread_cancel(first.handle()));
+      if (cancelled) first.join();
+      if (cancelled) probe("destroy with one of two left", pthread_mutex_destroy(&mutex));
+      OK(pthread_mutex_lock(&mutex));
+      go = true;
+      OK(pthread_cond_broadcast(&cond));
+      OK(pthread_mutex_unlock(&mutex));
+      if (!cancelled) first.join();
+      second.join();
+      probe("destroy at last", pthread_mutex_destroy(&mutex));
+      probe("init", kind.init(&mutex));
+    }
+    OK(pthread_mutex_lock(&mutex));
+    timespec when = soon();
+    OK(pthread_cond_timedwait(&cond, &mutex, &when) == ETIMEDOUT ? 0 : EINVAL);
+    OK(pthread_mutex_unlock(&mutex));
+    probe("destroy after a timeout", pthread_mutex_destroy(&mutex));
+  }
+}
+
+// Undefined, and what the C library does is of use: the caller holds the mutex when it returns.
+void wait_with_a_free_mutex() {
+  for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    group = std::string{"cond with free mutex "} + check::type_name(type);
+    for (const bool later : {false, true}) {
+      const timespec when = later ? soon() : past;
+      probe("timedwait", pthread_cond_timedwait(&cond, &mutex, &when));
+      probe_is("and it is held", !check::is_free(&mutex));
+      probe("unlock", pthread_mutex_unlock(&mutex));
+      probe_is("and it is free", check::is_free(&mutex));
+    }
+    for (const bool broadcast : {false, true}) {
+      int results[2] = {-1, -1};
+      bool held[2] = {false, false};
+      auto wait = [&](check::Worker& self, std::size_t i) {
+        self.about_to_block();
+        results[i] = pthread_cond_wait(&cond, &mutex);
+        held[i] = !check::is_free(&mutex);
+        OK(pthread_mutex_unlock(&mutex));
+      };
+      check::Worker first{[&](check::Worker& self) { wait(self, 0); }};
+      check::Worker second{[&](check::Worker& self) { wait(self, 1); }};
+      first.wait_until_blocked();
+      second.wait_until_blocked();
+      check::sleep_ms(2);
+      probe("lock", pthread_mutex_lock(&mutex));
+      OK(broadcast ? pthread_cond_broadcast(&cond) : pthread_cond_signal(&cond));
+      probe("unlock", pthread_mutex_unlock(&mutex));
+      if (!broadcast) OK(pthread_cond_signal(&cond));
+      first.join();
+      second.join();
+      for (const std::size_t i : {0, 1}) {
+        probe("wait", results[i]);
+        probe_is("and it is held", held[i]);
+      }
+      probe_is("and it is free", check::is_free(&mutex));
+    }
+    check::Worker waiter{[&](check::Worker& self) {
+      pthread_cleanup_push(
+          [](void* held) {
+            const auto there = static_cast<pthread_mutex_t*>(held);
+            probe_is("cancelled, and it is held", !check::is_free(there));
+            probe("unlock", pthread_mutex_unlock(there));
+          },
+          &mutex);
+      self.about_to_block();
+      for (;;) pthread_cond_wait(&cond, &mutex);
+      pthread_cleanup_pop(0);
+    }};
+    waiter.wait_until_blocked();
+    OK(pthread_cancel(waiter.handle()));
+    waiter.join();
+    probe_is("and it is free", check::is_free(&mutex));
+  }
+}
+
 }  // namespace conformance

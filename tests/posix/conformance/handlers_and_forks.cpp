@@ -201,6 +201,8 @@ void forks() {
         OK(pthread_mutex_unlock(&mutex));
         return result;
       }));
+  say("destroy of the waiter's mutex in the child",
+      in_child([&] { return pthread_mutex_destroy(&mutex); }));
   say("broadcast in the child", in_child([&] { return pthread_cond_broadcast(&cond); }));
   OK(pthread_mutex_lock(&mutex));
   go = true;

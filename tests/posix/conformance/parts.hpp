@@ -12,6 +12,8 @@ void condition_variables();
 void clocks_of_condition_variables();
 void destroy_after_broadcast();
 void wait_with_a_depth_of_two();
+void wait_with_a_free_mutex();
+void destroy_a_mutex_that_a_waiter_will_need();
 
 void cancellation();
 void no_cancellation_points();

@@ -122,13 +122,31 @@ inline void see_caller() {
   }
 }
 
-[[gnu::noinline]] inline void* take_own_piece() {
+/// A piece of a thread that has ended, which T::is_at_rest(); null if there is none on top. One that
+/// is not, below one that is, is met again only when more threads live than ever before.
+template <class T>
+piece* take_left_piece() {
+  piece* first = left_pieces.take(1);
+  if (first == nullptr || reinterpret_cast<T*>(first)->is_at_rest()) {
+    return first;
+  }
+  piece* second = left_pieces.take(1);
+  left_pieces.put(first, first);
+  if (second == nullptr || reinterpret_cast<T*>(second)->is_at_rest()) {
+    return second;
+  }
+  left_pieces.put(second, second);
+  return nullptr;
+}
+
+template <class T>
+[[gnu::noinline]] void* take_own_piece() {
   thread_record& self = self_record;
   see_caller();
   if (self.free == nullptr && self.room == 0) {
     return nullptr;
   }
-  piece* mine = left_pieces.take(1);
+  piece* mine = take_left_piece<T>();
   if (mine == nullptr) {
     mine = static_cast<piece*>(fresh_nodes.cut(node_size));
   }
@@ -138,11 +156,12 @@ inline void see_caller() {
 
 /// A piece as large as a node that is the caller's until it ends, and is never
 /// anything else but such a piece; null for a thread that is on its way out.
-/// Zeroed, or as the thread before has left it, but for its first pointer,
+/// Zeroed, or as the thread before has left it, at rest, but for its first pointer,
 /// which is the list's between two threads.
-inline void* own_piece() {
+template <class T>
+void* own_piece() {
   piece* known = self_record.own;
-  return known != nullptr ? known : take_own_piece();
+  return known != nullptr ? known : take_own_piece<T>();
 }
 
 /// For the child of a fork: what the pieces say is about threads that it does not have.

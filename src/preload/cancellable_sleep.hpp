@@ -1,0 +1,39 @@
+// The sleep of a thread in a wait that is a cancellation point.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <cstdint>
+
+#include "counting.hpp"
+#include "deadline.hpp"
+#include "own_waiters.hpp"
+
+namespace lockwright::preload {
+
+/// Sleeps on the waiter's word. The only place where a cancellation may act:
+/// it is asynchronous here because the kernel is entered without the C library.
+/// Returns 0 when woken, or for no reason, else minus the error number; -ETIMEDOUT if
+/// `deadline`, if there is one, has passed.
+inline long sleep_cancellably(waiter& self, deadline_clock clock, const timespec* deadline) {
+  timespec until{};
+  if (deadline != nullptr && clock.is_programs) {
+    const std::uint64_t left = time_left(clock, *deadline);
+    if (left == 0) {
+      return -ETIMEDOUT;
+    }
+    until = kernel_time_in(clock.id, share_of(left, clock, left));
+    deadline = &until;
+  }
+  int before = PTHREAD_CANCEL_DEFERRED;
+  int ignored = 0;
+  count(event::futex_wait);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  const long result = native_env::futex_sleep(self.state, waiter::waiting, clock.id, deadline);
+  pthread_setcanceltype(before, &ignored);
+  return result == -ETIMEDOUT && clock.is_programs ? 0 : result;
+}
+
+}  // namespace lockwright::preload

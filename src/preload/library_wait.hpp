@@ -1,0 +1,43 @@
+// A condition variable wait of ours with a mutex of the C library, which counts the threads that
+// hold it or wait with it (__nusers), and is not destroyed while there are any. Its own wait leaves
+// the waiter counted; its unlock and lock functions do not.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "lockwright/env/native/thread.hpp"
+#include "real.hpp"
+
+namespace lockwright::preload {
+
+/// Unlocks with unlock(mutex), and returns its result. Sets `is_counted` if the caller stays counted.
+/// Only the holder changes the count: a caller that is not, by what the C library has noted, stays
+/// uncounted. So it is with lock elision, which notes neither holder nor users.
+template <class Unlock>
+int release_library(pthread_mutex_t* mutex, bool& is_counted, Unlock unlock) {
+  const bool is_holder = static_cast<std::uint32_t>(__atomic_load_n(
+                             &mutex->__data.__owner, __ATOMIC_RELAXED)) == native_env::tid();
+  if (is_holder) {
+    ++mutex->__data.__nusers;
+  }
+  const int result = unlock(mutex);
+  if (result != 0 && is_holder) {
+    --mutex->__data.__nusers;
+  }
+  is_counted = result == 0 && is_holder;
+  return result;
+}
+
+/// Locks what release_library() has unlocked, which set `is_counted`.
+inline int reacquire_library(pthread_mutex_t* mutex, bool is_counted) {
+  const int result = real.mutex_lock(mutex);
+  if (is_counted && (result == 0 || result == EOWNERDEAD)) {
+    --mutex->__data.__nusers;
+  }
+  return result;
+}
+
+}  // namespace lockwright::preload

@@ -1,0 +1,110 @@
+"""Deadlines go by the time that the program sees, where a library has put another one in the place
+of the kernel's: neither too early nor much too late, whichever of the two libraries comes first.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support import harness, locate
+from support.harness import RunUnder
+
+#: The C library's mutex, one whose waiters can give up, and one whose waiters cannot.
+LOCKS = [lock for lock in ("pthread", "futex", "mcs-stp") if lock in locate.lock_names()]
+ORDERS = ["before", "after"]
+#: Days ahead, and how fast.
+TIMES = [(400, 1), (-400, 1), (400, 2)]
+#: What stays with the C library, and what does not then.
+WAYS = [
+    {},
+    {"LOCKWRIGHT_RWLOCK": "phase-fair", "LOCKWRIGHT_SEM_APPEND": "1"},
+    {"LOCKWRIGHT_RWLOCK": "mutex"},
+]
+#: Seconds. It takes two, or for ever.
+LIMIT = 60
+
+
+def moved(days: int, rate: int) -> dict[str, str]:
+    return {
+        "MOVED_CLOCK_DAYS": str(days),
+        "MOVED_CLOCK_RATE": str(rate),
+        "FAKETIME": f"{days:+}d" + (f" x{rate}" if rate != 1 else ""),
+    }
+
+
+def check(outcome: harness.Outcome, days: int) -> None:
+    assert outcome.status == 0, outcome.describe()
+    first, *calls = outcome.stdout.splitlines()
+    assert first == f"days ahead: {days}"
+    assert len(calls) > 40
+    assert [each for each in calls if not each.endswith(": right")] == [], outcome.describe()
+
+
+def run(
+    lock: str, order: str, other: Path, days: int, rate: int, way: dict[str, str]
+) -> harness.Outcome:
+    both = [str(locate.preload(lock)), str(other)]
+    env = harness.environment(harness.Setting(lock)) | moved(days, rate) | way
+    env["LD_PRELOAD"] = ":".join(both if order == "after" else reversed(both))
+    return harness.run([locate.program("posix", "other_clock")], env, LIMIT)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(["ours", *way.values()]))
+@pytest.mark.parametrize(("days", "rate"), TIMES)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_clock_that_was_moved(
+    lock: str, order: str, days: int, rate: int, way: dict[str, str]
+) -> None:
+    other = locate.program("posix", "moved_clock.so")
+    check(run(lock, order, other, days, rate, way), days)
+
+
+def libfaketime() -> Path:
+    for directory in Path("/usr/lib").glob("*/faketime"):
+        return directory / "libfaketimeMT.so.1"
+    pytest.skip("libfaketime is not installed; tests/apps/more-packages.txt names its package")
+
+
+@pytest.mark.parametrize(("days", "rate"), TIMES)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_libfaketime(lock: str, order: str, days: int, rate: int) -> None:
+    check(run(lock, order, libfaketime(), days, rate, {}), days)
+
+
+@pytest.mark.parametrize("days", [400, -400])
+@pytest.mark.parametrize("first", ["lockwright", "faketime", "preload"])
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_commands(lock: str, first: str, days: int) -> None:
+    library = libfaketime()
+    faketime = shutil.which("faketime")
+    if faketime is None:
+        pytest.skip("faketime is not installed; tests/apps/more-packages.txt names its package")
+    time = [faketime, "-m", "-f", f"{days:+}d"]
+    swap = [str(locate.lockwright()), "run", "--lock", lock, "--"]
+    program = str(locate.program("posix", "other_clock"))
+    words = {
+        "lockwright": [*swap, *time, program],
+        "faketime": [*time, *swap, program],
+        "preload": [*swap, program],
+    }[first]
+    env = harness.environment(harness.Setting(harness.LIBC))
+    if first == "preload":
+        env |= {"LD_PRELOAD": str(library)} | moved(days, 1)
+    check(harness.run(words, env, LIMIT), days)
+
+
+def test_without_another_clock(run_under: RunUnder) -> None:
+    for lock in [harness.LIBC, *LOCKS]:
+        check(run_under(lock, [locate.program("posix", "other_clock")]), 0)
+
+
+def test_the_program_notices() -> None:
+    """The C library waits by the kernel's clock: too early, or for ever."""
+    env = harness.environment(harness.Setting(harness.LIBC)) | moved(-400, 1)
+    env["LD_PRELOAD"] = str(locate.program("posix", "moved_clock.so"))
+    outcome = harness.run([locate.program("posix", "other_clock")], env, 5, stacks=False)
+    assert "too early" in outcome.stdout
