@@ -35,6 +35,7 @@ PROGRAMS = {
     "fork_first_use": "a child does not wait for what its parent was making ready",
     "started_programs": "other programs started in every way while mutexes are contended",
     "thread_ends": "threads that end while they hold mutexes",
+    "own_getenv": "a program may have a getenv() of its own, which locks",
     "plugins": "libraries loaded and unloaded that lock, alone and with the program",
     "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",

@@ -24,6 +24,7 @@ PROGRAMS = [
     "exclusion",
     "fork",
     "fork_first_use",
+    "own_getenv",
     "reuse",
     "started_programs",
     "thread_ends",

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/file.hpp"
 #include "lockwright/env/native/settings.hpp"
@@ -187,7 +187,7 @@ class topology {
     if (!begin_to_read(state_)) {
       return;
     }
-    const char* declared = getenv("LOCKWRIGHT_TOPOLOGY");
+    const char* declared = environment_variable("LOCKWRIGHT_TOPOLOGY");
     if (declared != nullptr && *declared != '\0') {
       if (declare(declared)) {
         return;
