@@ -35,7 +35,9 @@ PROGRAMS = {
     "fork_first_use": "a child does not wait for what its parent was making ready",
     "started_programs": "other programs started in every way while mutexes are contended",
     "thread_ends": "threads that end while they hold mutexes",
+    "raw_clone": "the child of a raw clone() corrects the number that mutexes name as owner",
     "own_getenv": "a program may have a getenv() of its own, which locks",
+    "no_gettid": "locks work where asking the kernel for the thread's number ends the process",
     "plugins": "libraries loaded and unloaded that lock, alone and with the program",
     "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
@@ -108,6 +110,7 @@ def passes(run_under: RunUnder, setting: harness.Setting, name: str) -> None:
 def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
+    helpers |= {"misplaced_number"}
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours"}
     by_setting = {"semaphores", "spins"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)

@@ -2,7 +2,6 @@
 // kernel says, or as LOCKWRIGHT_TOPOLOGY declares.
 #pragma once
 
-#include <errno.h>
 #include <sched.h>
 
 #include <atomic>
@@ -160,27 +159,22 @@ class topology {
   /// True for the one thread that is to read; the others return when it has. The
   /// child of a fork may find a reader that it does not have, and reads itself.
   static bool begin_to_read(std::atomic<std::uint32_t>& state) {
-    const auto self = static_cast<std::uint32_t>(system_call(SYS_gettid));
+    const auto process = static_cast<std::uint32_t>(system_call(SYS_getpid));
     for (;;) {
       std::uint32_t seen = unread;
       // Acquire, of a failure too, pairs with the release of `ready`: the map is seen.
-      if (state.compare_exchange_strong(seen, self, std::memory_order_acquire)) {
+      if (state.compare_exchange_strong(seen, process, std::memory_order_acquire)) {
         return true;
       }
       if (seen == ready) {
         return false;
       }
-      if (is_here(seen)) {
+      if (seen == process) {
         system_call(SYS_sched_yield);
       } else {
         state.compare_exchange_strong(seen, unread, std::memory_order_relaxed);
       }
     }
-  }
-
-  /// Whether the process has that thread.
-  static bool is_here(std::uint32_t tid) {
-    return system_call(SYS_tgkill, system_call(SYS_getpid), static_cast<long>(tid), 0) != -ESRCH;
   }
 
   [[gnu::noinline]] void read() {
