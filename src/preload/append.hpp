@@ -1,12 +1,11 @@
 // Where a queue puts a thread that begins to wait: at its end, or at its head.
 #pragma once
 
-#include <stdlib.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "lockwright/env/native.hpp"
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 
 namespace lockwright::preload {
@@ -55,7 +54,7 @@ class append_setting {
   }
 
   [[gnu::noinline]] std::uint64_t read() {
-    const char* text = getenv(variable_);
+    const char* text = native_env::environment_variable(variable_);
     std::uint64_t what = unset_;
     std::uint64_t one_in = 0;
     if (text != nullptr && *text != '\0') {

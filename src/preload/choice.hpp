@@ -1,12 +1,12 @@
 // What an environment variable says that takes one of a few words.
 #pragma once
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <atomic>
 #include <cstdint>
 
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 
 namespace lockwright::preload {
@@ -35,7 +35,7 @@ class choice {
 
   /// One more than the number of the word.
   [[gnu::noinline]] std::uint8_t read() {
-    const char* text = getenv(variable_);
+    const char* text = native_env::environment_variable(variable_);
     std::uint8_t found = 0;
     if (text != nullptr && *text != '\0') {
       while (found < Number && strcmp(text, words_[found]) != 0) {

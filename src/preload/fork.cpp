@@ -6,6 +6,7 @@
 #include "export.hpp"
 #include "lockwright/env/native/thread.hpp"
 #include "real.hpp"
+#include "thread_number.hpp"
 #include "watch.hpp"
 
 extern "C" void* __dso_handle;
@@ -13,11 +14,17 @@ extern "C" void* __dso_handle;
 namespace lockwright::preload {
 namespace {
 
+/// The C library gives the child's thread its number before any handler runs there.
+constinit thread_local std::uint32_t number_of_forking = 0;
+
+void before_fork() { number_of_forking = thread_number(); }
+
 void in_child() {
   generation += one_generation;
   find_short_way_again();
-  tid_before_fork = native_env::self_record.tid;
-  tid_after_fork = native_env::ask_tid();
+  number_before_fork = number_of_forking;
+  forget_thread_number();
+  number_after_fork = thread_number();
   native_env::abandon_own_pieces();
   ::new (&adopting) three_state<environment>();
   ::new (&adopting_semaphore) three_state<environment>();
@@ -28,7 +35,7 @@ void in_child() {
 void follow_forks() {
   static constinit std::atomic<bool> followed{false};
   if (!followed.exchange(true, std::memory_order_relaxed)) {
-    real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
+    real.register_atfork(before_fork, nullptr, in_child, static_cast<void*>(&__dso_handle));
   }
 }
 

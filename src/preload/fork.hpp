@@ -12,10 +12,10 @@
 
 namespace lockwright::preload {
 
-/// The kernel's numbers of the thread that forked, in the parent (0 if it had
-/// not been asked for) and in this process.
-inline constinit std::uint32_t tid_before_fork = 0;
-inline constinit std::uint32_t tid_after_fork = 0;
+/// The number of the thread that forked, see thread_number.hpp: in the parent, and in this
+/// process. 0 in a process that nobody forked.
+inline constinit std::uint32_t number_before_fork = 0;
+inline constinit std::uint32_t number_after_fork = 0;
 
 /// Held while an object of an earlier generation is put in order.
 inline constinit three_state<environment> adopting{};

@@ -16,6 +16,7 @@
 #include "own_waiters.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
+#include "thread_number.hpp"
 
 namespace lockwright::preload {
 
@@ -102,7 +103,7 @@ class library_mutex {
   }
 
   static bool is_held_by_caller(pthread_mutex_t* mutex) {
-    return of(mutex).owner_.load(std::memory_order_relaxed) == native_env::tid();
+    return of(mutex).owner_.load(std::memory_order_relaxed) == thread_number();
   }
 
   static waiter_line* line(pthread_mutex_t* mutex) {

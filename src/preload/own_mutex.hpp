@@ -21,6 +21,7 @@
 #include "own_waiters.hpp"
 #include "poll_library.hpp"
 #include "real.hpp"
+#include "thread_number.hpp"
 #include "watch.hpp"
 
 namespace lockwright::preload {
@@ -29,8 +30,8 @@ namespace lockwright::preload {
 ///
 ///   bytes | meaning                                              | written by
 ///   0-7   | line of signalled waiters                            | see waiter_line
-///   8-11  | owner: the kernel's number of the holding thread,    | the holder
-///         | where debuggers look for it; 0 when free             |
+///   8-11  | owner: thread_number() of the holder, where          | the holder
+///         | debuggers look for it; 0 when free                   |
 ///   12-15 | serial of the holder, for types that ask who it is   | the holder
 ///   16-19 | kind; bits 31-16: generation; bits 15-10: algorithm, | initialisation, adopt(),
 ///         | if the library has several; bit 2: known to tools    | the holder
@@ -153,7 +154,7 @@ class own_mutex {
   /// True if the calling thread holds it. Relaxed: only the caller could have
   /// stored its own number.
   static bool is_held_by_caller(pthread_mutex_t* mutex) {
-    return of(mutex).owner_.load(std::memory_order_relaxed) == native_env::tid();
+    return of(mutex).owner_.load(std::memory_order_relaxed) == thread_number();
   }
 
   /// Where signalled waiters of this mutex line up; null if it has no place for them.
@@ -209,9 +210,10 @@ class own_mutex {
     ::new (static_cast<void*>(mutex)) own_mutex(kind | generation);
   }
 
-  // Relaxed: what it says holds for the whole life of the process.
+  // Acquire pairs with the release in find_short_way_again(): where the caller's number lies is
+  // known.
   [[gnu::always_inline]] static bool takes_short_way(kind_word kind) {
-    return is_plain(kind, short_way.load(std::memory_order_relaxed)) && Lock::is_known(kind);
+    return is_plain(kind, short_way.load(std::memory_order_acquire)) && Lock::is_known(kind);
   }
 
   // Of some of these gcc makes functions of their own, unless it is told not to.
@@ -321,8 +323,8 @@ class own_mutex {
       const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
       if (owner != 0) {
         take();
-        if (owner == tid_before_fork) {
-          owner_.store(tid_after_fork, std::memory_order_relaxed);
+        if (owner == number_before_fork) {
+          owner_.store(number_after_fork, std::memory_order_relaxed);
         }
       }
       kind_.store((this->kind() & ~generation_bits) | generation, std::memory_order_release);
@@ -390,7 +392,8 @@ class own_mutex {
 
   template <entry From>
   void own() {
-    owner_.store(native_env::tid(), std::memory_order_relaxed);
+    owner_.store(From == plain ? found_thread_number() : thread_number(),
+                 std::memory_order_relaxed);
     if (From == any_type && knows_owner(kind())) {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
     }

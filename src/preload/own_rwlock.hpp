@@ -14,6 +14,7 @@
 #include "fork.hpp"
 #include "lock_until.hpp"
 #include "lockwright/phase_fair.hpp"
+#include "thread_number.hpp"
 
 namespace lockwright::preload {
 
@@ -287,7 +288,7 @@ class own_rwlock {
   /// For a writer that got `result` from the lock.
   int entered(int result) {
     if (result == 0) {
-      owner_.store(native_env::tid(), std::memory_order_relaxed);
+      owner_.store(thread_number(), std::memory_order_relaxed);
       serial_.store(native_env::serial(), std::memory_order_relaxed);
       count(event::write_locked);
     }
@@ -302,8 +303,8 @@ class own_rwlock {
     const kind_word kind = kind_.load(std::memory_order_relaxed);
     if (((kind ^ generation) & generation_bits) != 0) {
       core_.forget_waiters(serial_.load(std::memory_order_relaxed) != 0);
-      if (owner_.load(std::memory_order_relaxed) == tid_before_fork && tid_before_fork != 0) {
-        owner_.store(tid_after_fork, std::memory_order_relaxed);
+      if (owner_.load(std::memory_order_relaxed) == number_before_fork && number_before_fork != 0) {
+        owner_.store(number_after_fork, std::memory_order_relaxed);
       }
       kind_.store((kind & ~generation_bits) | generation, std::memory_order_release);
     }

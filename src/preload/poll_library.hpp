@@ -9,6 +9,7 @@
 #include "kind.hpp"
 #include "lockwright/env/native.hpp"
 #include "real.hpp"
+#include "thread_number.hpp"
 
 namespace lockwright::preload {
 
@@ -19,7 +20,7 @@ inline bool is_refused_to_owner(const pthread_mutex_t* mutex) {
       static_cast<kind_word>(__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED));
   const auto owner =
       static_cast<std::uint32_t>(__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED));
-  return type_of(kind) == errorcheck && owner == native_env::tid();
+  return type_of(kind) == errorcheck && owner == thread_number();
 }
 
 /// Locks by polling, which is in no queue and may be overtaken; `waited` is set if

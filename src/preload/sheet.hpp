@@ -3,13 +3,13 @@
 #pragma once
 
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 
 #include "lockwright/env/native.hpp"
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/file.hpp"
 
 namespace lockwright::preload {
@@ -39,7 +39,7 @@ static_assert(sizeof(sheet) == 64 + 64 * 128 + 1024 * 8);
 inline sheet* map_sheet() {
   using native_env::argument;
   using native_env::system_call;
-  const char* path = getenv("LOCKWRIGHT_STATS");
+  const char* path = native_env::environment_variable("LOCKWRIGHT_STATS");
   long file =
       path == nullptr ? -1 : system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
   auto* mapped = static_cast<sheet*>(native_env::map_shared(file, sizeof(sheet)));

@@ -6,6 +6,7 @@
 
 #include "fork.hpp"
 #include "real.hpp"
+#include "thread_number.hpp"
 
 // The linker's: the first byte of this library in memory.
 extern "C" [[gnu::visibility("hidden")]] const ElfW(Ehdr) __ehdr_start;
@@ -28,6 +29,7 @@ void hide_variables() {
 
 // Relaxed: threads that race here find and store the same.
 bool ask_who_watches() {
+  find_thread_number();
   const bool tool = valgrind::is_running();
   if (tool) {
     hide_variables();
@@ -50,8 +52,8 @@ int init_for_tool(pthread_mutex_t* mutex) {
 }
 
 void find_short_way_again() {
-  if (watched_by.load(std::memory_order_relaxed) == watcher::nobody) {
-    short_way.store(generation, std::memory_order_relaxed);
+  if (watched_by.load(std::memory_order_relaxed) == watcher::nobody && find_thread_number()) {
+    short_way.store(generation, std::memory_order_release);
   }
 }
 

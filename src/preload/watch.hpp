@@ -16,8 +16,9 @@ namespace lockwright::preload {
 namespace valgrind = native_env::valgrind;
 
 /// What the kind word of a normal mutex is that goes the short way: `generation`,
-/// once it is known that nobody watches. The detour is in no mutex's word, so
-/// until then, and with a tool, no mutex does.
+/// once it is known that nobody watches and where the caller's number lies, see
+/// thread_number.hpp. The detour is in no mutex's word, so until then, and with a
+/// tool, no mutex does.
 inline constinit std::atomic<kind_word> short_way{detour};
 
 enum class watcher : std::uint8_t { unknown, nobody, tool };

@@ -1,7 +1,6 @@
 #include "family.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "clock.hpp"
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/file.hpp"
 #include "lockwright/env/native/syscall.hpp"
 
@@ -95,7 +95,7 @@ std::uint64_t taken_in(const sheet& first) {
 }  // namespace
 
 sheet* map_first() {
-  const char* named = getenv("LOCKWRIGHT_PROFILE");
+  const char* named = native_env::environment_variable("LOCKWRIGHT_PROFILE");
   const std::size_t length = named == nullptr ? 0 : std::strlen(named);
   if (length == 0 || length > sizeof path - 4) {
     return nullptr;

@@ -11,6 +11,7 @@
 #include "real.hpp"
 #include "records.hpp"
 #include "state.hpp"
+#include "thread_number.hpp"
 #include "words.hpp"
 
 namespace lockwright::probe {
@@ -48,10 +49,9 @@ void set_site(words& mutex, std::uint64_t site) {
 /// What the C library does once it has the word; in a simple mutex its count has no meaning and
 /// keeps the last holder.
 void own(words& mutex, const thread_slot& thread, std::uint64_t caller) {
-  const std::uint32_t tid = thread.tid;
-  __atomic_store_n(&mutex.owner, tid, __ATOMIC_RELAXED);  // waiters look at it
+  __atomic_store_n(&mutex.owner, thread_number(), __ATOMIC_RELAXED);  // waiters look at it
   ++mutex.users;
-  mutex.count = tid;
+  mutex.count = thread.tid;
   set_site(mutex, caller);
 }
 
@@ -185,8 +185,7 @@ void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t las
   thread_slot* thread = nullptr;
   sheet* target = meet(thread);
   if (is_simple(its)) {
-    its.owner = thread->tid;  // a thread that nobody had met took it without a number
-    its.count = thread->tid;
+    its.count = thread->tid;  // a thread that nobody had met took it without a number
   }
   if (target == nullptr) {
     return;
@@ -196,9 +195,11 @@ void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t las
              {.weight = weight, .previous = last, .stack = 0, .tried = tried, .caller = caller});
 }
 
-/// Whether the caller holds it already, which only some kinds know.
-bool is_held_by(const words& mutex, const thread_slot& thread) {
-  return knows_owner(mutex.kind) && mutex.owner == thread.tid && thread.tid != 0;
+/// Whether the caller holds it already, which only some kinds know. Not by the number in its slot:
+/// those mutexes are the C library's, and the program may have corrected what that takes for the
+/// caller's.
+bool is_held_by_caller(const words& mutex) {
+  return knows_owner(mutex.kind) && mutex.owner == thread_number();
 }
 
 /// Mutexes of the other kinds, with the C library's functions.
@@ -207,7 +208,7 @@ bool is_held_by(const words& mutex, const thread_slot& thread) {
   words& its = words::of(mutex);
   thread_slot* thread = nullptr;
   sheet* target = find(thread);
-  if (!is_profiled(its) || is_held_by(its, *thread)) {
+  if (!is_profiled(its) || is_held_by_caller(its)) {
     thread->unprofiled += is_profiled(its) ? 0 : 1;
     return tries ? real.mutex_trylock(mutex) : wait_for(mutex, until);
   }
@@ -240,7 +241,7 @@ bool is_held_by(const words& mutex, const thread_slot& thread) {
   words& its = words::of(mutex);
   const bool is_last =
       !knows_owner(its.kind) ||
-      (is_held_by(its, *mine) && (type_of(its.kind) != recursive || its.count <= 1));
+      (is_held_by_caller(its) && (type_of(its.kind) != recursive || its.count <= 1));
   if (is_profiled(its) && is_last) {
     if ((its.site & is_timed) != 0) {
       end_hold(its, caller);

@@ -6,16 +6,14 @@
 #include <cstring>
 
 #include "family.hpp"
-#include "lockwright/env/native/syscall.hpp"
 #include "real.hpp"
 #include "records.hpp"
+#include "thread_number.hpp"
 
 extern "C" void* __dso_handle;
 
 namespace lockwright::probe {
 namespace {
-
-using native_env::system_call;
 
 /// apart: it has no file yet; alone: and will have none.
 enum class standing : std::uint32_t { unknown, attaching, attached, apart, alone };
@@ -175,7 +173,7 @@ thread_slot& meet_thread() {
     slot = &target->threads[number];
     slot->number = number;
   }
-  slot->tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
+  slot->tid = preload::thread_number();
   const standing present = process.load(std::memory_order_relaxed);
   if (slot == &unread) {
     slot->number = no_number;

@@ -93,6 +93,19 @@ def test_one_that_locks_in_malloc(run_under: RunUnder, lock: str, order: str) ->
         assert outcome.stderr == "", outcome.describe()
 
 
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_c_library_that_keeps_the_number_elsewhere(run_under: RunUnder, lock: str) -> None:
+    # It is then the kernel's, which works for all but those who want to correct it.
+    other = locate.program("posix", "misplaced_number.so")
+    env = preload(lock, other, "after")
+    for name in ["types", "exclusion", "fork", "cond_wake", "busylock", "early_and_late"]:
+        outcome = run_under(lock, [locate.program("posix", name)], env=env)
+        assert passes(outcome), outcome.describe()
+        assert outcome.stderr == "", outcome.describe()
+    outcome = run_under(lock, [locate.program("posix", "raw_clone")], env=env)
+    assert (outcome.status == 0) == (lock == "pthread"), outcome.describe()
+
+
 @cache
 def installed(allocator: str) -> Path:
     listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)

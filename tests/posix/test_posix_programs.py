@@ -36,6 +36,9 @@ PROGRAMS = {
     "started_programs": "other programs started in every way while mutexes are contended",
     "async_cancel": "threads cancelled within a lock call leave other mutexes usable",
     "thread_ends": "threads that end while they hold mutexes",
+    "raw_clone": "the child of a raw clone() corrects the number that mutexes name as owner",
+    "own_getenv": "a program may have a getenv() of its own, which locks",
+    "no_gettid": "locks work where asking the kernel for the thread's number ends the process",
     "plugins": "libraries loaded and unloaded that lock, alone and with the program",
     "busylock": "a lock call that does not sleep has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
@@ -109,6 +112,7 @@ def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours", "moved_clock"}
+    helpers |= {"misplaced_number"}
     by_setting = {"semaphores", "spins", "other_clock"}  # have tests of their own
     assert sources - helpers - by_setting == set(PROGRAMS)
     assert set(PROGRAMS) > ON_EACH_MACHINE

@@ -40,6 +40,7 @@ NOT_EMULATED = {
     "migrate": _MEMORY,
     "c_library_kinds": "there are no robust mutexes in the emulator",
     "started_programs": "the kernel cannot start a program for another processor",
+    "no_gettid": "there is no seccomp in the emulator",
 }
 
 #: Single cases of programs that it cannot run: it breaks that child, or sleeps itself.
@@ -47,6 +48,7 @@ CASE_NOT_EMULATED = {"rwlocks": "forks", "spins": "forks", "busylock": "waits aw
 
 _OBJECTS = "ThreadSanitizer objects to it, with the C library's own locks too"
 _GROWS = "the memory of the sanitizer itself grows"
+_ASKS = "the sanitizer itself asks for the numbers of threads"
 
 #: What programs built with gcc 12's sanitizers cannot do.
 NOT_SANITIZED = {
@@ -77,10 +79,12 @@ NOT_SANITIZED = {
         "started_programs": "what it starts needs the library of ThreadSanitizer as well",
         "churn": _GROWS,
         "migrate": _GROWS,
+        "no_gettid": _ASKS,
     },
     "address": {
         "churn": _GROWS,
         "migrate": _GROWS,
+        "no_gettid": _ASKS,
         "plugins": "AddressSanitizer ends it, with the C library's own locks too",
     },
 }

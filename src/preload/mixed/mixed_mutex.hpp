@@ -102,7 +102,7 @@ class mixed_mutex : public own_mutex<several> {
  private:
   /// As takes_short_way(), to the C library by the plan.
   [[gnu::always_inline]] static bool takes_short_way_there(kind_word kind) {
-    return is_plain(kind, short_way.load(std::memory_order_relaxed)) &&
+    return is_plain(kind, short_way.load(std::memory_order_acquire)) &&
            algorithm_of(kind) == algorithm::c_library;
   }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "loaded.hpp"
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "sheet.hpp"
@@ -222,7 +223,7 @@ plan& the_plan() {
   if (known != nullptr) {
     return *known;
   }
-  const char* text = getenv(variable);
+  const char* text = native_env::environment_variable(variable);
   plan::reader given(text == nullptr || *text == '\0' ? "D pthread\n" : text);
   plan* mine = given.read();
   if (mine == nullptr) {

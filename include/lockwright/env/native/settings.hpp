@@ -1,12 +1,11 @@
 // The values of tunables, from the program's environment variables.
 #pragma once
 
-#include <stdlib.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/tunable.hpp"
 
@@ -63,7 +62,7 @@ class digits {
 /// True if the variable holds a number within the tunable's bounds, which is
 /// then in `value`. Anything else that is not empty costs one line.
 inline bool read_setting(const variable_name& variable, const tunable& what, std::uint64_t& value) {
-  const char* text = getenv(variable.text());
+  const char* text = environment_variable(variable.text());
   if (text == nullptr || *text == '\0') {
     return false;
   }

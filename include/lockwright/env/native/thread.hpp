@@ -9,7 +9,6 @@
 #include <new>
 
 #include "lockwright/env/native/pool.hpp"
-#include "lockwright/env/native/syscall.hpp"
 
 namespace lockwright::native_env {
 
@@ -31,7 +30,6 @@ struct thread_record {
   piece* free;           ///< free nodes of this thread
   piece* own;            ///< its one piece for as long as it lives, null until asked for
   std::uint32_t room;    ///< how many more it may keep
-  std::uint32_t tid;     ///< the kernel's number of the thread, 0 until asked for
   std::uint32_t serial;  ///< never used twice in a process nor changed by fork; 0 until asked for
   bool seen;             ///< the exit hook is set, or being set
 };
@@ -43,15 +41,6 @@ inline constinit cutter fresh_nodes;
 inline constinit std::atomic<std::uint32_t> last_serial{0};
 // What is above is left for those who keep a serial and something else in one word.
 inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
-
-[[gnu::noinline]] inline std::uint32_t ask_tid() {
-  return self_record.tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
-}
-
-inline std::uint32_t tid() {
-  std::uint32_t known = self_record.tid;
-  return known != 0 ? known : ask_tid();
-}
 
 [[gnu::noinline]] inline std::uint32_t ask_serial() {
   std::uint32_t fresh = 0;

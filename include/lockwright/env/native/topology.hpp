@@ -2,15 +2,14 @@
 // kernel says, or as LOCKWRIGHT_TOPOLOGY declares.
 #pragma once
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
+#include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/file.hpp"
 #include "lockwright/env/native/settings.hpp"
@@ -160,17 +159,17 @@ class topology {
   /// True for the one thread that is to read; the others return when it has. The
   /// child of a fork may find a reader that it does not have, and reads itself.
   static bool begin_to_read(std::atomic<std::uint32_t>& state) {
-    const auto self = static_cast<std::uint32_t>(system_call(SYS_gettid));
+    const auto process = static_cast<std::uint32_t>(system_call(SYS_getpid));
     for (;;) {
       std::uint32_t seen = unread;
       // Acquire, of a failure too, pairs with the release of `ready`: the map is seen.
-      if (state.compare_exchange_strong(seen, self, std::memory_order_acquire)) {
+      if (state.compare_exchange_strong(seen, process, std::memory_order_acquire)) {
         return true;
       }
       if (seen == ready) {
         return false;
       }
-      if (is_here(seen)) {
+      if (seen == process) {
         system_call(SYS_sched_yield);
       } else {
         state.compare_exchange_strong(seen, unread, std::memory_order_relaxed);
@@ -178,16 +177,11 @@ class topology {
     }
   }
 
-  /// Whether the process has that thread.
-  static bool is_here(std::uint32_t tid) {
-    return system_call(SYS_tgkill, system_call(SYS_getpid), static_cast<long>(tid), 0) != -ESRCH;
-  }
-
   [[gnu::noinline]] void read() {
     if (!begin_to_read(state_)) {
       return;
     }
-    const char* declared = getenv("LOCKWRIGHT_TOPOLOGY");
+    const char* declared = environment_variable("LOCKWRIGHT_TOPOLOGY");
     if (declared != nullptr && *declared != '\0') {
       if (declare(declared)) {
         return;

@@ -1,0 +1,28 @@
+// The environment without getenv(): a program may have one of its own, which locks a mutex, as
+// Firefox does. What is read here may be asked for by the lock of that very mutex.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace lockwright::native_env {
+
+/// What a variable is set to; null if it is not, and where the C library has not started.
+inline const char* environment_variable(const char* name) {
+  if (environ == nullptr) {
+    return nullptr;
+  }
+  for (char* const* each = environ; *each != nullptr; ++each) {
+    std::size_t same = 0;
+    while (name[same] != '\0' && (*each)[same] == name[same]) {
+      ++same;
+    }
+    if (name[same] == '\0' && (*each)[same] == '=') {
+      return *each + same + 1;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace lockwright::native_env

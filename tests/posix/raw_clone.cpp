@@ -1,0 +1,104 @@
+// Children of clone() that the C library does not know of, as browsers start them: the thread there
+// has another number than the C library remembers. They read what it remembers off an
+// error-checking mutex, find it in the thread's control block, and put it right.
+#include "../support/check.hpp"
+
+#include <sys/wait.h>
+#include <csignal>
+#include <cstddef>
+
+namespace {
+
+// What a mutex that the caller holds says of it.
+pid_t owner_by(pthread_mutex_t mutex) {
+  OK(pthread_mutex_lock(&mutex));
+  const pid_t owner = mutex.__data.__owner;
+  OK(pthread_mutex_unlock(&mutex));
+  return owner;
+}
+
+pid_t remembered() { return owner_by(PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP); }
+
+// The control blocks of all processors known have it among the first words.
+constexpr std::size_t words = 1024 / sizeof(pid_t);
+
+// Puts `right` where `wrong` is remembered; false if it is nowhere. Words that have the same value by
+// chance are left as they were.
+bool put_right(pid_t wrong, pid_t right) {
+  auto* block = reinterpret_cast<volatile pid_t*>(pthread_self());
+  for (std::size_t i = 0; i < words; ++i) {
+    if (block[i] != wrong) continue;
+    block[i] = right;
+    if (remembered() == right) return true;
+    block[i] = wrong;
+  }
+  return false;
+}
+
+void child(pid_t parents) {
+  const auto real = static_cast<pid_t>(syscall(SYS_gettid));
+  CHECK(real != parents);
+  CHECK_EQ(parents, remembered());
+  CHECK(put_right(parents, real));
+  CHECK_EQ(real, remembered());
+  for (const pthread_mutex_t& kind : {pthread_mutex_t PTHREAD_MUTEX_INITIALIZER,
+                                      pthread_mutex_t PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+                                      pthread_mutex_t PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP}) {
+    CHECK_EQ(real, owner_by(kind));
+  }
+  // It is still the one that holds what it has locked.
+  pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+  OK(pthread_mutex_lock(&checked));
+  CHECK_RC(EDEADLK, pthread_mutex_lock(&checked));
+  OK(pthread_mutex_unlock(&checked));
+  CHECK_RC(EPERM, pthread_mutex_unlock(&checked));
+}
+
+void clone_a_child() {
+  const auto own = static_cast<pid_t>(syscall(SYS_gettid));
+  CHECK_EQ(own, remembered());
+  // Nothing but the signal: its arguments are the same on all processors then.
+  const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    child(own);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK_EQ(0, status);
+  CHECK_EQ(own, remembered());
+}
+
+std::string by_the_first_thread() {
+  for (int i = 0; i < 20; ++i) clone_a_child();
+  return "";
+}
+
+// One that has not locked anything yet when it starts its child.
+std::string by_other_threads() {
+  for (int i = 0; i < 20; ++i) check::Worker{[](check::Worker&) { clone_a_child(); }};
+  return "";
+}
+
+// The child of a fork, for which the C library has put the number right itself.
+std::string by_the_child_of_a_fork() {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    clone_a_child();
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK_EQ(0, status);
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(argc, argv,
+                    {{"by the first thread", by_the_first_thread},
+                     {"by other threads", by_other_threads},
+                     {"by the child of a fork", by_the_child_of_a_fork}});
+}
