@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "lockwright/env/native/thread.hpp"
 #include "real.hpp"
+#include "thread_number.hpp"
 
 namespace lockwright::preload {
 
@@ -19,7 +19,7 @@ namespace lockwright::preload {
 template <class Unlock>
 int release_library(pthread_mutex_t* mutex, bool& is_counted, Unlock unlock) {
   const bool is_holder = static_cast<std::uint32_t>(__atomic_load_n(
-                             &mutex->__data.__owner, __ATOMIC_RELAXED)) == native_env::tid();
+                             &mutex->__data.__owner, __ATOMIC_RELAXED)) == thread_number();
   if (is_holder) {
     ++mutex->__data.__nusers;
   }

@@ -344,7 +344,7 @@ class own_mutex {
   /// Only the holder changes the count, so it needs no atomic update. False if the caller is not
   /// the holder, or if no more waiters can be counted: destroy() may then miss that one.
   bool count_waiter() {
-    if (owner_.load(std::memory_order_relaxed) != native_env::tid() ||
+    if (owner_.load(std::memory_order_relaxed) != thread_number() ||
         (again_ & waiters) == waiters) {
       return false;
     }
