@@ -4,6 +4,7 @@
 #include <new>
 
 #include "export.hpp"
+#include "lockwright/env/native/blocks.hpp"
 #include "lockwright/env/native/thread.hpp"
 #include "real.hpp"
 #include "watch.hpp"
@@ -19,6 +20,7 @@ void in_child() {
   tid_before_fork = native_env::self_record.tid;
   tid_after_fork = native_env::ask_tid();
   native_env::abandon_own_pieces();
+  native_env::blocks.forget_sweeps();
   ::new (&adopting) three_state<environment>();
   ::new (&adopting_semaphore) three_state<environment>();
 }
