@@ -121,7 +121,7 @@ class lazy_part {
   }
 
  private:
-  // Odd, as no address is.
+  // Odd, as no address is, and below all of them.
   static constexpr std::uint64_t plain_free_ = 1;
   static constexpr std::uint64_t plain_held_ = 3;
   static constexpr std::uint64_t plain_sleepers_ = 5;
@@ -131,7 +131,7 @@ class lazy_part {
   static T* part_at(std::uint64_t word) { return reinterpret_cast<T*>(word); }
 
   [[nodiscard]] bool is_own(std::uint64_t word) const {
-    return word != 0 && !is_plain(word) && Env::is_reserved_for(part_at(word), this);
+    return word > plain_sleepers_ && Env::is_reserved_for(part_at(word), this);
   }
 
   // Relaxed: who destroys a lock knows by other means that nobody uses it any more.

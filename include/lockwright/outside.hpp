@@ -27,12 +27,14 @@ class outside : public L {
  public:
   static std::uint64_t bytes_outside() { return lazy_part<Env, part>::bytes(); }
 
-  arrival lock() {
+  // Inlined, so that no call comes in between.
+
+  [[gnu::always_inline]] arrival lock() {
     part* all = get();
     return all != nullptr ? L::lock(*all) : part_.lock_word();
   }
 
-  bool try_lock() {
+  [[gnu::always_inline]] bool try_lock() {
     part* all = get();
     return all != nullptr ? L::try_lock(*all) : part_.try_lock_word();
   }
@@ -44,7 +46,7 @@ class outside : public L {
     return all != nullptr ? L::try_lock_until(*all, deadline) : part_.try_lock_word_until(deadline);
   }
 
-  void unlock() {
+  [[gnu::always_inline]] void unlock() {
     if (part* all = part_.held()) [[likely]] {
       L::unlock(*all);
     } else {
