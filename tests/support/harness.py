@@ -38,6 +38,8 @@ NOT_EMULATED = {
     "semaphores": _FORK,
     "churn": _MEMORY,
     "migrate": _MEMORY,
+    "abandoned": _MEMORY,
+    "no_memory": _FORK,
     "c_library_kinds": "there are no robust mutexes in the emulator",
     "started_programs": "the kernel cannot start a program for another processor",
 }
@@ -77,10 +79,14 @@ NOT_SANITIZED = {
         "started_programs": "what it starts needs the library of ThreadSanitizer as well",
         "churn": _GROWS,
         "migrate": _GROWS,
+        "abandoned": _GROWS,
+        "no_memory": "the sanitizer itself needs memory",
     },
     "address": {
         "churn": _GROWS,
         "migrate": _GROWS,
+        "abandoned": _GROWS,
+        "no_memory": "the sanitizer itself needs memory",
         "plugins": "AddressSanitizer ends it, with the C library's own locks too",
     },
 }
