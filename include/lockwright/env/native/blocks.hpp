@@ -116,18 +116,21 @@ inline bool is_known_to_differ(const std::uint32_t* address, std::uint32_t expec
 /// Invariant DOUBLED: a sweep comes only when as many blocks are in use as there may be without
 /// one, which is twice as many as the last one has left, or a region full. So blocks are at most
 /// that many, and a sweep costs each block that was reserved since the last one no more than two
-/// looks.
+/// looks. While one thread sweeps, others wait for what it finds, a while: it may not be running.
 class block_class {
  public:
   /// A zeroed block; null if there is no memory. `size` is the same at each call.
   void* reserve(std::size_t size) {
-    for (;;) {
+    for (std::uint32_t turns = 0;; ++turns) {
       if (void* used = take(size)) {
         return used;
       }
-      if (cut_.load(std::memory_order_relaxed) < limit(size) || !sweep(size)) {
+      if (cut_.load(std::memory_order_relaxed) < limit(size) || turns == most_turns) {
         void* fresh = cut(size);
         return fresh != nullptr || !sweep(size) ? fresh : take(size);
+      }
+      if (!sweep(size)) {
+        system_call(SYS_sched_yield);
       }
     }
   }
@@ -154,6 +157,8 @@ class block_class {
   void forget_sweep() { sweeping_.store(false, std::memory_order_relaxed); }
 
  private:
+  static constexpr std::uint32_t most_turns = 1'000;
+  static constexpr std::uint32_t blocks_at_once = 512;
   static constexpr std::size_t granule = 64;
   static constexpr std::size_t owners_size = region_size / granule * sizeof(block_owner);
 
@@ -233,13 +238,11 @@ class block_class {
   }
 
   template <class Look>
-  void each_owner(std::size_t size, Look look) {
-    for (region* in = newest_.load(std::memory_order_acquire); in != nullptr; in = in->older) {
-      const std::uint32_t used = in->used.load(std::memory_order_relaxed);
-      for (std::uint32_t i = 0; i < used; ++i) {
-        void* block = in->block(size, i);
-        look(owner_of(block), block);
-      }
+  static void each_owner(region& in, std::size_t size, std::uint32_t first, std::uint32_t end,
+                         Look look) {
+    for (std::uint32_t i = first; i < end; ++i) {
+      void* block = in.block(size, i);
+      look(owner_of(block), block);
     }
   }
 
@@ -249,8 +252,23 @@ class block_class {
       return false;
     }
     std::uint64_t alive = 0;
+    for (region* in = newest_.load(std::memory_order_acquire); in != nullptr; in = in->older) {
+      const std::uint32_t used = in->used.load(std::memory_order_relaxed);
+      for (std::uint32_t first = 0; first < used; first += blocks_at_once) {
+        const std::uint32_t left = used - first;
+        alive += sweep(*in, size, first, first + (left < blocks_at_once ? left : blocks_at_once));
+      }
+    }
+    limit_.store(2 * alive, std::memory_order_relaxed);
+    sweeping_.store(false, std::memory_order_release);
+    return true;
+  }
+
+  /// How many of them are in use.
+  std::uint64_t sweep(region& in, std::size_t size, std::uint32_t first, std::uint32_t end) {
+    std::uint64_t alive = 0;
     std::uint64_t gone = 0;
-    each_owner(size, [&alive, &gone](block_owner& whose, void* block) {
+    each_owner(in, size, first, end, [&alive, &gone](block_owner& whose, void* block) {
       const std::uint32_t* owner = whose.suspect();
       if (owner == nullptr) {
         alive += whose.is_unowned() ? 0 : 1;
@@ -265,15 +283,13 @@ class block_class {
       // Who wrote over the pointer may have stored into the block before. Those stores take effect
       // before the block is used again.
       heavy_barrier();
-      each_owner(size, [this, size](block_owner& whose, void* block) {
+      each_owner(in, size, first, end, [this, size](block_owner& whose, void* block) {
         if (whose.release_orphan()) {
           unreserve(block, size);
         }
       });
     }
-    limit_.store(2 * alive, std::memory_order_relaxed);
-    sweeping_.store(false, std::memory_order_release);
-    return true;
+    return alive;
   }
 
   free_list free_;
