@@ -92,7 +92,8 @@ TEST(Blocks, whose_owner_is_gone_come_back) {
     block_pool pool;
     std::set<void*> seen;
     for (int i = 0; i < number; ++i) {
-      void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      void* memory =
+          mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       auto* whose = ::new (memory) owner;
       seen.insert(reserve_and_install(pool, 64, *whose));
       whose->block = nullptr;

@@ -62,8 +62,8 @@ class ahmcs : hmcs<Env> {
           "met nobody goes straight to the upper queue. Made for machines with several nodes; "
           "lighter than hmcs when uncontended."};
 
-  using typename levels_below::part;
   using levels_below::tunables;
+  using typename levels_below::part;
 
   arrival lock(tree& levels) {
     if (!goes_straight(levels)) {

@@ -40,8 +40,8 @@ struct array_of_slots {
 };
 
 template <class Env>
-class alock_ls : public spread_tickets<Env, serving_words<Env, array_of_slots<Env>>,
-                                       prefetching_poll<Env>> {
+class alock_ls
+    : public spread_tickets<Env, serving_words<Env, array_of_slots<Env>>, prefetching_poll<Env>> {
  public:
   static constexpr lock_traits traits{
       .category = category::direct_handoff,

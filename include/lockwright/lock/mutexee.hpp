@@ -79,7 +79,7 @@ template <class Env, template <class> class Sleep>
 class mutexee {
   struct alignas(64) notice {
     typename Env::template atomic<std::uint32_t> state{};
-    typename Env::template atomic<const mutexee*> of{};
+    typename Env::template atomic<mutexee*> of{};
   };
 
  public:

@@ -200,7 +200,8 @@ class block_class {
 
   /// Where the next region would be best.
   static std::uintptr_t behind(const region* newest, std::size_t size) {
-    const std::size_t rounded = (bytes_per_region(size) + region_size - 1) / region_size * region_size;
+    const std::size_t rounded =
+        (bytes_per_region(size) + region_size - 1) / region_size * region_size;
     return newest == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(newest) + rounded;
   }
 
