@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -47,7 +47,7 @@ inline constexpr tunable cohort_batch{
 /// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
 ///
 ///   word    | meaning                                    | written by
-///   parts   | all that follows, made at the first use    | see lazy_part
+///   parts   | all that follows, made at the first use    | see outside
 ///   global  | the global lock                            | first threads of the nodes
 ///   home    | the node that has the global lock          | who takes the global lock
 ///   lock    | of a node: its local lock                  | that node's threads
@@ -115,10 +115,9 @@ class cohort {
   /// Whether a node that waits for the global lock gets it before one that comes later.
   static constexpr bool fair_between_nodes = Global::traits.fifo;
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, parts>::bytes(); }
+  using part = parts;
 
-  arrival lock() {
-    parts& all = parts_.get();
+  arrival lock(parts& all) {
     leaf& local = all.of_node(Env::node());
     arrival found = local.lock.lock();
     if (local.passed) {
@@ -135,8 +134,7 @@ class cohort {
   /// Both locks by trylock; a local lock that was taken in vain is let go. Never
   /// waits for the lock, but, where the local one is a queue and a thread has come
   /// into it meanwhile, for the two steps of that thread between its place and its link.
-  bool try_lock() {
-    parts& all = parts_.get();
+  bool try_lock(parts& all) {
     leaf& local = all.of_node(Env::node());
     if (!local.lock.try_lock()) {
       return false;
@@ -149,8 +147,7 @@ class cohort {
     return true;
   }
 
-  void unlock() {
-    parts& all = parts_.get();
+  void unlock(parts& all) {
     leaf& local = *static_cast<leaf*>(all.home);
     if (local.passes < Env::template value<Batch>() && local.lock.awaited()) {
       // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend
@@ -166,9 +163,6 @@ class cohort {
     local.lock.unlock();
     all.global.unlock();
   }
-
- private:
-  lazy_part<Env, parts> parts_;
 };
 
 }  // namespace lockwright

@@ -22,8 +22,6 @@ class serving_words {
   static std::size_t bytes() { return Count::of() * sizeof(slot); }
   static std::size_t bytes_behind() { return bytes() - sizeof(slot); }
 
-  serving_words& get() { return *this; }
-
   typename Env::template atomic<std::uint32_t>& showing(std::uint32_t number) {
     return slots_[number % Count::of()].served;
   }
@@ -32,14 +30,15 @@ class serving_words {
   slot slots_[1];
 };
 
-/// The lock, over its serving words or a lazy_part of them. `Poll::step(p)` comes
-/// between two polls of the word at p.
+/// The lock, over its serving words, which it is given at each call. `Poll::step(p)`
+/// comes between two polls of the word at p.
 ///
 ///   word    | meaning                                     | written by
 ///   request | the next number to draw                     | arriving threads
 ///   owner   | the holder's number                         | the holder, while inside
 ///   words   | word n mod S shows n when number n is served | the holder, in unlock()
-///   All zero: word 0 admits number 0.
+///   All zero: word 0 admits number 0. Where the words alone are, begin() makes one
+///   of them admit the next number.
 ///
 /// Invariants
 ///   ORDER      numbers are served in the order in which they were drawn.
@@ -51,15 +50,17 @@ class serving_words {
 template <class Env, class Words, class Poll>
 class spread_tickets {
  public:
-  /// What a lock over serving words needs of the memory behind itself.
-  static std::size_t bytes_behind()
-    requires requires { Words::bytes_behind(); }
-  {
-    return Words::bytes_behind();
+  using part = Words;
+
+  /// Of a copied lock the next number is not 0. Nobody draws one before the words are there.
+  void begin(Words& words) {
+    const std::uint32_t next = request_.load(std::memory_order_relaxed);
+    if (next != 0) {
+      words.showing(next).store(next, std::memory_order_relaxed);
+    }
   }
 
-  arrival lock() {
-    auto& words = words_.get();
+  arrival lock(Words& words) {
     // Relaxed: the acquire is on the serving word, whose store releases.
     std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
     auto& served = words.showing(mine);
@@ -73,8 +74,7 @@ class spread_tickets {
     return found;
   }
 
-  bool try_lock() {
-    auto& words = words_.get();
+  bool try_lock(Words& words) {
     std::uint32_t next = request_.load(std::memory_order_relaxed);
     // Acquire pairs with the release store in unlock(): success makes us the holder.
     if (words.showing(next).load(std::memory_order_acquire) != next) {
@@ -89,15 +89,28 @@ class spread_tickets {
     return true;
   }
 
-  void unlock() {
+  void unlock(Words& words) {
     std::uint32_t next = owner_ + 1;
-    words_.get().showing(next).store(next, std::memory_order_release);
+    words.showing(next).store(next, std::memory_order_release);
   }
 
  private:
   typename Env::template atomic<std::uint32_t> request_{};
   typename Env::template plain<std::uint32_t> owner_{};
-  Words words_;
+};
+
+/// A lock L over its part in one piece, with the memory behind that the part needs.
+template <class L>
+class with_part : public L {
+ public:
+  static std::size_t bytes_behind() { return L::part::bytes_behind(); }
+
+  arrival lock() { return L::lock(part_); }
+  bool try_lock() { return L::try_lock(part_); }
+  void unlock() { L::unlock(part_); }
+
+ private:
+  typename L::part part_;  // Nothing may stand between it and the end of this class.
 };
 
 }  // namespace lockwright

@@ -39,6 +39,13 @@ std::vector<test_case> cases_over() {
     early.spurious = true;
     cases.push_back({"early-wake", 2, make<refusal<L>>, early});
   }
+  if constexpr (requires { L::bytes_outside(); }) {
+    model_env::world full = world;
+    full.short_of_memory = true;
+    cases.push_back({"no-memory", 2, make<exclusion<L, 2, 2>>, full});
+    cases.push_back({"no-memory-trylock", 2, make<trylock<L>>, full});
+    cases.push_back({"no-memory-destroys", 2, make<last_user_destroys<L, 2>>, full});
+  }
   if constexpr (TimedLock<L>) {
     cases.push_back({"timed", 2, make<timed<L>>, world});
     cases.push_back({"in-time", 2, make<in_time<L>>, world});

@@ -90,11 +90,19 @@ struct environment : native {
     native::wake(word, number);
   }
   static void wait_low(atomic<std::uint64_t>& word, std::uint32_t expected) {
+    if (stays_awake) {
+      relax();
+      return;
+    }
     count(event::futex_wait);
     native::wait_low(word, expected);
   }
   static void wait_low_until(atomic<std::uint64_t>& word, std::uint32_t expected,
                              std::uint64_t deadline) {
+    if (stays_awake) {
+      relax();
+      return;
+    }
     count(event::futex_wait);
     native::wait_low_until(word, expected, deadline);
   }

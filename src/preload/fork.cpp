@@ -4,6 +4,7 @@
 #include <new>
 
 #include "export.hpp"
+#include "lockwright/env/native/blocks.hpp"
 #include "lockwright/env/native/thread.hpp"
 #include "real.hpp"
 #include "thread_number.hpp"
@@ -26,6 +27,7 @@ void in_child() {
   forget_thread_number();
   number_after_fork = thread_number();
   native_env::abandon_own_pieces();
+  native_env::blocks.forget_sweeps();
   ::new (&adopting) three_state<environment>();
   ::new (&adopting_semaphore) three_state<environment>();
 }

@@ -11,8 +11,8 @@ extern "C" {
 /// not fit into a mutex, the most that were in use at the same time; and what all locks of the
 /// process share. Whether a byte of them has been written to or not.
 __attribute__((visibility("default"))) std::uint64_t lockwright_memory_taken() noexcept {
-  return native_env::fresh_nodes.bytes() + native_env::blocks.bytes() +
-         native_env::bytes_in_one_piece.load(std::memory_order_relaxed);
+  return native_env::fresh_nodes.bytes() + native_env::last_nodes.bytes() +
+         native_env::blocks.bytes() + native_env::common_bytes.load(std::memory_order_relaxed);
 }
 
 }  // extern "C"

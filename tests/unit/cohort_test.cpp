@@ -49,7 +49,7 @@ constexpr lockwright::tunable three{.name = "three",
 template <class Local>
 class Cohort : public ::testing::Test {
  protected:
-  lockwright::cohort<observed, counted, Local, three> lock_;
+  lockwright::outside<observed, lockwright::cohort<observed, counted, Local, three>> lock_;
   std::vector<std::uint32_t> admitted_;
 
   void SetUp() override {

@@ -173,11 +173,11 @@ TYPED_TEST(Hierarchy, destroyed_from_another_node) {
     std::vector<std::pair<void*, std::size_t>> taken;
     while (!stop.load()) {
       for (std::size_t size = 64; size <= 1'024; size *= 2) {
-        taken.emplace_back(observed::reserve(size), size);
+        taken.emplace_back(observed::reserve(size, &stop), size);
       }
       if (taken.size() > 50) {
         for (const auto& [block, size] : taken) {
-          observed::unreserve(block, size);
+          observed::unreserve(block, size, &stop);
         }
         taken.clear();
       }

@@ -1,4 +1,4 @@
-// The pools that queue nodes and other lock state come from.
+// The pools that queue nodes come from.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 namespace {
 
 using namespace testing_locks;
-using lockwright::native_env::block_pool;
 using lockwright::native_env::cutter;
 using lockwright::native_env::free_list;
 using lockwright::native_env::piece;
@@ -136,39 +135,6 @@ TEST(Cutter, cuts_are_zeroed_aligned_and_apart) {
     ASSERT_EQ(starts[i] % size, 0u);
     ASSERT_TRUE(i == 0 || starts[i] - starts[i - 1] >= size);
   }
-}
-
-TEST(BlockPool, blocks_are_zeroed_again) {
-  block_pool pool;
-  for (const std::size_t size : {1u, 64u, 65u, 1'000u, 100'000u, 300'000u, 5'000'000u}) {
-    for (int round = 0; round < 4; ++round) {
-      auto* bytes = static_cast<unsigned char*>(pool.reserve(size));
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0u);
-      ASSERT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char b) { return b == 0; }));
-      std::memset(bytes, 0xEE, size);
-      pool.unreserve(bytes, size);
-    }
-  }
-}
-
-TEST(BlockPool, blocks_take_what_it_says) {
-  block_pool pool;
-  for (const std::size_t bytes : {1u, 64u, 65u, 192u, 1'000u, 100'000u}) {
-    const auto* one = static_cast<unsigned char*>(pool.reserve(bytes));
-    const auto* next = static_cast<unsigned char*>(pool.reserve(bytes));
-    EXPECT_EQ(static_cast<std::size_t>(next - one), block_pool::size_of(bytes));
-  }
-}
-
-TEST(BlockPool, what_is_given_back_is_used_again) {
-  block_pool pool;
-  std::set<void*> seen;
-  for (int i = 0; i < 10'000; ++i) {
-    void* block = pool.reserve(200);
-    seen.insert(block);
-    pool.unreserve(block, 200);
-  }
-  EXPECT_EQ(seen.size(), 1u);
 }
 
 TEST(Nodes, a_thread_gets_back_what_it_gave) {

@@ -225,10 +225,26 @@ struct model {
     return *static_cast<T*>(model_env::execution_now.common());
   }
 
-  static void* reserve(std::size_t bytes) { return model_env::execution_now.reserve(bytes); }
+  /// Null at any call, where the world is short of memory.
+  static void* reserve(std::size_t bytes, const void* owner) {
+    if (model_env::world_now.short_of_memory && model_env::choose(2) == 1) {
+      return nullptr;
+    }
+    return model_env::execution_now.reserve(bytes, owner);
+  }
 
-  static void unreserve(void* block, std::size_t bytes) {
-    model_env::execution_now.unreserve(block, bytes, RL_INFO);
+  /// Nobody takes a block back here. No step: it is not seen by another thread but in one that
+  /// takes blocks back.
+  static void install(void*, const void*) {}
+
+  static bool is_reserved_for(const void* block, const void* owner) {
+    return model_env::execution_now.is_reserved_for(block, owner);
+  }
+
+  static void unreserve(void* block, std::size_t, const void* owner) {
+    if (is_reserved_for(block, owner)) {
+      model_env::execution_now.unreserve(block, RL_INFO);
+    }
   }
 
   static std::size_t reserved_size(std::size_t bytes) {

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "lockwright/env/native/barrier.hpp"
+#include "lockwright/env/native/blocks.hpp"
 #include "lockwright/env/native/clock.hpp"
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
@@ -202,15 +203,31 @@ struct native {
     return native_env::common<T>();
   }
 
-  /// Zeroed memory, aligned to 64 bytes, for state that does not fit in place.
-  static void* reserve(std::size_t bytes) { return native_env::blocks.reserve(bytes); }
-  static void unreserve(void* block, std::size_t bytes) {
-    native_env::blocks.unreserve(block, bytes);
+  /// Zeroed memory, aligned to 64 bytes, for state that does not fit in place; null if there is
+  /// none. It is for the lock that has its pointer to it at `owner`.
+  static void* reserve(std::size_t bytes, const void* owner) {
+    return native_env::blocks.reserve(bytes, owner);
+  }
+
+  /// The pointer at `owner`, a multiple of 8, is set. From here on the block is taken back once
+  /// that memory holds something else.
+  static void install(void* block, const void* owner) {
+    native_env::block_pool::install(block, owner);
+  }
+
+  /// Whether `owner` is whom the block was reserved for, and not a copy of that lock. Of what
+  /// was a block once, whatever it is now.
+  static bool is_reserved_for(const void* block, const void* owner) {
+    return native_env::block_pool::is_reserved_for(block, owner);
+  }
+
+  static void unreserve(void* block, std::size_t bytes, const void* owner) {
+    native_env::blocks.unreserve(block, bytes, owner);
   }
 
   /// How much memory reserve(bytes) takes.
   static std::size_t reserved_size(std::size_t bytes) {
-    return native_env::block_pool::size_of(bytes);
+    return native_env::block_pool::taken_by(bytes);
   }
 
   /// Draws number `next` if it is the next one and is being served: both words

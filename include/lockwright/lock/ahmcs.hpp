@@ -62,13 +62,12 @@ class ahmcs : hmcs<Env> {
           "met nobody goes straight to the upper queue. Made for machines with several nodes; "
           "lighter than hmcs when uncontended."};
 
-  using levels_below::bytes_outside;
   using levels_below::tunables;
+  using typename levels_below::part;
 
-  arrival lock() {
-    tree& levels = this->tree_.get();
+  arrival lock(tree& levels) {
     if (!goes_straight(levels)) {
-      return levels_below::lock();
+      return levels_below::lock(levels);
     }
     node* me = Env::template take_node<node>();
     me->at = nullptr;
@@ -77,8 +76,7 @@ class ahmcs : hmcs<Env> {
     return found;
   }
 
-  bool try_lock() {
-    tree& levels = this->tree_.get();
+  bool try_lock(tree& levels) {
     if (levels.root.load(std::memory_order_relaxed) != nullptr) {
       return false;
     }
@@ -92,22 +90,22 @@ class ahmcs : hmcs<Env> {
     return true;
   }
 
-  void unlock() {
+  void unlock(tree& levels) {
     node* me = this->holder_;
     // Relaxed, here and below: these loads only make the hint.
     node* behind = me->next.load(std::memory_order_relaxed);
     if (me->at != nullptr) {
       const bool began = me->status.load(std::memory_order_relaxed) == levels_below::cohort_start_;
       Env::remember(this, began && behind == nullptr);
-      levels_below::unlock();
+      levels_below::unlock(levels);
       return;
     }
     if (behind == nullptr) {
       Env::remember(this, true);
-    } else if (this->tree_.get().root.load(std::memory_order_relaxed) != behind) {
+    } else if (levels.root.load(std::memory_order_relaxed) != behind) {
       Env::remember(this, false);
     }
-    this->release_root();
+    this->release_root(levels);
   }
 
  private:

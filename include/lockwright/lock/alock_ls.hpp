@@ -16,8 +16,8 @@
 
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/prefetch.hpp"
 #include "lockwright/spread_tickets.hpp"
 #include "lockwright/tunable.hpp"
@@ -40,8 +40,8 @@ struct array_of_slots {
 };
 
 template <class Env>
-class alock_ls : public spread_tickets<Env, lazy_part<Env, serving_words<Env, array_of_slots<Env>>>,
-                                       prefetching_poll<Env>> {
+class alock_ls
+    : public spread_tickets<Env, serving_words<Env, array_of_slots<Env>>, prefetching_poll<Env>> {
  public:
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
@@ -57,10 +57,6 @@ class alock_ls : public spread_tickets<Env, lazy_part<Env, serving_words<Env, ar
 
   static constexpr auto tunables =
       join(tunable_list<1>{&array_of_slots<Env>::slots}, prefetching_poll<Env>::tunables);
-
-  static std::uint64_t bytes_outside() {
-    return lazy_part<Env, serving_words<Env, array_of_slots<Env>>>::bytes();
-  }
 };
 
 }  // namespace lockwright

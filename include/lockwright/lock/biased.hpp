@@ -36,34 +36,29 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/tunable.hpp"
 #include "lockwright/wait.hpp"
 
 namespace lockwright {
 
-/// A lock that is made outside when it is used first.
-template <class Env, class L>
+/// A lock of which nothing lies in place, for `outside`.
+template <class L>
 class out_of_place {
-  struct room {
-    L lock;
-
-    static std::size_t bytes() { return sizeof(room); }
-  };
-
  public:
   static constexpr lock_traits traits = L::traits;
   static constexpr auto tunables = L::tunables;
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, room>::bytes(); }
+  struct part {
+    L lock;
 
-  arrival lock() { return room_.get().lock.lock(); }
-  bool try_lock() { return room_.get().lock.try_lock(); }
-  void unlock() { room_.get().lock.unlock(); }
+    static std::size_t bytes() { return sizeof(part); }
+  };
 
- private:
-  lazy_part<Env, room> room_;
+  static arrival lock(part& all) { return all.lock.lock(); }
+  static bool try_lock(part& all) { return all.lock.try_lock(); }
+  static void unlock(part& all) { all.lock.unlock(); }
 };
 
 /// What every biased lock states about itself; `summary` is the row's own.

@@ -14,11 +14,12 @@
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/partitioned.hpp"
 #include "lockwright/lock/ticket.hpp"
+#include "lockwright/spread_tickets.hpp"
 
 namespace lockwright {
 
 template <class Env>
-class c_ptl_tkt : public cohort<Env, partitioned_in_place<Env>, ticket<Env>> {
+class c_ptl_tkt : public cohort<Env, with_part<partitioned<Env>>, ticket<Env>> {
  public:
   static constexpr lock_traits traits{
       .category = category::hierarchical,

@@ -9,7 +9,7 @@
 // most threads wait, and ticket locks above, where there is one for each group.
 //
 //   word    | meaning                                       | written by
-//   tree    | all locks, made at the first use              | see lazy_part
+//   tree    | all locks, made at the first use              | see outside
 //   leaf    | the holder's group at the lowest level        | the holder, while inside
 //
 //   group   | meaning                                       | written by
@@ -38,8 +38,8 @@
 #include <tuple>
 
 #include "lockwright/cohort.hpp"
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -112,26 +112,26 @@ class clof {
       .source = "the published threshold of keeping local"};
   static constexpr tunable_list<1> tunables{&batch};
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, tree>::bytes(); }
+  using part = tree;
 
-  arrival lock() {
+  arrival lock(tree& all) {
     const std::uint32_t leaf = Env::group();
-    const arrival found = take<0>(tree_.get(), leaf);
+    const arrival found = take<0>(all, leaf);
     leaf_ = leaf;
     return found;
   }
 
   /// By trylock upwards; what was taken in vain is let go.
-  bool try_lock() {
+  bool try_lock(tree& all) {
     const std::uint32_t leaf = Env::group();
-    if (!try_take<0>(tree_.get(), leaf)) {
+    if (!try_take<0>(all, leaf)) {
       return false;
     }
     leaf_ = leaf;
     return true;
   }
 
-  void unlock() { release<0>(tree_.get(), leaf_); }
+  void unlock(tree& all) { release<0>(all, leaf_); }
 
  private:
   template <std::uint32_t Level>
@@ -205,7 +205,6 @@ class clof {
     }
   }
 
-  lazy_part<Env, tree> tree_;
   typename Env::template plain<std::uint32_t> leaf_{};
 };
 

@@ -7,7 +7,7 @@
 // The lock inside is a parameter: gcr-ttas polls in it, gcr-mcs-stp polls and parks.
 //
 //   word    | meaning                                       | written by
-//   parts   | all of the below, made at the first use       | see lazy_part
+//   parts   | all of the below, made at the first use       | see outside
 //   inner   | the lock itself                               | active threads
 //   entered | how many threads have become active           | whoever becomes active
 //   left    | how many of them have unlocked                | the holder
@@ -44,9 +44,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/mcs.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/tunable.hpp"
 #include "lockwright/wait.hpp"
 
@@ -131,10 +131,9 @@ class gcr {
   static constexpr auto tunables =
       join(tunable_list<4>{&active, &promotion, &patience, &nap}, spin_then_park<Env>::tunables);
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, state>::bytes(); }
+  using part = state;
 
-  arrival lock() {
-    state& parts = parts_.get();
+  arrival lock(state& parts) {
     if (parts.active() < most_active()) [[likely]] {
       // mutant survives: in two steps: the counts of active threads say who waits and until when,
       // not who is inside.
@@ -146,8 +145,7 @@ class gcr {
     return arrival::contended;
   }
 
-  bool try_lock() {
-    state& parts = parts_.get();
+  bool try_lock(state& parts) {
     if (!parts.inner.try_lock()) {
       return false;
     }
@@ -157,8 +155,7 @@ class gcr {
     return true;
   }
 
-  void unlock() {
-    state& parts = parts_.get();
+  void unlock(state& parts) {
     bool wake = false;
     // mutant survives: dropped: how many have been inside decides when the gate opens; who waits at
     // the gate leaves it in the end by its deadline; who is inside is up to the inner lock.
@@ -250,8 +247,6 @@ class gcr {
       Env::wait_until(gate, napping_, deadline);
     }
   }
-
-  lazy_part<Env, state> parts_;
 };
 
 }  // namespace lockwright

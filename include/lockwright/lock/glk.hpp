@@ -8,7 +8,8 @@
 //
 //   word   | meaning                                          | written by
 //   ticket | the ticket lock                                  | see ticket
-//   rest   | all of the below, made when it is needed first   | see lazy_part
+//   rest   | all of the below, made when it is needed first;  | see lazy_part
+//          | where there is no memory, the ticket lock stays in use |
 //   mode   | which lock is in use: 0 ticket, 1 mcs, 2 mutex;  | who is inside
 //          | without a rest, the ticket lock                  |
 //   waited | the waiters that the samples of this period have | who is inside
@@ -215,7 +216,7 @@ class glk {
       }
       // mutant survives: dropped: the choice of a lock: the one in use would do for ever; glk_test
       // sees it change.
-      rest_.get().in_use.store(best, std::memory_order_release);
+      rest_.made()->in_use.store(best, std::memory_order_release);
     }
     let_go(as);
     return false;
@@ -253,18 +254,25 @@ class glk {
 
   [[gnu::noinline]] mode sample_ticket(typename ticket_lock::drawn number) {
     if (number.before_mine != 0) {
-      rest& more = rest_.get();
+      rest* more = rest_.get();
+      if (more == nullptr) {
+        return by_ticket;
+      }
       // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
       // sees it change.
-      more.waited = more.waited + number.before_mine;
+      more->waited = more->waited + number.before_mine;
     }
     if (!is_multiple(number.mine + 1, Env::template value<period>())) {
       return by_ticket;
     }
     if (crowding<Env>::noticed()) {
+      rest* more = rest_.get();
+      if (more == nullptr) {
+        return by_ticket;
+      }
       // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
       // sees it change.
-      rest_.get().taken = 0;
+      more->taken = 0;
       return by_mutex;
     }
     rest* more = rest_.made();

@@ -6,7 +6,7 @@
 // Lock", Euro-Par 2006.
 //
 //   word    | meaning                                       | written by
-//   queues  | all tails, made at the first use              | see lazy_part
+//   queues  | all tails, made at the first use              | see outside
 //   holder  | the holder's node                             | the holder, while inside
 //   global  | last node of the queue of all NUMA nodes,     | masters; the last holder
 //           | null when the lock is free                    |
@@ -47,8 +47,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 
 namespace lockwright {
 
@@ -87,10 +87,9 @@ class hclh {
           "of a node that come together go in together. Little traffic; collapses when threads "
           "outnumber cores."};
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, tails>::bytes(); }
+  using part = tails;
 
-  arrival lock() {
-    tails& all = queues_.get();
+  arrival lock(tails& all) {
     queue_tail& local = all.locals[Env::node()].tail;
     node* me = fresh_node();
     // Release publishes the node; acquire pairs with that of the node before.
@@ -105,8 +104,7 @@ class hclh {
   }
 
   /// Takes a free lock as a queue of one that has been spliced already.
-  bool try_lock() {
-    tails& all = queues_.get();
+  bool try_lock(tails& all) {
     if (all.global.load(std::memory_order_relaxed) != nullptr) {
       return false;
     }
@@ -124,7 +122,7 @@ class hclh {
     return true;
   }
 
-  void unlock() {
+  void unlock(tails& all) {
     node* me = holder_;
     // Relaxed: the master wrote it before it had the lock, which it had before.
     if (me->near.load(std::memory_order_relaxed) != spliced_) {
@@ -132,7 +130,7 @@ class hclh {
       me->near.store(granted_, std::memory_order_release);
       return;
     }
-    queue_tail& global = queues_.get().global;
+    queue_tail& global = all.global;
     node* last = me;
     if (global.load(std::memory_order_relaxed) == me &&
         // Release pairs with the acquire in splice() and try_lock() that finds null.
@@ -217,7 +215,6 @@ class hclh {
     }
   }
 
-  lazy_part<Env, tails> queues_;
   typename Env::template plain<node*> holder_{};
 };
 

@@ -6,7 +6,7 @@
 // Multi-level NUMA Systems", PPoPP 2015. Two levels here.
 //
 //   word     | meaning                                      | written by
-//   tree     | the two levels, made at the first use        | see lazy_part
+//   tree     | the two levels, made at the first use        | see outside
 //   holder   | the holder's entry in its leaf               | the holder, while inside
 //   root     | last entry of the queue of NUMA nodes that   | first threads of the leaves;
 //            | want the lock, null when it is free          | the last holder
@@ -38,8 +38,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -93,10 +93,9 @@ class hmcs {
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable_list<1> tunables{&batch};
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, tree>::bytes(); }
+  using part = tree;
 
-  arrival lock() {
-    tree& levels = tree_.get();
+  arrival lock(tree& levels) {
     leaf& local = levels.leaves[Env::node()];
     node* me = Env::template take_node<node>();
     me->at = &local;
@@ -111,8 +110,7 @@ class hmcs {
   /// Both levels by compare-and-swap; a leaf that was taken in vain is handed
   /// on. Never waits for the lock, but, where a thread has come into that leaf
   /// meanwhile, for the two steps of that thread between its place and its link.
-  bool try_lock() {
-    tree& levels = tree_.get();
+  bool try_lock(tree& levels) {
     leaf& local = levels.leaves[Env::node()];
     if (local.tail.load(std::memory_order_relaxed) != nullptr) {
       return false;
@@ -140,7 +138,7 @@ class hmcs {
     return true;
   }
 
-  void unlock() {
+  void unlock(tree& levels) {
     node* me = holder_;
     leaf& local = *static_cast<leaf*>(me->at);
     const std::uint64_t passes = me->status.load(std::memory_order_relaxed);
@@ -153,7 +151,7 @@ class hmcs {
     if (behind != nullptr) {
       grant(*behind, acquire_parent_);
     }
-    release_root();
+    release_root(levels);
     Env::give_node(me);
   }
 
@@ -203,8 +201,7 @@ class hmcs {
     return found;
   }
 
-  void release_root() {
-    tree& levels = tree_.get();
+  static void release_root(tree& levels) {
     node* entry = levels.at_root;
     if (node* behind = leave(levels.root, *entry)) {
       grant(*behind, granted_at_root_);
@@ -237,7 +234,6 @@ class hmcs {
     behind.status.store(message, std::memory_order_release);
   }
 
-  lazy_part<Env, tree> tree_;
   typename Env::template plain<node*> holder_{};
 };
 

@@ -7,7 +7,7 @@
 //
 //   word    | meaning                                   | written by
 //   tail    | last node of the queue, null when free    | arriving threads; the last holder
-//   inside  | of the holder, made at the first use:     | see lazy_part
+//   inside  | of the holder, made at the first use:     | see outside
 //     node  | its node                                  | the holder, while inside
 //     since | the time at which it came                 | the holder, when it comes
 //
@@ -44,8 +44,8 @@
 #include <cstdint>
 
 #include "lockwright/await_link.hpp"
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/tunable.hpp"
 #include "lockwright/wait.hpp"
 
@@ -118,10 +118,9 @@ class mcs_timepub {
   static constexpr tunable_list<4> tunables{&patience, &update_delay, &longest_section,
                                             &scan_limit};
 
-  static std::uint64_t bytes_outside() { return lazy_part<Env, holder>::bytes(); }
+  using part = holder;
 
-  arrival lock() {
-    holder& in = inside_.get();
+  arrival lock(holder& in) {
     node* me = Env::template take_node<node>();
     arrival found = arrival::uncontended;
     while (enqueue(me)) {
@@ -134,11 +133,10 @@ class mcs_timepub {
     return found;
   }
 
-  bool try_lock() {
+  bool try_lock(holder& in) {
     if (tail_.load(std::memory_order_relaxed) != nullptr) {
       return false;
     }
-    holder& in = inside_.get();
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
@@ -152,8 +150,7 @@ class mcs_timepub {
     return false;
   }
 
-  bool try_lock_until(std::uint64_t deadline) {
-    holder& in = inside_.get();
+  bool try_lock_until(holder& in, std::uint64_t deadline) {
     node* me = Env::template take_node<node>();
     while (enqueue(me)) {
       const std::uint32_t end = poll(in, me, deadline);
@@ -180,8 +177,7 @@ class mcs_timepub {
     return true;
   }
 
-  void unlock() {
-    holder& in = inside_.get();
+  void unlock(holder& in) {
     node* me = in.self;
     node* kept = nullptr;  // where those begin that are to be failed at the end
     node* end = me;
@@ -315,7 +311,6 @@ class mcs_timepub {
   }
 
   typename Env::template atomic<node*> tail_{};
-  lazy_part<Env, holder> inside_;
 };
 
 }  // namespace lockwright

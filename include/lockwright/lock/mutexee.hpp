@@ -23,6 +23,9 @@
 //   taken          | a thread has the lock and the duty          | that thread
 //   given_up       | the unlock has woken a sleeper, or is to    | the unlock
 //
+// A notice says of which lock it is: one that lies in a copied lock is another's,
+// or has been used for something else since, and is let alone.
+//
 // In the published unlock the lock is marked free, and the same word is read
 // again some time later. By then the next holder may have unlocked and destroyed
 // the lock. Here the unlock watches a node of its own, which whoever takes the
@@ -76,6 +79,7 @@ template <class Env, template <class> class Sleep>
 class mutexee {
   struct alignas(64) notice {
     typename Env::template atomic<std::uint32_t> state{};
+    typename Env::template atomic<mutexee*> of{};
   };
 
  public:
@@ -272,7 +276,10 @@ class mutexee {
 
   /// True if the duty is the caller's now. Acquire and release, here and in
   /// unlock_with_sleepers(): whoever comes second may end the notice.
-  [[gnu::noinline]] static bool take_over(notice* left) {
+  [[gnu::noinline]] bool take_over(notice* left) {
+    if (left->of.load(std::memory_order_relaxed) != this) {
+      return false;
+    }
     if (left->state.exchange(taken_, std::memory_order_acq_rel) == open_) {
       return true;
     }
@@ -283,6 +290,7 @@ class mutexee {
   [[gnu::noinline]] void unlock_with_sleepers() {
     notice* mine = Env::template take_node<notice>();
     mine->state.store(open_, std::memory_order_relaxed);
+    mine->of.store(this, std::memory_order_relaxed);
     notice_ = mine;
     const bool many_sleep = (tally_.load(std::memory_order_relaxed) & mutex_mode_) != 0;
     const std::uint64_t grace = many_sleep ? Env::template value<grace_in_mutex_mode>()

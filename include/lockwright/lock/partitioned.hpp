@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/outside.hpp"
 #include "lockwright/spread_tickets.hpp"
 
 namespace lockwright {
@@ -26,9 +26,9 @@ struct pausing_poll {
   static void step(const void*) { Env::relax(); }
 };
 
-/// Where the serving words are is a parameter: apart, or in the memory behind.
-template <class Env, class Words = lazy_part<Env, serving_words<Env, word_per_node<Env>>>>
-class partitioned : public spread_tickets<Env, Words, pausing_poll<Env>> {
+template <class Env>
+class partitioned
+    : public spread_tickets<Env, serving_words<Env, word_per_node<Env>>, pausing_poll<Env>> {
  public:
   // A trylock is one load pair and one compare-and-swap, not the study's
   // blocking one, so it is not hardened against polling.
@@ -42,12 +42,6 @@ class partitioned : public spread_tickets<Env, Words, pausing_poll<Env>> {
           "A ticket lock with one serving word per NUMA node, so that a release disturbs only "
           "some of the waiters. First come, first served; collapses when threads outnumber "
           "cores."};
-
-  static std::uint64_t bytes_outside() { return Words::bytes(); }
 };
-
-/// For a lock that is made of this one.
-template <class Env>
-using partitioned_in_place = partitioned<Env, serving_words<Env, word_per_node<Env>>>;
 
 }  // namespace lockwright

@@ -35,7 +35,7 @@ def command(name: str) -> None:
         ("trylock", lock.trylock),
         ("timed lock", lock.timedlock),
         ("bytes in place", str(lock.bytes_in_place)),
-        ("bytes outside", f"{lock.bytes_per_mutex_outside} per mutex"),
+        ("bytes outside", _outside(lock.bytes_per_mutex_outside)),
         ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
         ("reference", lock.reference),
         ("header", lock.header),
@@ -53,6 +53,13 @@ def command(name: str) -> None:
         if remark:
             console.print(remark[:1].upper() + remark[1:], soft_wrap=True)
     console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")
+
+
+def _outside(each: int) -> str:
+    """Mutexes that are gone count too, for a while: many programs never destroy one."""
+    if each == 0:
+        return "0 per mutex"
+    return f"{each} per mutex that is used; at most twice that, counting those that exist"
 
 
 def _value(setting: "Setting") -> str:

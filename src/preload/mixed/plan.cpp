@@ -61,14 +61,21 @@ class plan::reader {
     bytes_ = most_bytes();
     is_small_ = bytes_ <= sizeof small_room && !small_room_is_taken.exchange(true);
     pages_ = is_small_ ? small_room : static_cast<char*>(native_env::map_pages(bytes_));
-    free_ = pages_;
-    made_ = take<plan>(1);
-    at_ = take<char>(length_);
-    memcpy(at_, text, length_);
+    if (pages_ != nullptr) {
+      free_ = pages_;
+      made_ = take<plan>(1);
+      at_ = take<char>(length_);
+      memcpy(at_, text, length_);
+    }
   }
 
   /// Null if it is no plan, after a line that says so.
   plan* read() {
+    if (pages_ == nullptr) {
+      native_env::complain("there is no memory for ", variable,
+                           "; every mutex stays the C library's");
+      return nullptr;
+    }
     const bool is_plan = read_all() && made_->entries_ != nullptr;
     if (!is_plan) {
       native_env::complain(variable, " is no plan; every mutex stays the C library's");

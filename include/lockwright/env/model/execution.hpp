@@ -21,6 +21,7 @@ struct world {
   bool impatient = false;        ///< a poller may run out of patience at any moment
   bool spurious = false;         ///< each thread's sleep may end early, once
   bool watched = false;          ///< a tool looks for races
+  bool short_of_memory = false;  ///< there may be none for what lies outside a lock
   std::size_t common_bytes = 0;  ///< of what all locks share, made before the threads are
   bool reduced = false;  ///< the search is reduced_search, which wants to know each next step
 };
@@ -90,6 +91,7 @@ struct block {
 
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
+  const void* owner = nullptr;
   rl::var_data* making = nullptr;
   std::uint32_t count = 0;
   object objects[most_objects];
@@ -134,7 +136,7 @@ class execution {
   /// Gives back what no lock does.
   void end() {
     if (common_ != nullptr) {
-      unreserve(common_, 0, RL_INFO);
+      unreserve(common_, RL_INFO);
     }
   }
 
@@ -198,7 +200,7 @@ class execution {
 
   static std::size_t reserved_size(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
 
-  void* reserve(std::size_t bytes) {
+  void* reserve(std::size_t bytes, const void* owner) {
     bytes = reserved_size(bytes);
     if (block_count_ == most_blocks || block_bytes_ + bytes > sizeof block_memory_) {
       fail("more reserved memory than this model holds", rl::test_result_inconsistent_test_suite,
@@ -207,6 +209,7 @@ class execution {
     block& b = blocks_[block_count_++];
     b.begin = block_memory_ + block_bytes_;
     b.bytes = bytes;
+    b.owner = owner;
     b.count = 0;
     block_bytes_ += bytes;  // Never used again in this execution, so that late users are caught.
     ++blocks_reserved;
@@ -220,12 +223,18 @@ class execution {
   /// Makes what all locks share.
   void make_common(std::size_t bytes) {
     if (bytes != 0) {
-      common_ = reserve(bytes);
+      common_ = reserve(bytes, nullptr);
     }
   }
   [[nodiscard]] void* common() const { return common_; }
 
-  void unreserve(void* memory, std::size_t, const rl::debug_info& info) {
+  /// Also of memory that was given back: whoever uses it after that is to be caught.
+  [[nodiscard]] bool is_reserved_for(const void* memory, const void* owner) {
+    const block* b = block_of(memory);
+    return b != nullptr && b->owner == owner;
+  }
+
+  void unreserve(void* memory, const rl::debug_info& info) {
     block* b = block_of(memory);
     rl::context& c = rl::ctx();
     if (b == nullptr || b->begin != memory || b->making == nullptr) {

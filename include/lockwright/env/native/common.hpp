@@ -4,30 +4,49 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 
-#include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/valgrind.hpp"
 
 namespace lockwright::native_env {
 
 template <class T>
 inline constinit std::atomic<T*> common_object{nullptr};
 
+// The largest that the processor has.
+#if defined(__aarch64__)
+inline constexpr std::size_t page_size = 65536;
+#else
+inline constexpr std::size_t page_size = 4096;
+#endif
+
+/// Whole pages, of which none is there before it is written to. Not mapped when it is needed:
+/// there may be no memory then.
+template <class T>
+struct alignas(page_size) common_room {
+  unsigned char bytes[(sizeof(T) + page_size - 1) / page_size * page_size];
+};
+
+template <class T>
+inline constinit common_room<T> room_of_common{};
+
+/// Of all that has been made.
+inline constinit std::atomic<std::uint64_t> common_bytes{0};
+
 /// The child of a fork finds it zeroed again: what the parent's threads had put
 /// there means nothing to the child, which has one thread. (Linux 4.14; an older
 /// kernel leaves it as it was.)
 template <class T>
 [[gnu::noinline]] T* make_common() {
-  void* mine = map_pages(sizeof(T));
-  system_call(SYS_madvise, argument(mine), sizeof(T), MADV_WIPEONFORK);
-  T* other = nullptr;
-  if (common_object<T>.compare_exchange_strong(
-          other, static_cast<T*>(mine), std::memory_order_release, std::memory_order_acquire)) {
-    bytes_in_one_piece.fetch_add(sizeof(T), std::memory_order_relaxed);
-    return static_cast<T*>(mine);
+  void* mine = &room_of_common<T>;
+  valgrind::hide(mine, sizeof(T));
+  system_call(SYS_madvise, argument(mine), sizeof(common_room<T>), MADV_WIPEONFORK);
+  if (common_object<T>.exchange(static_cast<T*>(mine), std::memory_order_release) == nullptr) {
+    common_bytes.fetch_add(sizeof(T), std::memory_order_relaxed);
   }
-  unmap_pages(mine, sizeof(T));
-  return other;
+  return static_cast<T*>(mine);
 }
 
 template <class T>

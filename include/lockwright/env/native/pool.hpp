@@ -6,23 +6,21 @@
 #include <sys/mman.h>
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/syscall.hpp"
 #include "lockwright/env/native/valgrind.hpp"
 
 namespace lockwright::native_env {
 
-/// At `wish` if nothing is there, else where the kernel likes.
+/// At `wish` if nothing is there, else where the kernel likes; null if it gives none.
 inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) {
   long got =
       system_call(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes),
                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got < 0 && got > -4096) {
-    out_of_memory();
+    return nullptr;
   }
   auto* pages = reinterpret_cast<void*>(got);
   valgrind::hide(pages, bytes);
@@ -33,6 +31,30 @@ inline void unmap_pages(void* start, std::size_t bytes) {
   if (bytes != 0) {
     system_call(SYS_munmap, argument(start), static_cast<long>(bytes));
   }
+}
+
+/// What pieces of memory are cut from begins at a multiple of this.
+inline constexpr std::size_t region_size = std::size_t{256} << 10;
+
+/// `bytes`, a multiple of region_size or of the page size beyond one, that begin at a multiple of
+/// region_size; 0 if there is no memory. Beside the last one, which ends at `end`, where that can be
+/// had: there it needs no mapping of its own, of which a process can have 65,530 (vm.max_map_count).
+/// Above it is what was wished for, and below it is where the kernel puts the next mapping as a rule,
+/// and the higher one of two that fit.
+inline std::uintptr_t map_region(std::size_t bytes, std::uintptr_t end) {
+  auto start = reinterpret_cast<std::uintptr_t>(map_pages(bytes, end));
+  if (start % region_size == 0) {
+    return start;
+  }
+  unmap_pages(reinterpret_cast<void*>(start), bytes);
+  start = reinterpret_cast<std::uintptr_t>(map_pages(bytes + region_size));
+  if (start == 0) {
+    return 0;
+  }
+  const std::uintptr_t aligned = (start + region_size) / region_size * region_size;
+  unmap_pages(reinterpret_cast<void*>(start), aligned - start);
+  unmap_pages(reinterpret_cast<void*>(aligned + bytes), start + region_size - aligned);
+  return aligned;
 }
 
 /// A free piece of memory, linked through its first word.
@@ -121,9 +143,9 @@ class free_list {
 /// steps divide it, so the cursor is at such a multiple only between regions.
 class cutter {
  public:
-  static constexpr std::size_t region = std::size_t{256} << 10;
+  static constexpr std::size_t region = region_size;
 
-  /// `bytes` must divide `region` and be the same at each call.
+  /// `bytes` must divide `region` and be the same at each call. Null if there is no memory.
   void* cut(std::size_t bytes) {
     std::uintptr_t at = cursor_.load(std::memory_order_relaxed);
     for (;;) {
@@ -133,7 +155,10 @@ class cutter {
         }
         continue;
       }
-      std::uintptr_t fresh = map_region(at);
+      std::uintptr_t fresh = map_region(region, at);
+      if (fresh == 0) {
+        return nullptr;
+      }
       if (cursor_.compare_exchange_strong(at, fresh + bytes, std::memory_order_relaxed)) {
         regions_.fetch_add(1, std::memory_order_relaxed);
         return reinterpret_cast<void*>(fresh);
@@ -142,7 +167,7 @@ class cutter {
     }
   }
 
-  /// Of all steps so far. Of nodes and blocks, that is the most that were in use at the same time.
+  /// Of all steps so far. Of nodes, that is the most that were in use at the same time.
   [[nodiscard]] std::uint64_t bytes() const {
     const std::uint64_t in_last = cursor_.load(std::memory_order_relaxed) % region;
     return regions_.load(std::memory_order_relaxed) * region -
@@ -150,87 +175,8 @@ class cutter {
   }
 
  private:
-  /// Beside the last one, which ends at `end`, where that can be had: there it needs no mapping of its
-  /// own, of which a process can have 65,530 (vm.max_map_count). Above it is what was wished for, and
-  /// below it is where the kernel puts the next mapping as a rule, and the higher one of two that fit.
-  static std::uintptr_t map_region(std::uintptr_t end) {
-    auto start = reinterpret_cast<std::uintptr_t>(map_pages(region, end));
-    if (start % region == 0) {
-      return start;
-    }
-    unmap_pages(reinterpret_cast<void*>(start), region);
-    start = reinterpret_cast<std::uintptr_t>(map_pages(2 * region));
-    const std::uintptr_t aligned = (start + region) / region * region;
-    unmap_pages(reinterpret_cast<void*>(start), aligned - start);
-    unmap_pages(reinterpret_cast<void*>(aligned + region), start + region - aligned);
-    return aligned;
-  }
-
   std::atomic<std::uintptr_t> cursor_{0};
   std::atomic<std::uint64_t> regions_{0};
 };
-
-/// Of what is mapped in one piece, and not cut.
-inline constinit std::atomic<std::uint64_t> bytes_in_one_piece{0};
-
-/// Blocks of any size, in powers of two from 64 bytes up.
-class block_pool {
- public:
-  /// What a block of `bytes` bytes takes.
-  static constexpr std::size_t size_of(std::size_t bytes) {
-    return std::bit_ceil(bytes < smallest ? smallest : bytes);
-  }
-
-  /// At least `bytes` bytes, aligned to 64, zeroed.
-  void* reserve(std::size_t bytes) {
-    std::size_t size = size_of(bytes);
-    if (size >= cutter::region) {
-      bytes_in_one_piece.fetch_add(size, std::memory_order_relaxed);
-      return map_pages(size);
-    }
-    size_class& from = class_of(size);
-    if (piece* used = from.free.take(1)) {
-      __builtin_memset(static_cast<void*>(used), 0, size);
-      return used;
-    }
-    return from.fresh.cut(size);
-  }
-
-  void unreserve(void* block, std::size_t bytes) {
-    std::size_t size = size_of(bytes);
-    if (size >= cutter::region) {
-      bytes_in_one_piece.fetch_sub(size, std::memory_order_relaxed);
-      unmap_pages(block, size);
-      return;
-    }
-    auto* one = static_cast<piece*>(block);
-    class_of(size).free.put(one, one);
-  }
-
-  /// Of all blocks that are cut.
-  [[nodiscard]] std::uint64_t bytes() const {
-    std::uint64_t sum = 0;
-    for (const size_class& each : classes_) {
-      sum += each.fresh.bytes();
-    }
-    return sum;
-  }
-
- private:
-  static constexpr std::size_t smallest = 64;
-
-  struct size_class {
-    free_list free;
-    cutter fresh;
-  };
-
-  size_class& class_of(std::size_t size) {
-    return classes_[std::countr_zero(size) - std::countr_zero(smallest)];
-  }
-
-  size_class classes_[std::countr_zero(cutter::region) - std::countr_zero(smallest)];
-};
-
-inline constinit block_pool blocks;
 
 }  // namespace lockwright::native_env

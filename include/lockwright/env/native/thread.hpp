@@ -2,12 +2,14 @@
 #pragma once
 
 #include <pthread.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
+#include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
 
 namespace lockwright::native_env {
@@ -38,6 +40,34 @@ inline constinit thread_local thread_record self_record{};
 inline constinit free_list shared_nodes;
 inline constinit free_list left_pieces;  ///< what was the own piece of a thread that has ended
 inline constinit cutter fresh_nodes;
+
+/// For when there is no memory: as many nodes as a process can need that the kernel gives no
+/// memory from the start, and so has few threads. Pages that are not written to are not there.
+class node_reserve {
+ public:
+  piece* take() {
+    std::uint32_t used = used_.load(std::memory_order_relaxed);
+    while (used < nodes_) {
+      if (used_.compare_exchange_weak(used, used + 1, std::memory_order_relaxed)) {
+        return reinterpret_cast<piece*>(room_ + used * node_size);
+      }
+    }
+    return nullptr;
+  }
+
+  /// Of those taken so far.
+  [[nodiscard]] std::uint64_t bytes() const {
+    return std::uint64_t{node_size} * used_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t nodes_ = 4'096;
+
+  std::atomic<std::uint32_t> used_{0};
+  alignas(64) unsigned char room_[nodes_ * node_size]{};
+};
+
+inline constinit node_reserve last_nodes;
 inline constinit std::atomic<std::uint32_t> last_serial{0};
 // What is above is left for those who keep a serial and something else in one word.
 inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
@@ -139,12 +169,16 @@ template <class T>
   if (mine == nullptr) {
     mine = static_cast<piece*>(fresh_nodes.cut(node_size));
   }
+  if (mine == nullptr) {
+    mine = last_nodes.take();
+  }
   self.own = mine;
   return mine;
 }
 
 /// A piece as large as a node that is the caller's until it ends, and is never
-/// anything else but such a piece; null for a thread that is on its way out.
+/// anything else but such a piece; null for a thread that is on its way out, and if
+/// there is no memory.
 /// Zeroed, or as the thread before has left it, at rest, but for its first pointer,
 /// which is the list's between two threads.
 template <class T>
@@ -157,6 +191,25 @@ void* own_piece() {
 inline void abandon_own_pieces() {
   self_record.own = nullptr;
   ::new (&left_pieces) free_list;
+}
+
+/// One that nobody had before. Where there is neither memory nor reserve, one that another thread
+/// gives back within a second, which a thread that waits for a lock does in the end.
+[[gnu::noinline]] inline piece* fresh_node() {
+  constexpr int looks = 1'000;
+  constexpr timespec pause{0, 1'000'000};
+  if (void* fresh = fresh_nodes.cut(node_size)) {
+    return static_cast<piece*>(fresh);
+  }
+  piece* one = last_nodes.take();
+  for (int i = 0; one == nullptr && i < looks; ++i) {
+    system_call(SYS_nanosleep, argument(&pause));
+    one = shared_nodes.take(1);
+  }
+  if (one == nullptr) {
+    out_of_memory();
+  }
+  return one;
 }
 
 [[gnu::noinline]] inline piece* take_node_slowly() {
@@ -172,11 +225,11 @@ inline void abandon_own_pieces() {
   }
   if (self.room == 0) {
     piece* one = shared_nodes.take(1);
-    return one != nullptr ? one : static_cast<piece*>(fresh_nodes.cut(node_size));
+    return one != nullptr ? one : fresh_node();
   }
   piece* batch = shared_nodes.take(nodes_per_batch);
   if (batch == nullptr) {
-    return static_cast<piece*>(fresh_nodes.cut(node_size));
+    return fresh_node();
   }
   self.free = batch->next;
   for (piece* kept = self.free; kept != nullptr; kept = kept->next) {

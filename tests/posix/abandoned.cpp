@@ -1,0 +1,164 @@
+// Mutexes that nobody destroys, as a std::mutex never is, and mutexes that are copied while they are
+// free. What a lock keeps outside of a mutex is bounded by the mutexes that exist.
+#include "../support/check.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <mutex>
+
+namespace {
+
+// Of memory for locks, or, where there is no library that says it, of all memory.
+std::int64_t taken() {
+  static void* const counted = dlsym(RTLD_DEFAULT, "lockwright_memory_taken");
+  return counted == nullptr
+             ? check::anonymous_bytes()
+             : static_cast<std::int64_t>(reinterpret_cast<std::uint64_t (*)()>(counted)());
+}
+
+constexpr int alive = 100;
+constexpr int rounds = 2'500;  // of `alive` mutexes each
+
+void use(std::mutex* mutexes) {
+  for (int i = 0; i < alive; ++i) {
+    mutexes[i].lock();
+    mutexes[i].unlock();
+  }
+}
+
+// `of_some` is what a lock takes for `alive` mutexes, which must have been the first of the process.
+struct {
+  std::int64_t before = 0;
+  std::int64_t of_some = 0;
+} measured;
+
+// Twice as much as for so many times `alive` mutexes, or as is cut from one piece of memory.
+std::string bounded_by(int times) {
+  const std::int64_t grown = taken() - measured.before;
+  CHECK(grown <= 2 * times * measured.of_some + (512 << 10));
+  return "has taken " + std::to_string(grown >> 10) + " KiB";
+}
+
+// Each round has `alive` mutexes of its own, which make_and_use() leaves behind. Those of the last
+// case are perhaps not written over yet.
+template <class Round>
+std::string bounded_by_those_that_exist(Round make_and_use) {
+  for (int round = 0; round < rounds; ++round) make_and_use();
+  return bounded_by(2);
+}
+
+void round_on_stack() {
+  std::mutex mutexes[alive];
+  use(mutexes);
+}
+
+void round_on_heap() {
+  const std::unique_ptr<std::mutex[]> mutexes{new std::mutex[alive]};
+  use(mutexes.get());
+}
+
+void round_mapped() {
+  constexpr std::size_t bytes = alive * sizeof(std::mutex);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(memory != MAP_FAILED);
+  use(static_cast<std::mutex*>(memory));  // zeroed, as the constructor leaves them
+  CHECK(munmap(memory, bytes) == 0);
+}
+
+// Threads abandon theirs at the same time, while others go on with mutexes that stay.
+std::string by_several_threads() {
+  static std::mutex kept[alive];
+  static long counts[alive];
+  use(kept);
+  constexpr int threads = 2;
+  check::in_parallel(threads, [](int) {
+    for (int round = 0; round < rounds / 10; ++round) {
+      round_on_stack();
+      for (int i = 0; i < alive; ++i) {
+        const std::lock_guard inside{kept[i]};
+        counts[i] = counts[i] + 1;
+      }
+    }
+  });
+  for (const long count : counts) CHECK_EQ(threads * rounds / 10, count);
+  // Those that are kept, of the last two cases, and of each thread and what was on its stack before.
+  return bounded_by(3 + 2 * threads);
+}
+
+void use_contended(pthread_mutex_t* mutex) {
+  OK(pthread_mutex_lock(mutex));
+  check::Worker waiter{[&](check::Worker& self) {
+    self.about_to_block();
+    OK(pthread_mutex_lock(mutex));
+    OK(pthread_mutex_unlock(mutex));
+  }};
+  waiter.wait_until_blocked();
+  OK(pthread_mutex_unlock(mutex));
+  waiter.join();
+}
+
+void check_apart(pthread_mutex_t* one, pthread_mutex_t* other) {
+  OK(pthread_mutex_lock(one));
+  OK(pthread_mutex_trylock(other));
+  CHECK(!check::is_free(one));
+  CHECK(!check::is_free(other));
+  OK(pthread_mutex_unlock(one));
+  CHECK(check::is_free(one));
+  CHECK(!check::is_free(other));
+  OK(pthread_mutex_unlock(other));
+  CHECK(check::is_free(other));
+  use_contended(one);
+  use_contended(other);
+}
+
+std::string a_copy_is_another_mutex() {
+  for (int used = 1; used < 10; ++used) {
+    pthread_mutex_t original = PTHREAD_MUTEX_INITIALIZER;
+    for (int i = 0; i < used; ++i) {
+      OK(pthread_mutex_lock(&original));
+      OK(pthread_mutex_unlock(&original));
+    }
+    pthread_mutex_t copy;
+    std::memcpy(&copy, &original, sizeof copy);
+    check_apart(&original, &copy);
+    pthread_mutex_t second;
+    std::memcpy(&second, &original, sizeof copy);
+    OK(pthread_mutex_destroy(&original));
+    check_apart(&second, &copy);
+  }
+  return "";
+}
+
+// As a growing array does it.
+std::string moved_again_and_again() {
+  std::size_t number = 1;
+  auto* mutexes = static_cast<pthread_mutex_t*>(std::calloc(number, sizeof(pthread_mutex_t)));
+  for (int round = 0; round < 10; ++round) {
+    for (std::size_t i = 0; i < number; ++i) OK(pthread_mutex_lock(&mutexes[i]));
+    for (std::size_t i = 0; i < number; ++i) OK(pthread_mutex_unlock(&mutexes[i]));
+    auto* moved = static_cast<pthread_mutex_t*>(std::calloc(2 * number, sizeof(pthread_mutex_t)));
+    std::memcpy(static_cast<void*>(moved), mutexes, number * sizeof(pthread_mutex_t));
+    std::memset(static_cast<void*>(mutexes), 0xD5, number * sizeof(pthread_mutex_t));
+    std::free(mutexes);
+    mutexes = moved;
+    number *= 2;
+  }
+  std::free(mutexes);
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  measured.before = taken();
+  round_on_stack();
+  measured.of_some = taken() - measured.before;
+  return check::run(
+      argc, argv,
+      {{"on the stack", [] { return bounded_by_those_that_exist(round_on_stack); }},
+       {"on the heap", [] { return bounded_by_those_that_exist(round_on_heap); }},
+       {"in memory that is unmapped", [] { return bounded_by_those_that_exist(round_mapped); }},
+       {"by several threads", by_several_threads},
+       {"a copy is another mutex", a_copy_is_another_mutex},
+       {"moved again and again", moved_again_and_again}});
+}

@@ -1,0 +1,123 @@
+// The kernel gives no memory, from the first lock on or from a later one on: mutexes go on working,
+// as the C library's do.
+#include "../support/check.hpp"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <cstddef>
+
+namespace {
+
+void limit_memory() {
+  const rlimit none{1, 1};
+  CHECK(setrlimit(RLIMIT_AS, &none) == 0);
+}
+
+// mmap() fails, as a sandbox may have it.
+void deny_mapping() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{sizeof steps / sizeof *steps, steps};
+  CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0);
+}
+
+constexpr int threads = 2;
+constexpr int times = 100;
+constexpr int many = 1'000;
+
+pthread_mutex_t shared[threads] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+pthread_mutex_t waited_for = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+pthread_mutex_t held_together[many];
+pthread_mutex_t used_before = PTHREAD_MUTEX_INITIALIZER;
+volatile long counts[threads];
+int arrived = 0;
+
+// A counter for each mutex, one after the other and all at once, and a wait for the others.
+void contend(int me) {
+  for (int i = 0; i < times; ++i) {
+    pthread_mutex_t& mutex = shared[(me + i) % threads];
+    volatile long& count = counts[(me + i) % threads];
+    OK(pthread_mutex_lock(&mutex));
+    count = count + 1;
+    if (i % 16 == 0) sched_yield();
+    CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+  }
+  for (pthread_mutex_t& mutex : shared) OK(pthread_mutex_lock(&mutex));
+  for (volatile long& count : counts) count = count + 1;
+  for (pthread_mutex_t& mutex : shared) OK(pthread_mutex_unlock(&mutex));
+  OK(pthread_mutex_lock(&waited_for));
+  ++arrived;
+  OK(pthread_cond_broadcast(&changed));
+  while (arrived != threads) OK(pthread_cond_wait(&changed, &waited_for));
+  OK(pthread_mutex_unlock(&waited_for));
+}
+
+// New ones of each type, and more at the same time than a program has.
+void hold_many() {
+  for (const int type : check::all_types) {
+    pthread_mutex_t mutex;
+    check::init_mutex(&mutex, type);
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+  }
+  for (pthread_mutex_t& mutex : held_together) OK(pthread_mutex_lock(&mutex));
+  for (pthread_mutex_t& mutex : held_together) OK(pthread_mutex_unlock(&mutex));
+}
+
+// In a process of its own, in which nobody has locked yet. Its threads are made before, because they
+// need memory themselves.
+std::string goes_on(void (*take_memory_away)(), bool after_some) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    if (after_some) {
+      OK(pthread_mutex_lock(&used_before));
+      OK(pthread_mutex_unlock(&used_before));
+    }
+    static check::Gate go;
+    std::vector<std::unique_ptr<check::Worker>> workers;
+    for (int i = 0; i < threads; ++i)
+      workers.push_back(std::make_unique<check::Worker>([i](check::Worker&) {
+        go.pass();
+        contend(i);
+      }));
+    take_memory_away();
+    CHECK(mmap(nullptr, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
+    hold_many();
+    go.open();
+    for (auto& worker : workers) worker->join();
+    for (volatile long& count : counts) CHECK_EQ(times + threads, count);
+    OK(pthread_mutex_lock(&used_before));
+    OK(pthread_mutex_unlock(&used_before));
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) check::fail_at(__FILE__, __LINE__, "signal %d", WTERMSIG(status));
+  CHECK_EQ(0, WEXITSTATUS(status));
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return check::run(
+      argc, argv,
+      {{"none from the start", [] { return goes_on(limit_memory, false); }},
+       {"none after the first lock", [] { return goes_on(limit_memory, true); }},
+       {"no mapping from the start", [] { return goes_on(deny_mapping, false); }},
+       {"no mapping after the first lock", [] { return goes_on(deny_mapping, true); }}});
+}
