@@ -23,6 +23,7 @@ class c_ptl_tkt : public cohort<Env, partitioned_in_place<Env>, ticket<Env>> {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",
