@@ -29,11 +29,27 @@ enum class waiting : std::uint8_t {
   park,            ///< sleeps in the kernel at once
 };
 
+/// Which waiter is next where threads have real-time priorities (SCHED_FIFO, SCHED_RR).
+enum class realtime : std::uint8_t {
+  by_priority,  ///< the one of the highest priority, as with the C library's mutex
+  own_order,    ///< the one that the algorithm chooses; priorities do not count
+  /// A waiter that polls never leaves its processor to a thread of lower priority: if
+  /// that is the holder, neither goes on.
+  starves,
+};
+
+/// Of a lock that has its own order if its waiters sleep.
+[[nodiscard]] constexpr realtime own_order_unless_polling(waiting policy) {
+  return policy == waiting::spin || policy == waiting::spin_backoff ? realtime::starves
+                                                                    : realtime::own_order;
+}
+
 /// Properties that an algorithm states about itself. Each header defines one
 /// as the static member `traits`; the registry turns it into `locks.json`.
 struct lock_traits {
   lockwright::category category;
   lockwright::waiting waiting;
+  lockwright::realtime realtime;
   bool fifo = false;  ///< admission order is arrival order
   /// Short uncontended path: at most one atomic read-modify-write to lock, one to
   /// unlock, and no queue node.

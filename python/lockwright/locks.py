@@ -14,6 +14,9 @@ BASELINE = "pthread"
 """Every ratio is to this lock: the C library's own mutex through the same layer."""
 
 
+BY_PRIORITY, OWN_ORDER, STARVES = "by priority", "own order", "starves"
+"""What a lock may do where threads have real-time priorities: Lock.realtime."""
+
 APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 """The variables that say which share of its waiters a condition variable or a semaphore appends."""
 
@@ -71,12 +74,14 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Lock:
-    """One algorithm: a row of locks.json. Sizes are in bytes."""
+    """One algorithm: a row of locks.json. Sizes are in bytes. realtime: BY_PRIORITY, OWN_ORDER or
+    STARVES."""
 
     name: str
     header: str
     category: str
     waiting: str
+    realtime: str
     fifo: bool
     light: bool
     parking: bool
@@ -95,6 +100,7 @@ class Lock:
         """The yes/no properties that this lock has, as words."""
         named = {
             "FIFO": self.fifo,
+            "by priority": self.realtime == BY_PRIORITY,
             "light": self.light,
             "parks": self.parking,
             "NUMA-aware": self.numa_aware,

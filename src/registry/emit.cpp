@@ -43,6 +43,18 @@ const char* name_of(lockwright::waiting waiting) {
   return "";
 }
 
+const char* name_of(lockwright::realtime realtime) {
+  switch (realtime) {
+    case lockwright::realtime::by_priority:
+      return "by priority";
+    case lockwright::realtime::own_order:
+      return "own order";
+    case lockwright::realtime::starves:
+      return "starves";
+  }
+  return "";
+}
+
 const char* name_of(lockwright::unit unit) {
   switch (unit) {
     case lockwright::unit::count:
@@ -85,9 +97,11 @@ void emit(const char* name, const char* header, bool first) {
   static_assert(lockwright::TryLock<L>);
   static_assert(L::traits.category == lockwright::category::library || sizeof(L) <= in_place_limit);
   constexpr lockwright::lock_traits traits = L::traits;
+  static_assert(traits.parks() || traits.realtime != lockwright::realtime::own_order,
+                "a waiter that only polls keeps a holder of lower priority off the processor");
   std::printf("%s\n {\"name\": \"%s\", \"header\": \"%s\",\n", first ? "" : ",", name, header);
-  std::printf("  \"category\": \"%s\", \"waiting\": \"%s\",\n", name_of(traits.category),
-              name_of(traits.waiting));
+  std::printf("  \"category\": \"%s\", \"waiting\": \"%s\", \"realtime\": \"%s\",\n",
+              name_of(traits.category), name_of(traits.waiting), name_of(traits.realtime));
   std::printf(
       "  \"fifo\": %s, \"light\": %s, \"parking\": %s, \"numa_aware\": %s, \"hardened_trylock\": "
       "%s, \"trylock\": \"nonblocking\",\n",

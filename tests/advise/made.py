@@ -92,6 +92,7 @@ def lock(name: str, category: str = "competitive succession", **more: Any) -> di
         "fifo": False,
         "light": True,
         "parking": False,
+        "realtime": "starves",
         "numa_aware": False,
         "hardened_trylock": False,
         "trylock": "nonblocking",
@@ -106,7 +107,7 @@ def lock(name: str, category: str = "competitive succession", **more: Any) -> di
     return usual | more
 
 
-PARKS: dict[str, Any] = {"waiting": "spin then park", "parking": True}
+PARKS: dict[str, Any] = {"waiting": "spin then park", "parking": True, "realtime": "own order"}
 QUEUE: dict[str, Any] = {"light": False, "bytes_per_node": 64}
 HIERARCHICAL: dict[str, Any] = {
     "category": "hierarchical",
@@ -120,8 +121,8 @@ HIERARCHICAL: dict[str, Any] = {
 LOCKS = Registry(
     Path("/nowhere"),
     [
-        lock("pthread", "library", waiting="park", parking=True),
-        lock("futex", **PARKS),
+        lock("pthread", "library", waiting="park", parking=True, realtime="by priority"),
+        lock("futex", **(PARKS | {"realtime": "by priority"})),
         lock("ttas"),
         lock("backoff", waiting="spin with backoff"),
         lock("ticket", "direct handoff", fifo=True),

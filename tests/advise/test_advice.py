@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lockwright.advise import Advice, advise
-from lockwright.profile.record import Profile
+from lockwright.profile.record import Creation, Profile
 
 from . import made
 from .made import SECOND
@@ -170,3 +170,86 @@ def test_the_sentence_names_the_mutex_that_is_most_concerned() -> None:
     advice = advise(made.profile(few, many, lock_calls=3.3e6), registry=made.LOCKS)
     assert [each.key for each in advice.fired] == ["uncontended"]
     assert " at many;" in advice.sentence
+
+
+@pytest.mark.parametrize("waited", [0, 0.055])
+@pytest.mark.parametrize(
+    "rule", ["hand-over", "page clearing", "fault handler", "memory contention"]
+)
+def test_where_nothing_is_lost_by_waiting_no_lock_is_named(rule: str, waited: float) -> None:
+    """Of the two seconds that the threads ran; 0.11 are 5 % of the whole."""
+    advice = advised(bottleneck(rule, waited))
+    assert [each.key for each in advice.fired] == [rule]
+    assert advice.sensitive is False
+    assert advice.sentence.startswith("No lock will change much: threads lost ")
+    assert advice.fired[0].title in advice.sentence
+    assert "try " not in advice.sentence
+    assert advice.shortlist == ()
+    assert advised(bottleneck(rule, 0.2)).shortlist
+
+
+def bottleneck(rule: str, waited: float) -> Profile:
+    """Beside a mutex that many threads share, so that they stand in no line."""
+    shared: dict[str, Any] = {
+        "contended": 10,
+        "waited": waited * SECOND,
+        "threads": 30,
+        "entries": 10_000,
+    }
+    whole: dict[str, Any] = {"threads_mean": 30.0, "threads_most": 30}
+    created: dict[str, Any] = {
+        "created": 5000,
+        "alive_most": 10,
+        "by_most": 0.5,
+        "early": 0.1,
+        "creators": 2,
+    }
+    if rule == "hand-over":
+        shared |= {"cond_waits": 5000}
+    elif rule == "memory contention":
+        whole |= {"touched": 1.7e9, "lock_calls": 1e5}
+    elif rule == "fault handler":
+        whole |= {"minor_faults": 300_000, "cpu_user": 1.5 * SECOND, "cpu_system": 0.5 * SECOND}
+        whole["creation"] = Creation(**created)
+    else:
+        created |= {"alive_most": 5000, "by_most": 1.0, "early": 1.0}
+        whole |= {"minor_faults": 50_000, "creation": Creation(**created)}
+    return made.profile(made.mutex(**shared), **whole)
+
+
+@pytest.mark.parametrize(("processors", "wanted"), [(2, True), (64, False)])
+def test_a_preempted_holder_costs_what_was_lost_by_it(processors: int, wanted: bool) -> None:
+    """0.2 of a second that threads waited: of two seconds of processor time, or of 64."""
+    hot = made.mutex(entries=100, held=2.8e6, contended=10, waited=2e8, threads=80)
+    hot = dataclasses.replace(hot, preempted_holds=0.5)
+    more: dict[str, Any] = {"threads_mean": 100.0, "threads_most": 100}
+    used = processors * SECOND
+    profile = made.profile(hot, processors=processors, runnable=99.0, cpu_user=used, **more)
+    advice = advised(profile)
+    assert [each.key for each in advice.fired] == ["holder preemption"]
+    assert bool(advice.shortlist) is advice.sensitive is wanted
+
+
+@pytest.mark.parametrize("seen", [None, 0])
+def test_any_lock_may_be_named_where_no_priority_is_known(seen: int | None) -> None:
+    waits = made.mutex(contended=9, waited=0.3 * SECOND, threads=2)
+    advice = advised(made.profile(waits, realtime=seen))
+    assert "mcs-spin" in [each.lock for each in advice.shortlist]
+    assert not any("priorities" in remark for remark in advice.remarks)
+
+
+def test_threads_with_real_time_priorities_need_a_lock_that_serves_by_them() -> None:
+    """However contended: those that poll would starve a holder."""
+    waits = made.mutex(held=1e6, contended=9, waited=SECOND, threads=2)
+    advice = advised(made.profile(waits, realtime=3))
+    assert [each.lock for each in advice.shortlist] == ["futex"]
+    assert all(set(step.kept) <= {"pthread", "futex"} for step in advice.steps)
+    remark = next(remark for remark in advice.remarks if "priorities" in remark)
+    assert remark.startswith("3 threads had real-time priorities")
+    counts = [
+        sum(lock.realtime == kind for lock in made.LOCKS) for kind in ("starves", "own order")
+    ]
+    assert f"under {counts[0]} others" in remark
+    assert f"{counts[1]} serve waiters in an order of their own" in remark
+    assert "that serve by priority satisfies step 6" in advice.conflicts[0]
+    assert "mcs-spin" not in advice.tail_latency.text

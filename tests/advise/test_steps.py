@@ -137,7 +137,8 @@ def test_fifo_locks_that_park_come_last_of_those() -> None:
 
 def test_the_baseline_stands_beside() -> None:
     """Also where the steps leave it."""
-    many = made.profile(made.mutex(), threads_mean=30.0, involuntary=1000)
+    shared = made.mutex(contended=10, waited=SECOND, threads=30)
+    many = made.profile(shared, threads_mean=30.0, involuntary=1000)
     advice = advise(many, registry=made.LOCKS, size=99)
     assert advice.steps[5].kept == ("pthread", "futex")
     assert advice.baseline == "pthread"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.errors import LockwrightError
-from lockwright.locks import Registry, preload
+from lockwright.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
 
 from .conftest import Cli, on_a_terminal
 
@@ -19,6 +19,14 @@ def test_list_shows_every_lock_with_what_is_known_of_it(cli: Cli) -> None:
         assert {"name", "category", "waiting", "bytes_in_place", "reference"} <= row.keys()
     lines = cli("list").out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == [row["name"] for row in rows]
+
+
+def test_which_waiter_is_next_under_real_time_priorities_is_shown(cli: Cli) -> None:
+    """`list --json` has one of three words for each lock, and `info` explains it."""
+    for row in json.loads(cli("list", "--json").out):
+        word = row["realtime"]
+        assert word in (BY_PRIORITY, OWN_ORDER, STARVES)
+        assert f"real-time threads {word}: " in " ".join(cli("info", row["name"]).out.split())
 
 
 def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
@@ -126,7 +134,13 @@ def test_a_missing_library_directory_is_named(cli: Cli, tmp_path: Path) -> None:
 def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> None:
     """A space in the path would make the dynamic linker look for two other libraries."""
     row = {"name": "ttas", "header": "", "category": "", "waiting": "", "fifo": False}
-    row |= {"light": True, "parking": False, "numa_aware": False, "hardened_trylock": False}
+    row |= {
+        "realtime": "starves",
+        "light": True,
+        "parking": False,
+        "numa_aware": False,
+        "hardened_trylock": False,
+    }
     row |= {"trylock": "", "bytes_in_place": 1, "bytes_per_mutex_outside": 0}
     row |= {"bytes_per_node": 0, "reference": "", "summary": "", "timedlock": "", "tunables": []}
     folder = tmp_path / "a b"

@@ -54,6 +54,7 @@ class ahmcs : hmcs<Env> {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .node_bytes = levels_below::traits.node_bytes,
       .reference = "Chabbi and Mellor-Crummey, PPoPP 2016",

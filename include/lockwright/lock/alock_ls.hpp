@@ -46,6 +46,7 @@ class alock_ls
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .light = true,
       .reference =

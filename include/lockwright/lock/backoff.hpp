@@ -29,6 +29,7 @@ class backoff {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_backoff,
+      .realtime = realtime::starves,
       .light = true,
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
       .summary =

@@ -65,6 +65,7 @@ class out_of_place {
 constexpr lock_traits biased_traits(const lock_traits& inner, const char* summary) {
   lock_traits traits = inner;
   traits.category = category::load_control;
+  traits.realtime = own_order_unless_polling(inner.waiting);  // First comes the one that revokes.
   traits.fifo = false;  // The owner may overtake a thread that is about to revoke.
   traits.reference =
       "Dice, Moir and Scherer, Sun 2003; Vasudevan, Namjoshi "

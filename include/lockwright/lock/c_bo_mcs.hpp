@@ -25,6 +25,7 @@ class c_bo_mcs : public cohort<Env, backoff<Env>, mcs<Env, Wait>> {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = Wait<Env>::policy,
+      .realtime = own_order_unless_polling(Wait<Env>::policy),
       .numa_aware = true,
       .hardened_trylock = true,
       .node_bytes = mcs<Env, Wait>::traits.node_bytes,

@@ -24,6 +24,7 @@ class c_ptl_tkt : public cohort<Env, with_part<partitioned<Env>>, ticket<Env>> {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",

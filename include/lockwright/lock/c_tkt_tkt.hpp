@@ -20,6 +20,7 @@ class c_tkt_tkt : public cohort<Env, ticket<Env>, ticket<Env>> {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",

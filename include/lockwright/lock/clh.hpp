@@ -43,6 +43,7 @@ class clh {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = Wait<Env>::policy,
+      .realtime = own_order_unless_polling(Wait<Env>::policy),
       .fifo = true,
       .node_bytes = sizeof(node),
       .reference = "Craig, UW TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994",

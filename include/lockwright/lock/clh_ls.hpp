@@ -21,6 +21,7 @@ class clh_ls : public clh<Env, prefetch_wait> {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .node_bytes = clh<Env, prefetch_wait>::traits.node_bytes,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",

@@ -89,6 +89,7 @@ class clof {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
       .node_bytes = (Locks::traits.node_bytes + ...),

@@ -245,6 +245,7 @@ class cna {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .node_bytes = sizeof(node),
       .reference = "Dice and Kogan, EuroSys 2019",

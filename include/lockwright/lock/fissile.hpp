@@ -43,6 +43,7 @@ class fissile {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .light = true,
       .numa_aware = true,
       .node_bytes = sizeof(node),

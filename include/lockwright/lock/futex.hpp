@@ -33,6 +33,7 @@ class futex {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::by_priority,
       .light = true,
       .reference = "Drepper, Futexes Are Tricky, 2011",
       .summary =

@@ -77,6 +77,7 @@ class gcr {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = Inner::traits.waiting,
+      .realtime = own_order_unless_polling(Inner::traits.waiting),
       .node_bytes = 64 + Inner::traits.node_bytes,  // one among the passive, one inside
       .reference = "Dice and Kogan, Euro-Par 2019",
       .summary =

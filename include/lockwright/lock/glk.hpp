@@ -83,6 +83,7 @@ class glk {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .light = true,
       .node_bytes = queue_lock::traits.node_bytes,
       .reference = "Antic, Chatzopoulos, Guerraoui and Trigonakis, Middleware 2016",

@@ -42,6 +42,7 @@ class go_mutex {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(waiter<Env>),
       .reference = "The Go Authors, sync.Mutex, 2017",

@@ -30,6 +30,7 @@ class hbo {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_backoff,
+      .realtime = realtime::starves,
       .light = true,
       .numa_aware = true,
       .reference = "Radović and Hagersten, HPCA 2003",

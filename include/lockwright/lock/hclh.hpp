@@ -79,6 +79,7 @@ class hclh {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .node_bytes = sizeof(node),
       .reference = "Luchangco, Nussbaum and Shavit, Euro-Par 2006",

@@ -64,6 +64,7 @@ class hemlock {
  public:
   static constexpr lock_traits traits{.category = category::direct_handoff,
                                       .waiting = waiting::spin,
+                                      .realtime = realtime::starves,
                                       .fifo = true,
                                       .light = true,
                                       .reference = "Dice and Kogan, SPAA 2021",

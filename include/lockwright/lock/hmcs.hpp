@@ -73,6 +73,7 @@ class hmcs {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
       .node_bytes = 2 * sizeof(node),  // one in the leaf, one at the root

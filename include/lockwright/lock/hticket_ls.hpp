@@ -68,6 +68,7 @@ class hticket_ls : public cohort<Env, ticket<Env, hticket_global_poller<Env>>,
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = waiting::spin_backoff,
+      .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",

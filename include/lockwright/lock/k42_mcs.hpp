@@ -51,6 +51,7 @@ class k42_mcs {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .light = true,
       .node_bytes = sizeof(node),

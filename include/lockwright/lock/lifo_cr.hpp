@@ -61,6 +61,7 @@ class lifo_cr {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(node),
       .reference = "Dice, EuroSys 2017",

@@ -62,6 +62,7 @@ class loiter {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(node),
       .reference = "Dice, EuroSys 2017",

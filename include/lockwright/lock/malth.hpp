@@ -108,6 +108,7 @@ class malth : public mcscr<Env, Wait, one_set> {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = Wait<Env>::policy,
+      .realtime = own_order_unless_polling(Wait<Env>::policy),
       .node_bytes = malth::mcscr::node_bytes,
       .reference = "Dice, EuroSys 2017",
       .summary =

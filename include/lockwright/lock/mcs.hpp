@@ -38,6 +38,7 @@ class mcs {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = Wait<Env>::policy,
+      .realtime = own_order_unless_polling(Wait<Env>::policy),
       .fifo = true,
       .node_bytes = sizeof(node),
       .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",

@@ -20,6 +20,7 @@ class mcs_ls : public mcs<Env, prefetch_wait> {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .node_bytes = mcs<Env, prefetch_wait>::traits.node_bytes,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",

@@ -72,6 +72,7 @@ class mcs_timepub {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .hardened_trylock = true,
       .node_bytes = sizeof(node),
       .reference = "He, Scherer and Scott, HiPC 2005",

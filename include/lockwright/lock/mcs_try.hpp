@@ -67,6 +67,7 @@ class mcs_try {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .node_bytes = sizeof(node),
       .reference = "Scott, PODC 2002",

@@ -155,6 +155,7 @@ class mcscrn : public mcscr<Env, spin_then_park, by_numa_node> {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
       .numa_aware = true,
       .node_bytes = mcscrn::mcscr::node_bytes,
       .reference = "Dice, EuroSys 2017",

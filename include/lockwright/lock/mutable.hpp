@@ -84,6 +84,7 @@ class mutable_window {
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::by_priority,
       .reference = "Marotta et al., CCPE 32(22), 2020",
       .summary =
           "As many waiters poll as fit a window, the others sleep; the window widens when a "

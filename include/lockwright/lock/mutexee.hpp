@@ -86,6 +86,7 @@ class mutexee {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::by_priority,
       .light = true,
       .node_bytes = sizeof(notice),
       .reference = "Falsafi, Guerraoui, Picorel and Trigonakis, USENIX ATC 2016",

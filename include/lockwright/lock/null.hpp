@@ -20,6 +20,7 @@ class null {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .light = true,
       .reference = "Dice, EuroSys 2017",
       .summary =

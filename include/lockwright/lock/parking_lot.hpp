@@ -44,6 +44,7 @@ class parking_lot {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
       .light = true,
       .node_bytes = 2 * table::node_bytes,  // one asleep; one for the door of the bucket
       .reference = "Pizlo, Locking in WebKit, 2016; d'Antras, parking_lot, 2016",

@@ -35,6 +35,7 @@ class partitioned
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .light = true,
       .reference = "Dice, SPAA 2011",

@@ -21,6 +21,7 @@ class libc_mutex {
   static constexpr lock_traits traits{
       .category = category::library,
       .waiting = waiting::park,
+      .realtime = realtime::by_priority,
       .light = true,
       .reference = "GNU C Library, nptl",
       .summary =

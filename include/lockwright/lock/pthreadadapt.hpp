@@ -39,6 +39,7 @@ class pthreadadapt {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::by_priority,
       .light = true,
       .reference = "GNU C Library, nptl (PTHREAD_MUTEX_ADAPTIVE_NP)",
       .summary =

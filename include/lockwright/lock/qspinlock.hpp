@@ -54,6 +54,7 @@ class qspinlock {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .light = true,
       .node_bytes = sizeof(node),

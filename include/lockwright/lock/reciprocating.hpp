@@ -49,6 +49,7 @@ class reciprocating {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .node_bytes = sizeof(node),
       .reference = "Dice and Kogan, PPoPP 2025",
       .summary =

@@ -383,6 +383,7 @@ class shfllock {
   static constexpr lock_traits traits{
       .category = category::hierarchical,
       .waiting = how::policy,
+      .realtime = own_order_unless_polling(how::policy),
       .light = true,
       .numa_aware = true,
       .node_bytes = sizeof(node),

@@ -26,6 +26,7 @@ class spinlock {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .light = true,
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
       .summary =

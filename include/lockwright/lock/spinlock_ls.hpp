@@ -26,6 +26,7 @@ class spinlock_ls : public spinlock<Env, exchange_byte<Env>> {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .light = true,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =

@@ -37,6 +37,7 @@ class ticket {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .fifo = true,
       .light = true,
       .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",

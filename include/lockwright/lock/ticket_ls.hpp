@@ -55,6 +55,7 @@ class ticket_ls : public ticket<Env, ticket_ls_poller<Env>> {
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin_backoff,
+      .realtime = realtime::starves,
       .fifo = true,
       .light = true,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",

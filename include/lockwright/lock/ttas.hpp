@@ -32,6 +32,7 @@ class ttas {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin,
+      .realtime = realtime::starves,
       .light = true,
       .reference = "Rudolph and Segall, ISCA 1984",
       .summary =

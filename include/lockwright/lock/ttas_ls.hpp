@@ -72,6 +72,7 @@ class ttas_ls : public ttas<Env, backing_off_racer<Env>> {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_backoff,
+      .realtime = realtime::starves,
       .light = true,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =

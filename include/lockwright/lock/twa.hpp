@@ -45,6 +45,7 @@ class twa {
  public:
   static constexpr lock_traits traits{.category = category::direct_handoff,
                                       .waiting = waiting::spin,
+                                      .realtime = realtime::starves,
                                       .fifo = true,
                                       .light = true,
                                       .reference = "Dice and Kogan, Euro-Par 2019",

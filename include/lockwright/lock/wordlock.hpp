@@ -45,6 +45,7 @@ class wordlock {
   static constexpr lock_traits traits{
       .category = category::competitive_succession,
       .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(entry),
       .reference = "Pizlo, Locking in WebKit, 2016",

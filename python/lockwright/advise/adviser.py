@@ -1,7 +1,7 @@
 """Puts the advice together."""
 
 from lockwright import locks
-from lockwright.advise import ranking, thresholds
+from lockwright.advise import ranking, thresholds, traits
 from lockwright.advise.advice import Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
 from lockwright.advise.changes import changes
@@ -25,12 +25,16 @@ def advise(
     seen = Seen(profile)
     diagnoses = diagnose(seen)
     fired = [each for each in diagnoses if each.fired]
-    steps, conflicts = walk(seen, diagnoses, known, seen.nodes)
-    left = [lock for lock in known if lock.name in steps[-1].kept]
+    choice = [lock for lock in known if not seen.realtime or traits.serves_by_priority(lock)]
+    steps, conflicts = walk(seen, diagnoses, choice, seen.nodes)
+    left = [lock for lock in choice if lock.name in steps[-1].kept]
     sensitivity = _sensitivity(seen)
-    sensitive = bool(fired) or all_met(sensitivity)
-    candidates = ranking.shortlist(
-        seen, left, [each.key for each in fired], contention.level(seen), seen.nodes, size
+    sensitive = all_met(sensitivity) or _can_be_relieved(seen, fired)
+    keys = [each.key for each in fired]
+    candidates = (
+        ranking.shortlist(seen, left, keys, contention.level(seen), seen.nodes, size)
+        if sensitive
+        else ()
     )
     return Advice(
         sentence=_sentence(seen, fired, sensitive, [each.lock for each in candidates]),
@@ -42,8 +46,20 @@ def advise(
         conflicts=conflicts,
         changes=changes(seen, fired),
         tail_latency=tail_latency(seen),
-        remarks=_remarks(seen, diagnoses),
+        remarks=_remarks(seen, diagnoses, known),
     )
+
+
+COSTS_WITHOUT_WAITING = frozenset({"trylock", "uncontended"})
+"""Bottlenecks whose cost is that of the calls, which another lock can lower though nobody waits.
+The others cost time only as somebody waits, or tell which locks would make it worse."""
+
+
+def _can_be_relieved(seen: Seen, fired: list[Diagnosis]) -> bool:
+    """Whether another lock can win back a share of the time that counts."""
+    if any(each.key in COSTS_WITHOUT_WAITING for each in fired):
+        return True
+    return bool(fired) and seen.lost_share >= thresholds.LOST
 
 
 def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
@@ -96,6 +112,12 @@ def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[s
 
 def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
     lost = figure(seen.lost_share, "share")
+    titles = " and ".join(each.title for each in fired)
+    if not sensitive and fired:
+        return (
+            f"No lock will change much: threads lost {lost} of their time waiting for mutexes."
+            f" There is {titles}, which the wrong lock would make worse: stay with the C library's."
+        )
     if not sensitive and seen.lost_share >= thresholds.LOST:
         return (
             f"No lock will change much: threads waited {lost} of their time for mutexes, but others"
@@ -109,7 +131,6 @@ def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list
     locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"
     if not fired:
         return f"Threads lost {lost} of their time waiting for mutexes; {locks_to_try}."
-    titles = " and ".join(each.title for each in fired)
     where = ""
     concerned = next((each.mutexes for each in fired if each.mutexes), ())
     if concerned:
@@ -132,9 +153,20 @@ def _parking_suffices(seen: Seen, fired: list[Diagnosis]) -> bool:
     return is_busy and waits is not None and waits < thresholds.RARE_WAITS
 
 
-def _remarks(seen: Seen, diagnoses: tuple[Diagnosis, ...]) -> tuple[str, ...]:
+def _remarks(
+    seen: Seen, diagnoses: tuple[Diagnosis, ...], known: list[locks.Lock]
+) -> tuple[str, ...]:
     profile, process = seen.profile, seen.process
     remarks = [f"{each.title} is not measurable here" for each in diagnoses if not each.measurable]
+    if seen.realtime:
+        starving = sum(lock.realtime == locks.STARVES for lock in known)
+        ordering = sum(lock.realtime == locks.OWN_ORDER for lock in known)
+        remarks.append(
+            f"{seen.realtime:,} threads had real-time priorities (SCHED_FIFO, SCHED_RR), so only"
+            f" locks that serve by priority come into question: under {starving} others a waiter"
+            " keeps a holder of lower priority off the processor, and"
+            f" {ordering} serve waiters in an order of their own"
+        )
     if profile.partial:
         remarks.append(f"the profile is less than a whole run: {profile.partial}")
     if process.unprofiled_calls:

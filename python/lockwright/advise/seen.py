@@ -133,6 +133,11 @@ class Seen:
         return min(1.0, self.process.runnable / max(1, self.process.processors))
 
     @cached_property
+    def realtime(self) -> int:
+        """Threads with real-time priorities; none where this is not known."""
+        return self.process.realtime or 0
+
+    @cached_property
     def blocking(self) -> float:
         """Calls that put a thread to sleep, for each second and processor, without those that wait
         for a mutex."""

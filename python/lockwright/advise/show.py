@@ -29,7 +29,8 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
         _show_step(console, step)
     for conflict in advice.conflicts:
         print_wrapped(console, "  conflict: ", conflict, "yellow")
-    _head(console, f"Locks to try, beside {advice.baseline}")
+    if advice.shortlist:
+        _head(console, f"Locks to try, beside {advice.baseline}")
     for candidate in advice.shortlist:
         print_wrapped(console, f"  {candidate.lock:<16}", candidate.reason, "default")
     if advice.changes:

@@ -45,14 +45,17 @@ def walk(
             steps.append(_step(number, question, kept, left))
             left = kept
             continue
-        conflicts.append(_conflict(locks, steps, number, question))
+        conflicts.append(_conflict(seen, locks, steps, number, question))
         steps.append(_step(number, question, left, left, conflicts[-1]))
     return tuple(steps), tuple(conflicts)
 
 
-def _conflict(locks: list[Lock], steps: list[Step], number: int, question: _Question) -> str:
+def _conflict(
+    seen: Seen, locks: list[Lock], steps: list[Step], number: int, question: _Question
+) -> str:
     if not any(question.keeps(lock) for lock in locks if question.keeps):
-        return f"none of the locks built here satisfies step {number} ({question.rule})"
+        which = "that serve by priority" if seen.realtime else "built here"
+        return f"none of the locks {which} satisfies step {number} ({question.rule})"
     blame = next(
         step
         for step in steps

@@ -32,7 +32,12 @@ def tail_latency(seen: Seen) -> TailLatency:
         "most of it",
     )
     evidence = (share, informs("longest wait but for one in a hundred", mutex.waiting.p99, "ns"))
-    if share.met:
+    if share.met and seen.realtime:
+        text = (
+            f"An operation is mostly one section of {mutex.name}, so the lock decides how long the"
+            " slowest take: threads with real-time priorities need one that serves by priority."
+        )
+    elif share.met:
         text = (
             f"An operation is mostly one section of {mutex.name}, so the lock decides how long the"
             " slowest take: for a short tail a lock that is first come, first served"

@@ -1,6 +1,6 @@
 """What the steps ask of a lock: from the registry, and where that does not say, from the papers."""
 
-from lockwright.locks import Lock
+from lockwright.locks import BY_PRIORITY, Lock
 
 BEARS = frozenset({"mcs-timepub", "gcr-ttas", "glk"})
 """Spin, and yet go on with more threads than processors: they pass over waiters that do not run,
@@ -26,6 +26,11 @@ as malth-spin and malth-stp do."""
 def bears_many_threads(lock: Lock) -> bool:
     """Keeps going with more threads than processors."""
     return lock.parking or lock.name in BEARS
+
+
+def serves_by_priority(lock: Lock) -> bool:
+    """Of waiters with real-time priorities, the one of the highest is next."""
+    return lock.realtime == BY_PRIORITY
 
 
 def spins(lock: Lock) -> bool:

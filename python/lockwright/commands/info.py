@@ -8,6 +8,14 @@ if TYPE_CHECKING:
     from lockwright.calibration import Setting
 
 
+_REALTIME = {
+    "by priority": "by priority: of the threads that wait, the one of the highest priority is next",
+    "own order": "own order: which thread is next does not depend on priorities",
+    "starves": "starves: a thread that waits keeps a holder of lower priority off their processor",
+}
+"""Under SCHED_FIFO and SCHED_RR, by Lock.realtime."""
+
+
 @click.command("info")
 @click.argument("name", metavar="LOCK")
 def command(name: str) -> None:
@@ -32,6 +40,7 @@ def command(name: str) -> None:
         ("category", lock.category),
         ("waiting", lock.waiting),
         ("properties", ", ".join(lock.properties()) or "none"),
+        ("real-time threads", _REALTIME[lock.realtime]),
         ("trylock", lock.trylock),
         ("timed lock", lock.timedlock),
         ("bytes in place", str(lock.bytes_in_place)),

@@ -9,6 +9,7 @@ _MEANINGS = (
     ("spin", "a waiter polls, which takes a processor from whoever could let it in"),
     ("park", "a waiter sleeps in the kernel until it is woken"),
     ("FIFO", "threads get in in the order in which they came"),
+    ("by priority", "of waiters with real-time priorities, the one of the highest is next"),
     ("light", "taking a free lock costs one atomic operation, and no queue node"),
     (
         "hardened trylock",
@@ -31,7 +32,8 @@ def command(as_json: bool) -> None:
     """Every lock, with category, waiting policy, properties, bytes and reference.
 
     A lock's bytes are three figures: inside the program's own mutex + outside it for each mutex +
-    for each lock that a thread holds or awaits.
+    for each lock that a thread holds or awaits. --json has more of each lock: what becomes of
+    threads with real-time priorities, for example, or the numbers that can be set.
     """
     from lockwright.locks import registry
 

@@ -107,6 +107,7 @@ def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> P
         last_cache=touches.last_cache(),
         runnable=seen.runnable / seen.looks if seen.looks else None,
         wanting=seen.wanting / seen.looks if seen.looks else None,
+        realtime=seen.realtime if seen.looks else None,
         creation=_creation(sheet, run, duration / nanoseconds),
     )
 

@@ -251,7 +251,8 @@ class Process:
 
     processors: that it may use. threads_most: at one time, threads_mean: averaged over time.
     runnable: threads that ran or were ready to, averaged over time, wanting: those that waited for
-    a mutex included; None where this is not known.
+    a mutex included; None where this is not known. realtime: threads with a real-time policy
+    (SCHED_FIFO, SCHED_RR), the most that were seen at one time; None where nobody looked.
     lock_calls: acquisitions of any mutex; rwlock_calls, spin_calls, unprofiled_calls (of mutexes
     that are shared, robust or have a protocol): not looked into. cpu_user, cpu_system: ns.
     voluntary, involuntary: context switches. migrations: seen between samples of one thread.
@@ -282,6 +283,7 @@ class Process:
     last_cache: int | None = None
     runnable: float | None = None
     wanting: float | None = None
+    realtime: int | None = None
     creation: Creation = field(default_factory=Creation)
 
 

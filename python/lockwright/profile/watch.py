@@ -21,6 +21,11 @@ _EVERY = 0.04
 _TASKS = 64
 """Threads whose state a look asks for, at some ten microseconds each; of more, every so many-th."""
 
+_POLICY = 38
+"""Where a thread's `stat` has its scheduling policy, counted from the word behind the name."""
+
+_REALTIME_POLICIES = (os.SCHED_FIFO, os.SCHED_RR)
+
 
 @dataclass
 class Seen:
@@ -28,7 +33,8 @@ class Seen:
 
     waiters: by the number of the record, summed over the looks; waited: looks at which anyone
     waited for it; most: waiters at one look. runnable: threads that ran or were ready to, summed
-    over the looks, wanting: those that waited for a mutex included; touched: see Process.
+    over the looks, wanting: those that waited for a mutex included; realtime: those with a
+    real-time policy, the most at one look; touched: see Process.
     processors: how often the threads might use so many. own: what the process has used, at the last
     look, of_others: what those have that it started and waited for; empty without a look.
     """
@@ -43,6 +49,7 @@ class Seen:
     names: dict[int, str] = field(default_factory=dict)
     runnable: float = 0
     wanting: float = 0
+    realtime: int = 0
     touched: float | None = None
     processors: Counter[int] = field(default_factory=Counter)
     own: dict[str, float] = field(default_factory=dict)
@@ -137,6 +144,7 @@ class _Looks:
         tasks = _tasks(process, {int(tid) for tid in threads["tid"][wait]})
         seen.runnable += tasks.running
         seen.wanting += tasks.wanting
+        seen.realtime = max(seen.realtime, tasks.realtime)
         seen.processors[len(tasks.processors)] += 1
         with contextlib.suppress(OSError, IndexError):
             seen.own, seen.of_others = used(process)
@@ -158,10 +166,11 @@ def used(process: Path) -> tuple[dict[str, float], dict[str, float]]:
 @dataclass(frozen=True)
 class _Tasks:
     """The threads of a process at one moment: those that run or are ready to; with those that wait
-    for a mutex; and the processors that any may use."""
+    for a mutex; those with a real-time policy; and the processors that any may use."""
 
     running: float
     wanting: float
+    realtime: int
     processors: set[int]
 
 
@@ -171,16 +180,18 @@ def _tasks(process: Path, waiting: set[int]) -> _Tasks:
     with contextlib.suppress(OSError):
         tasks = list((process / "task").iterdir())
     step = -(-len(tasks) // _TASKS) or 1
-    running = wanting = 0
+    running = wanting = realtime = 0
     processors: set[int] = set()
     for task in tasks[::step]:
         with contextlib.suppress(OSError):
             # Behind the name, which may have anything in it.
-            runs = (task / "stat").read_text().rpartition(")")[2].startswith(" R")
+            words = (task / "stat").read_text().rpartition(")")[2].split()
+            runs = words[0] == "R"
+            realtime += int(words[_POLICY]) in _REALTIME_POLICIES
             running += runs
             wanting += runs or int(task.name) in waiting
             processors |= os.sched_getaffinity(int(task.name))
-    return _Tasks(float(running * step), float(wanting * step), processors)
+    return _Tasks(float(running * step), float(wanting * step), realtime * step, processors)
 
 
 def _field(text: str, name: str) -> str | None:

@@ -1,0 +1,55 @@
+"""Each lock serves threads with real-time priorities as it states."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from support import harness, locate
+from support.harness import RunUnder
+
+NOT_PERMITTED = 77
+
+ARRIVALS = list(itertools.permutations((1, 2, 3)))
+
+
+def observed(run_under: RunUnder, lock: str) -> dict[tuple[int, ...], tuple[int, ...]] | None:
+    """The order of admission by that of arrival; None if no thread went on."""
+    outcome = run_under(lock, [locate.program("posix", "realtime")])
+    if outcome.status == NOT_PERMITTED:
+        pytest.skip(f"needs CAP_SYS_NICE: {outcome.stderr.strip()}")
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stderr == "", outcome.describe()
+    lines = outcome.stdout.splitlines()
+    if lines == ["starved"]:
+        return None
+    found = {}
+    for line in lines:
+        arrival, _, admission = line.partition(": ")
+        found[tuple(map(int, arrival.split()))] = tuple(map(int, admission.split()))
+    assert sorted(found) == ARRIVALS, outcome.describe()
+    assert all(sorted(each) == [1, 2, 3] for each in found.values()), outcome.describe()
+    return found
+
+
+def kind(found: dict[tuple[int, ...], tuple[int, ...]] | None) -> str:
+    """In the words of the registry."""
+    if found is None:
+        return "starves"
+    by_priority = all(admission == (3, 2, 1) for admission in found.values())
+    return "by priority" if by_priority else "own order"
+
+
+def test_the_c_library_serves_by_priority(run_under: RunUnder) -> None:
+    assert kind(observed(run_under, harness.LIBC)) == "by priority"
+
+
+@pytest.mark.parametrize("lock", locate.lock_names())
+def test_the_lock_does_as_it_states(run_under: RunUnder, lock: str) -> None:
+    found = observed(run_under, lock)
+    assert kind(found) == locate.traits(lock)["realtime"], found
+
+
+def test_last_come_first_served_is_not_by_priority() -> None:
+    """Though the priorities rise from one to the next in one of the orders of arrival."""
+    assert kind({arrival: arrival[::-1] for arrival in ARRIVALS}) == "own order"

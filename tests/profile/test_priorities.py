@@ -1,0 +1,35 @@
+"""A look at a process sees which of its threads have real-time priorities."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from lockwright.profile.watch import _tasks
+
+
+@pytest.mark.parametrize("policy", [os.SCHED_FIFO, os.SCHED_RR])
+def test_threads_with_a_real_time_policy_are_counted(policy: int) -> None:
+    over, started = threading.Event(), threading.Event()
+    refused: list[OSError] = []
+
+    def sleep_under_the_policy() -> None:
+        try:
+            os.sched_setscheduler(threading.get_native_id(), policy, os.sched_param(1))
+        except OSError as error:
+            refused.append(error)
+        started.set()
+        over.wait()
+
+    before = _tasks(Path("/proc/self"), set()).realtime
+    thread = threading.Thread(target=sleep_under_the_policy)
+    thread.start()
+    started.wait()
+    during = _tasks(Path("/proc/self"), set()).realtime
+    over.set()
+    thread.join()
+    if refused:
+        pytest.skip(f"needs CAP_SYS_NICE: {refused[0]}")
+    assert (before, during) == (0, 1)
