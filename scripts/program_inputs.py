@@ -23,9 +23,24 @@ def administrators() -> dict[str, str]:
     return {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
 
 
+class CannotPrepare(Exception):
+    """What a program needs cannot be made here; the argument says why, in one line."""
+
+
 def run_quietly(words: list[str]) -> None:
-    """A program that only prepares something, and has to succeed."""
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """A program that only prepares something. Raises CannotPrepare if it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise CannotPrepare(f"{words[0]} fails: {_last(done.stdout + done.stderr)}")
+
+
+def last_lines(path: Path) -> str:
+    """Of what a program printed into a file, in one line."""
+    return _last(path.read_text(errors="replace")) if path.exists() else ""
+
+
+def _last(text: str) -> str:
+    return " | ".join(line.strip() for line in text.splitlines()[-5:] if line.strip())
 
 
 def _of(kind: Callable[..., None], **numbers: int) -> Maker:
@@ -54,7 +69,7 @@ def _rocksdb(keys: int) -> Maker:
     return make
 
 
-#: The name by which commands know it, and who makes it. What is outside `data` is a database.
+#: The name by which commands know it, and who makes it.
 INPUTS: dict[str, Maker] = {
     "data/c12.bin": _of(inputs.text, megabytes=3),
     "data/c60.bin": _of(inputs.text, megabytes=5),
@@ -67,8 +82,8 @@ INPUTS: dict[str, Maker] = {
     "data/r20k.fq": _of(inputs.fastq, reads=8_000, letters=LETTERS),
     "data/big.sam": _of(inputs.sam, reads=150_000, letters=LETTERS),
     "data/fam3.fa": _of(inputs.proteins, count=60),
-    "/dev/shm/rdb3": _rocksdb(100_000),
-    "/dev/shm/rdb": _rocksdb(200_000),
+    "files/rdb3": _rocksdb(100_000),
+    "files/rdb": _rocksdb(200_000),
 }
 
 
@@ -76,7 +91,7 @@ def make_inputs(folder: Path, command: str) -> None:
     """Those of INPUTS that the command reads and that are not there yet. They are made under
     another name, so that what is there is whole."""
     for name, maker in INPUTS.items():
-        path = folder / name  # an absolute name stays what it is
+        path = folder / name
         if not re.search(rf"{re.escape(name)}(?![\w.-])", command) or path.exists():
             continue
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,13 +11,14 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from typing import BinaryIO
 
-from program_inputs import administrators, run_quietly
+from program_inputs import CannotPrepare, administrators, last_lines, run_quietly
 
 APACHE = """
 ServerRoot {folder}
 ServerName localhost
-Listen 127.0.0.1:18082
+Listen 127.0.0.1:{port}
 PidFile {folder}/apache.pid
 ErrorLog {folder}/apache.log
 LoadModule mpm_worker_module /usr/lib/apache2/modules/mod_mpm_worker.so
@@ -48,7 +49,7 @@ http {{
     uwsgi_temp_path {folder}/nginx.uwsgi;
     scgi_temp_path {folder}/nginx.scgi;
     server {{
-        listen 127.0.0.1:18081;
+        listen 127.0.0.1:{port};
         aio threads;
         sendfile off;
         root {folder}/pages;
@@ -68,17 +69,26 @@ MARIADB = """
 rm -rf servers/my.data
 cp -r servers/my.made servers/my.data
 exec {prefix} mariadbd --no-defaults --user=root --datadir={folder}/my.data \\
-  --socket={folder}/my.socket --pid-file={folder}/my.pid --bind-address=127.0.0.1 --port=13306 \\
+  --socket={folder}/my.socket --pid-file={folder}/my.pid --bind-address=127.0.0.1 --port={port} \\
   --innodb-buffer-pool-size=64M --skip-name-resolve
 """
 
-#: A word of the client's command, and where it finds the server.
-PORTS = {"13306": 13306, "21211": 21211, "16379": 16379, "18081": 18081, "18082": 18082}
+#: Where a command names the server's port: a place to be filled, or a number that other catalogues
+#: have in its stead.
+PORT = re.compile(r"\{port\}|\b(?:13306|16379|18081|18082|21211)\b")
 
 
-def port(command: str) -> int:
-    """Where the client expects its server; 0 if that is not known."""
-    return next((number for word, number in PORTS.items() if word in command), 0)
+def free_port() -> int:
+    """One that is free at this moment."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        number: int = listening.getsockname()[1]
+        return number
+
+
+def at_port(command: str, port: int) -> str:
+    """The command of a server or of its client for that port."""
+    return PORT.sub(str(port), command)
 
 
 def missing(server: str) -> str:
@@ -87,7 +97,7 @@ def missing(server: str) -> str:
     return "" if shutil.which(word, path=administrators()["PATH"]) else word
 
 
-def prepare(folder: Path, server: str, threads: int, prefix: str) -> str:
+def prepare(folder: Path, server: str, threads: int, prefix: str, port: int) -> str:
     """Writes what the server reads; returns the command that starts it, for `sh -c` in `folder`."""
     own = folder / "servers"
     pages = own / "pages"
@@ -95,12 +105,15 @@ def prepare(folder: Path, server: str, threads: int, prefix: str) -> str:
     for name in ["index", *map(str, range(50))]:
         (pages / f"{name}.html").write_text(f"page {name}\n" * 200)
     (own / "mpath.lua").write_text(PATHS)
-    (own / f"apache.{threads}.conf").write_text(APACHE.format(folder=own, threads=threads))
-    (own / "nginx_tp.conf").write_text(NGINX.format(folder=own, threads=threads))
+    (own / f"apache.{threads}.conf").write_text(
+        APACHE.format(folder=own, threads=threads, port=port)
+    )
+    (own / "nginx_tp.conf").write_text(NGINX.format(folder=own, threads=threads, port=port))
     if "my.sh" in server:
         _make_database(own)
-        return MARIADB.format(folder=own, prefix=prefix)
-    command = server.replace("{P}", prefix).replace("{threads}", str(threads))
+        return MARIADB.format(folder=own, prefix=prefix, port=port)
+    command = at_port(server, port)
+    command = command.replace("{P}", prefix).replace("{threads}", str(threads))
     command = re.sub(r"servers/(?=\S*conf\b)", f"{own}/", command)
     return command if "exec " in command else f"exec {command}"
 
@@ -117,14 +130,17 @@ def _make_database(own: Path) -> None:
     shutil.rmtree(half, ignore_errors=True)
     fresh.rename(half)
     script = MARIADB.replace("my.made", "my.half")
-    server = Server(script.format(folder=own, prefix="env"), own.parent, 13306)
+    port = free_port()
+    server = Server(script.format(folder=own, prefix="env", port=port), own.parent, port)
     try:
-        server.await_ready(60)
+        if not server.await_ready(60):
+            raise CannotPrepare(f"mariadbd does not start: {server.said()}")
         words = "CREATE DATABASE sbtest; CREATE USER sb@127.0.0.1; GRANT ALL ON *.* TO sb@127.0.0.1"
         client = ["mariadb", "--no-defaults", f"--socket={own}/my.socket", "-e", words]
         run_quietly(client)
-        options = "--db-driver=mysql --mysql-host=127.0.0.1 --mysql-port=13306 --mysql-user=sb"
-        words = f"sysbench {options} --mysql-db=sbtest --tables=4 --table-size=2000 oltp_read_write"
+        options = "--db-driver=mysql --mysql-host=127.0.0.1 --mysql-user=sb"
+        options += f" --mysql-port={port} --mysql-db=sbtest --tables=4 --table-size=2000"
+        words = f"sysbench {options} oltp_read_write"
         run_quietly([*words.split(), "prepare"])
     finally:
         server.end(60)
@@ -135,17 +151,26 @@ def _make_database(own: Path) -> None:
 class Server:
     """A server of ours, in a process group of its own."""
 
-    def __init__(self, command: str, folder: Path, at: int) -> None:
-        self._port = at
+    def __init__(self, command: str, folder: Path, port: int) -> None:
+        self._port = port
+        self._log = folder / "server.log"
+        with self._log.open("wb") as log:
+            self._start(command, folder, log)
+
+    def _start(self, command: str, folder: Path, log: BinaryIO) -> None:
         self._process = subprocess.Popen(
             ["sh", "-c", command],
             cwd=folder,
             env=administrators(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
             process_group=0,
         )
+
+    def said(self) -> str:
+        """The last lines of what it printed."""
+        return last_lines(self._log)
 
     def await_ready(self, limit: float) -> bool:
         """False if it ended or does not listen within `limit` seconds."""

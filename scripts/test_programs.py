@@ -32,23 +32,27 @@ from typing import Any
 
 import program_servers
 from lockwright import counters
-from program_inputs import INPUTS, administrators, make_inputs
+from program_inputs import INPUTS, CannotPrepare, administrators, last_lines, make_inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 FIELDS = ["program", "threads", "lock", "ending", "seconds", "acquisitions", "output"]
 #: Programs that write the same to -o whatever the threads do.
 SAME_OUTPUT = {"gnu_sort", "x264"}
+#: Ports that a server is given in turn while others take them.
+TRIES = 5
 #: How much less of what is counted is done than the catalogue says.
 SHORTER = 16
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: ok, failed, slow or hung; after how many seconds; the locks it took."""
+    """How a run ended: ok, failed, slow or hung; after how many seconds; the locks it took; and
+    what it or its server said last."""
 
     ending: str
     seconds: float
     acquisitions: int
+    said: str = ""
 
 
 def acquisitions(stats: Path) -> int:
@@ -63,6 +67,8 @@ def shorten(command: str) -> str:
         lambda sum_: re.sub(r"\d{5,}", lambda n: str(int(n[0]) // SHORTER), sum_[0]),
         command,
     )
+    # Whether a program ends does not depend on where its files are, and there they have room.
+    command = command.replace("/dev/shm/", "files/")
     command = re.sub(
         r"((?:--duration|--time)=|--timeout |-D |-d)[23](s?)(?= |$)", r"\g<1>1\2", command
     )
@@ -88,7 +94,7 @@ def reason_to_leave_out(program: dict[str, Any]) -> str:
     server = program.get("server")
     if server:
         word = program_servers.missing(server) or shlex.split(command)[0]
-        if program_servers.port(command) == 0:
+        if not program_servers.PORT.search(command):
             return "is a server that is not known here"
     elif "{P} " not in command:
         return "is not started as others are"
@@ -120,14 +126,16 @@ def version(command: str) -> str:
 def run(command: str, folder: Path, stats: Path, limit: float) -> Outcome:
     """One program, or the client of a server that runs."""
     begin = time.monotonic()
-    process = subprocess.Popen(
-        ["sh", "-ec", command],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
+    errors = folder / "errors.log"
+    with errors.open("wb") as log:
+        process = subprocess.Popen(
+            ["sh", "-ec", command],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            process_group=0,
+        )
     try:
         process.wait(limit)
         ending = "ok" if process.returncode == 0 else "failed"
@@ -139,13 +147,13 @@ def run(command: str, folder: Path, stats: Path, limit: float) -> Outcome:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    return Outcome(ending, time.monotonic() - begin, acquisitions(stats))
+    return Outcome(ending, time.monotonic() - begin, acquisitions(stats), last_lines(errors))
 
 
-def serve(server: str, client: str, folder: Path, stats: Path, limit: float) -> Outcome:
+def serve(server: str, client: str, folder: Path, stats: Path, limit: float, port: int) -> Outcome:
     """A client against a server of its own, which has to end when it is asked to."""
     begin = time.monotonic()
-    started = program_servers.Server(server, folder, program_servers.port(client))
+    started = program_servers.Server(server, folder, port)
     try:
         if started.await_ready(limit):
             outcome = run(client, folder, stats, limit)
@@ -157,7 +165,8 @@ def serve(server: str, client: str, folder: Path, stats: Path, limit: float) -> 
     ending = outcome.ending
     if ending == "ok" and not (survived and ended):
         ending = "failed"
-    return Outcome(ending, time.monotonic() - begin, acquisitions(stats))
+    said = f"client: {outcome.said or 'nothing'}; server: {started.said() or 'nothing'}"
+    return Outcome(ending, time.monotonic() - begin, acquisitions(stats), said)
 
 
 class Campaign:
@@ -194,6 +203,7 @@ class Campaign:
         command = shorten(program["command"]).replace("> /dev/null", "> output")
         if name in SAME_OUTPUT:
             command = command.replace("-o /dev/null", "-o output")
+        (self._folder / "files").mkdir(exist_ok=True)
         make_inputs(self._folder, command)
         output = self._folder / "output"
         output.unlink(missing_ok=True)
@@ -204,8 +214,7 @@ class Campaign:
             prefix = f"env {shlex.quote(preload)} {counters.VARIABLE}={stats}"
             line = expand(command, threads, prefix, self._catalogue)
             if program.get("server"):
-                server = program_servers.prepare(self._folder, program["server"], threads, prefix)
-                outcome = serve(server, line, self._folder, stats, self._limit)
+                outcome = self._serve(program["server"], line, threads, prefix, stats)
             else:
                 outcome = run(line, self._folder, stats, self._limit)
         ending, digest = outcome.ending, ""
@@ -218,7 +227,19 @@ class Campaign:
         row = [*key, ending, f"{outcome.seconds:.1f}", outcome.acquisitions, digest]
         with self._table.open("a") as table:
             csv.writer(table).writerow(row)
-        print(f"{name} {threads} {lock}: {ending} ({outcome.seconds:.1f} s)", flush=True)
+        why = f": {outcome.said}" if ending != "ok" and outcome.said else ""
+        print(f"{name} {threads} {lock}: {ending} ({outcome.seconds:.1f} s){why}", flush=True)
+
+    def _serve(self, server: str, client: str, threads: int, prefix: str, stats: Path) -> Outcome:
+        for _ in range(TRIES):
+            port = program_servers.free_port()
+            command = program_servers.prepare(self._folder, server, threads, prefix, port)
+            there = program_servers.at_port(client, port)
+            outcome = serve(command, there, self._folder, stats, self._limit, port)
+            # Another program may have taken the port before the server did.
+            if outcome.ending != "failed" or "ddress already in use" not in outcome.said:
+                break
+        return outcome
 
 
 def main() -> int:
@@ -262,6 +283,20 @@ def main() -> int:
     campaign = Campaign(
         chosen.catalogue.resolve(), chosen.table, chosen.folder.resolve(), chosen.limit
     )
+    try:
+        return _run_all(campaign, programs, names, locks, chosen)
+    except CannotPrepare as error:
+        print(f"test-programs: {error}", file=sys.stderr)
+        return 1
+
+
+def _run_all(
+    campaign: Campaign,
+    programs: list[dict[str, Any]],
+    names: list[str],
+    locks: dict[str, Any],
+    chosen: argparse.Namespace,
+) -> int:
     bad = 0
     for by_nature_slow in (False, True):
         for program in programs:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import harness, locate
+from support import harness, leftovers, locate
 
 # Whoever starts the tests in the background may have these ignored. Tests send them to programs
 # that they start, and those inherit what is ignored.
@@ -17,6 +17,34 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+_BEFORE = pytest.StashKey[set[Path]]()
+_LEFT = pytest.StashKey[list[Path]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Notes what other runs have left."""
+    session.config.stash[_BEFORE] = leftovers.present()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails if the tests have left files of the command, whichever test it was."""
+    # Of several processes that run tests, the first one ends last.
+    if hasattr(session.config, "workerinput"):
+        return
+    left = leftovers.left_since(session.config.stash[_BEFORE])
+    session.config.stash[_LEFT] = left
+    if left and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Names what was left."""
+    for path in config.stash.get(_LEFT, []):
+        terminalreporter.write_line(f"FAILED: the tests have left {path}", red=True)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ measurement made then is one of the C library's mutex. So every such case is fou
 
 import errno
 import os
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -90,16 +91,26 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
     )
 
 
-_SANITIZERS = ("libtsan.so", "libasan.so")
+_SANITIZER_NAME = re.compile(r"lib((a|hwa|l|t|ub)san\.so|clang_rt\.(asan|hwasan|lsan|tsan|ubsan))")
+_SANITIZER_STARTS = ("__asan_init", "__hwasan_init", "__lsan_init", "__tsan_init")
 
 
 def sanitizer(program: Path) -> str | None:
-    """The library of ThreadSanitizer or AddressSanitizer that a program built with it asks for.
+    """The library of a sanitizer that a program built with it asks for.
 
-    It has to come before a lock's. The first tells apart what is ordered by each call that passes
-    through it, and then calls what comes next; the second does not start elsewhere.
+    It has to come before a lock's. ThreadSanitizer tells apart what is ordered by each call that
+    passes through it, and then calls what comes next; AddressSanitizer does not start elsewhere.
     """
-    return next((name for name in elf.needed(program) if name.startswith(_SANITIZERS)), None)
+    return next((name for name in elf.needed(program) if _SANITIZER_NAME.match(name)), None)
+
+
+def is_sanitizer(library: str) -> bool:
+    """Whether a word of LD_PRELOAD is the library of a sanitizer, by its name or by what it
+    defines."""
+    path = Path(library)
+    if _SANITIZER_NAME.match(path.name):
+        return True
+    return path.is_file() and any(elf.defines(path, name) for name in _SANITIZER_STARTS)
 
 
 def _name(program: Path, shown: Path) -> str:

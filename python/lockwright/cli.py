@@ -1,6 +1,5 @@
 """The `lockwright` command: a thin group whose subcommands are imported when they are used."""
 
-import contextlib
 import importlib
 import signal
 import sys
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from lockwright import streams
-from lockwright.errors import LockwrightError
+from lockwright.errors import LockwrightError, explain
 
 COMMANDS = {
     "list": "Every lock, with what is known about it.",
@@ -104,8 +103,7 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightE
 
 def _explain(error: LockwrightError) -> int:
     # Where standard error takes nothing, the status has to say it all.
-    with contextlib.suppress(OSError):
-        print(error.line(), file=sys.stderr, flush=True)
+    explain(error)
     return error.status
 
 

@@ -20,6 +20,15 @@ class LockwrightError(Exception):
         return _line(f"lockwright: {self.what}; {self.todo}")
 
 
+def explain(error: LockwrightError) -> None:
+    """Says an error in its line; nothing is lost where nobody can read it."""
+    import contextlib
+    import sys
+
+    with contextlib.suppress(OSError):
+        print(error.line(), file=sys.stderr, flush=True)
+
+
 def warn(text: str) -> None:
     """Says in one line what the user should know; nothing is lost where nobody can read it."""
     import contextlib

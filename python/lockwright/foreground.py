@@ -4,7 +4,10 @@ import os
 import resource
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+from lockwright import loads
 
 _FORWARDED = {
     signal.SIGINT,
@@ -30,13 +33,21 @@ PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the Python interpreter ignores; exec would hand that on to the program."""
 
 
+@dataclass(frozen=True)
+class End:
+    """How a program ended. status: as wait() gives it."""
+
+    status: int
+    process: loads.Ended
+
+
 def run(
     program: Path,
     argv: list[str],
     environment: dict[str, str],
     started: Callable[[int], None] | None = None,
-) -> int:
-    """Runs the program in our process group and returns its wait status.
+) -> End:
+    """Runs the program in our process group and returns how it ended.
 
     Stops and continues with it, so that job control works as without us. started: called with its
     number once it runs, with the signals blocked that go to it, as they have to be in every thread.
@@ -56,12 +67,17 @@ def run(
                 os.kill(child, news.si_signo)
             continue
         while True:
+            # While it can be asked: of a process that was waited for, nothing is known.
+            name = loads.name_of(child)
             pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
                 break
             if not os.WIFSTOPPED(status):
+                # What came for the program after its end is not for us, and would end us.
+                while signal.sigtimedwait(watched, 0) is not None:
+                    pass
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-                return status
+                return End(status, loads.Ended(child, name))
             os.kill(os.getpid(), signal.SIGSTOP)
             os.kill(child, signal.SIGCONT)
 

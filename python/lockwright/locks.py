@@ -188,12 +188,7 @@ class Registry:
         path = folder / f"liblockwright-{name}.so"
         if not path.is_file():
             raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
-        if any(separator in str(path) for separator in " :"):
-            # The dynamic linker splits LD_PRELOAD at both and knows no escape.
-            raise LockwrightError(
-                f"'{path}' has a space or a colon in it, so it cannot be preloaded",
-                "install Lockwright under a path without either",
-            )
+        check_preloadable(path)
         return path
 
 
@@ -314,11 +309,30 @@ def registry(place: Path | None = None) -> Registry:
 
 
 def preload(
-    library: Path, environment: dict[str, str], before: str | None = None
+    library: Path, environment: Mapping[str, str], program: Path | None = None
 ) -> dict[str, str]:
     """`environment` with `library` first in LD_PRELOAD, before what was there already.
 
-    before: what has to come even before that, if anything.
+    Only the library of a sanitizer comes before it: the one that `program` is built with, if it is
+    given, and those that were there already, with what came before them.
     """
-    words = [before, str(library), environment.get("LD_PRELOAD")]
-    return environment | {"LD_PRELOAD": ":".join(word for word in words if word)}
+    from lockwright import binary
+
+    # As the dynamic linker takes it apart.
+    present = [word for word in re.split("[ :]", environment.get("LD_PRELOAD", "")) if word]
+    ends = [at for at, word in enumerate(present, 1) if binary.is_sanitizer(word)]
+    first, rest = present[: max(ends, default=0)], present[max(ends, default=0) :]
+    own = None if program is None else binary.sanitizer(program)
+    if own is not None and own not in {Path(word).name for word in first}:
+        first.insert(0, own)
+    return dict(environment) | {"LD_PRELOAD": ":".join([*first, str(library), *rest])}
+
+
+def check_preloadable(library: Path) -> None:
+    """Raises LockwrightError if LD_PRELOAD cannot name a library."""
+    if any(separator in str(library) for separator in " :"):
+        # The dynamic linker splits it at both and knows no escape.
+        raise LockwrightError(
+            f"'{library}' has a space or a colon in it, so it cannot be preloaded",
+            "install Lockwright under a path without either",
+        )

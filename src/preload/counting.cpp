@@ -35,7 +35,10 @@ void count(event what) {
       1, std::memory_order_relaxed);
 }
 
-void count_process() { the_sheet().processes.fetch_add(1, std::memory_order_relaxed); }
+void count_process() {
+  the_sheet().processes.fetch_add(1, std::memory_order_relaxed);
+  the_sheet().loaded.note();
+}
 
 void count_unresolved(std::uint64_t names) {
   the_sheet().unresolved.fetch_add(names, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "loads.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/file.hpp"
@@ -18,8 +19,8 @@ namespace lockwright::preload {
 inline constexpr std::uint32_t most_entries = 1024;
 
 /// One header line of 64 bytes, then two lines for each stripe of threads, so that threads seldom
-/// share a line, then a word for each entry of a plan. Shared by a tree of processes. All but the
-/// last part is written by the counting libraries only.
+/// share a line, then a word for each entry of a plan, then the processes. Shared by a tree of
+/// processes. All but `chosen` is written by the counting libraries only.
 struct sheet {
   using counter = std::atomic<std::uint64_t>;
 
@@ -32,8 +33,9 @@ struct sheet {
   std::uint64_t unused[5];
   counter of[stripes][words];
   counter chosen[most_entries];  ///< mutexes that got their algorithm from that entry
+  loads loaded;
 };
-static_assert(sizeof(sheet) == 64 + 64 * 128 + 1024 * 8);
+static_assert(sizeof(sheet) == 64 + 64 * 128 + 1024 * 8 + 512);
 
 /// Null if nobody asked for it.
 inline sheet* map_sheet() {
@@ -43,7 +45,7 @@ inline sheet* map_sheet() {
   long file =
       path == nullptr ? -1 : system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
   auto* mapped = static_cast<sheet*>(native_env::map_shared(file, sizeof(sheet)));
-  if (mapped == nullptr || std::memcmp(mapped->magic, "LWSTATS3", sizeof mapped->magic) != 0) {
+  if (mapped == nullptr || std::memcmp(mapped->magic, "LWSTATS4", sizeof mapped->magic) != 0) {
     return nullptr;
   }
   return mapped;

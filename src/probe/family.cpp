@@ -24,12 +24,11 @@ constinit char path[512]{};
 
 std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)); }
 
-long open_file(const char* name, int flags) {
-  return system_call(SYS_openat, AT_FDCWD, argument(name), flags | O_RDWR | O_CLOEXEC, 0600);
+long open_file(const char* name) {
+  return system_call(SYS_openat, AT_FDCWD, argument(name), O_RDWR | O_CLOEXEC);
 }
 
-/// Whether `lockwright` is there still, which removes all files at the end. A server may have given up
-/// the right to open the first by now.
+/// Whether `lockwright` is there still: then so are the files.
 bool is_read() { return system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) == 0; }
 
 /// Beyond its limit the kernel would end the program.
@@ -101,7 +100,7 @@ sheet* map_first() {
     return nullptr;
   }
   std::memcpy(path, named, length + 1);
-  return map_file(open_file(path, 0));
+  return map_file(open_file(path));
 }
 
 bool claim(sheet& target) {
@@ -156,14 +155,20 @@ sheet* take_own(sheet& first) {
     name[length] = '.';
     name[length + 1] = static_cast<char>('0' + number);
     name[length + 2] = '\0';
-    const long made = open_file(name, O_CREAT | O_EXCL);
-    if (made >= 0 && (!fill(made) || !is_read())) {
-      system_call(SYS_close, made);
-      system_call(SYS_unlinkat, AT_FDCWD, argument(name), 0);
+    const long file = open_file(name);
+    if (file < 0) {
       break;
     }
-    // One that is there may be what this process had as another program.
-    sheet* mapped = map_file(made >= 0 ? made : open_file(name, 0));
+    const std::uint32_t bit = 1U << number;
+    if ((first.taken.fetch_or(bit) & bit) == 0 && !fill(file)) {
+      // For another process there may be room later.
+      system_call(SYS_ftruncate, file, 0);
+      system_call(SYS_close, file);
+      first.taken.fetch_and(~bit);
+      break;
+    }
+    // One that another has taken may be what this process had as another program.
+    sheet* mapped = map_file(file);
     if (mapped != nullptr && claim(*mapped)) {
       found = mapped;
       // The reader looks for files only as far as this says that there are some.

@@ -2,7 +2,7 @@
 // environment names. Each of the others counts for itself alone, and says in the first file how much,
 // until it is worth a file of its own, beside the first: its threads had to wait, or have taken so
 // many locks that it may be the one of interest. `lockwright profile` takes the one whose threads
-// waited most.
+// waited most. It makes all files, empty, since a process that has changed its user could not.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lockwright::probe {
 
-/// Files besides the first, each of 17 MB in memory.
+/// Files besides the first, each of 17 MB in memory once it is filled.
 inline constexpr unsigned most_files = 8;
 
 /// Acquisitions that make a process worth a file, whatever the others do.
@@ -37,7 +37,8 @@ other& note_other(sheet& first);
 /// Whether to make a file for a process whose threads have taken so many mutexes and never waited.
 bool is_worth_a_file(sheet& first, std::uint32_t taken);
 
-/// A file of its own for this process, noted in the first; null if there is none left, or no room.
+/// Fills a file of its own for this process, and notes it in the first; null if there is none left,
+/// or no room.
 sheet* take_own(sheet& first);
 
 }  // namespace lockwright::probe

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "histogram.hpp"
+#include "loads.hpp"
 
 namespace lockwright::probe {
 
@@ -223,7 +224,7 @@ struct other {
 };
 
 struct alignas(4096) sheet {
-  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '3'};
+  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '4'};
   static constexpr std::uint32_t thread_numbers = 4096;
   static constexpr std::uint32_t module_numbers = 256;
   static constexpr std::uint32_t stack_numbers = 4096;
@@ -250,11 +251,12 @@ struct alignas(4096) sheet {
   std::atomic<std::uint32_t> images;  ///< programs that the process has been
   std::atomic<std::uint32_t> files;   ///< those beside it that are filled; of the first file
   std::atomic<std::uint32_t> most;    ///< acquisitions for which a process got another file
-  std::uint32_t unused;
+  std::atomic<std::uint32_t> taken;   ///< bits of those beside it that a process has; likewise
   static constexpr std::uint32_t other_numbers = 64;
   other each_other[other_numbers + 1];  ///< of the first file
   char program[512];
-  histogram creations;  ///< calls of pthread_mutex_init by the time since the beginning
+  preload::loads loaded;  ///< of the first file
+  histogram creations;    ///< calls of pthread_mutex_init by the time since the beginning
 
   thread_slot threads[thread_numbers];
   beginnings begun;

@@ -161,6 +161,9 @@ void prepare() {
   if (process.load(std::memory_order_acquire) == standing::unknown) {
     prepared = first = map_first();
   }
+  if (first != nullptr) {
+    first->loaded.note();
+  }
   preload::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
 }
 

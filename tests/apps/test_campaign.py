@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -32,14 +34,14 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-FETCH = "import urllib.request as u; u.urlopen('http://127.0.0.1:18082/').read()"
+FETCH = "import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/').read()"
 #: Server, client, and how it has to end under every lock.
 SERVERS = {
-    "serves": ("{P} python3 -m http.server --bind 127.0.0.1 18082", f'python3 -c "{FETCH}"', "ok"),
+    "serves": ("{P} python3 -m http.server --bind 127.0.0.1 {port}", f'python3 -c "{FETCH}"', "ok"),
     "ends-early": ("{P} sh -c 'exit 0'", f'python3 -c "{FETCH}"', "failed"),
     "is-of-no-use": (
-        "{P} python3 -m http.server --bind 127.0.0.1 18082",
-        f'python3 -c "{FETCH.replace("18082/", "18082/absent")}"',
+        "{P} python3 -m http.server --bind 127.0.0.1 {port}",
+        f'python3 -c "{FETCH.replace("{port}/", "{port}/absent")}"',
         "failed",
     ),
 }
@@ -103,3 +105,33 @@ def test_without_a_catalogue_nothing_is_run(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 0
     assert "nothing is run" in done.stdout
+
+
+#: Where other catalogues have a number, and the port may be taken.
+NUMBER = "18081"
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    server, client, _ = SERVERS["serves"]
+    row = {"name": "serves", "server": server, "command": client}
+    text = json.dumps([row]).replace("{port}", NUMBER)
+    (tmp_path / "catalogue.json").write_text(text)
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Whoever else has it, it is taken.
+        with contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", int(NUMBER)))
+            taken.listen()
+        done = run(tmp_path, "--locks", "mcs-stp", "--per-processor", "1")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count(": ok (") == 2, done.stdout
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    server = "{P} sh -c 'echo no port for me >&2; exit 1'"
+    row = {"name": "refuses", "server": server, "command": SERVERS["serves"][1]}
+    (tmp_path / "catalogue.json").write_text(json.dumps([row]))
+    done = run(tmp_path, "--locks", "mcs-stp", "--per-processor", "1")
+    failed = [line for line in done.stdout.splitlines() if "failed (" in line]
+    assert len(failed) == 2, done.stdout
+    assert all("server: no port for me" in line for line in failed)

@@ -23,6 +23,8 @@ def browser() -> Iterator[Browser]:
         pytest.skip(f"none of {', '.join(NAMES)} is installed")
     # Chromium keeps root from using its sandbox.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # /dev/shm may be small or full.
+    arguments.append("--disable-dev-shm-usage")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=found, args=arguments)
         yield chromium

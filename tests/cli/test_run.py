@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,8 +127,8 @@ def test_stats_leaves_no_file(cli: Cli, program: Program) -> None:
     """The counters file is gone afterwards."""
     script = f"{program('ends')}; ls $LOCKWRIGHT_STATS"
     file = Path(cli("run", "--lock", "futex", "--stats", "--", "sh", "-c", script).out.strip())
-    assert file.name.startswith("lockwright-")
-    assert not file.exists()
+    assert file.parent.name.startswith("lockwright-")
+    assert not file.parent.exists()
 
 
 @MODES
@@ -185,10 +186,11 @@ def test_it_stops_and_goes_on_with_the_program(
     assert process.returncode == 0
 
 
-def test_a_program_without_mutexes_is_refused_with_stats(cli: Cli, program: Program) -> None:
-    """Nobody should believe to have measured a lock that was never taken."""
+def test_a_program_without_mutexes_keeps_its_status_with_stats(cli: Cli, program: Program) -> None:
+    """Nobody should believe to have measured a lock that was never taken, and a build that runs
+    many programs should not fail for one of them."""
     result = cli("run", "--lock", "ttas", "--stats", "--", program("idle"))
-    assert result.status == 2
+    assert result.status == 0
     assert result.out == "idle\n"
     assert len(result.err.splitlines()) == 1
     assert "took no mutex" in result.err
@@ -208,7 +210,9 @@ def test_a_library_that_never_loaded_is_told_from_an_unused_one(
         *["run", "--lock", "ttas", "--stats", "--", program("ends")],
         env={"LOCKWRIGHT_LIBDIR": str(tmp_path)},
     )
-    result.refuses("never loaded")
+    assert result.status == 0
+    assert len(result.err.splitlines()) == 1
+    assert "never loaded" in result.err
 
 
 def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Program) -> None:
@@ -216,3 +220,33 @@ def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Progra
     for row in json.loads(cli("list", "--json").out):
         result = cli("run", "--lock", row["name"], "--", program("worker"), "3", "2000")
         assert "sum: 6000\n" in result.out, row["name"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_again_when_the_program_has_ended(
+    cli: Cli, program: Program, number: signal.Signals
+) -> None:
+    """As `timeout` sends it: it was for the program, whose status and figures are not lost."""
+    code = (
+        "import os, signal, subprocess, sys; us, number = os.getppid(), int(sys.argv[1])\n"
+        "signal.signal(number, signal.SIG_IGN)\n"
+        "subprocess.run([sys.argv[2]])\n"
+        "words = 'import os, time\\nfor _ in range(600): time.sleep(.002); os.kill(%d, %d)'\n"
+        "subprocess.Popen([sys.executable, '-c', words % (us, number)], start_new_session=True,"
+        " env={}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+        "import time; time.sleep(.1); os._exit(5)"
+    )
+    words = ["run", "--lock", "futex", "--stats", "--", sys.executable, "-c", code]
+    done = cli(*words, str(int(number)), program("ends"))
+    assert done.status == 5
+    assert "acquisitions" in done.err
+
+
+def test_counters_that_are_removed(cli: Cli, program: Program) -> None:
+    """The status is the program's whatever becomes of the figures."""
+    script = f"{program('ends')}; rm $LOCKWRIGHT_STATS; exit 5"
+    result = cli("run", "--lock", "futex", "--stats", "--", "sh", "-c", script)
+    assert result.status == 5
+    assert (
+        result.err == "lockwright: the counters file has disappeared: No such file or directory\n"
+    )

@@ -123,7 +123,13 @@ def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> 
     cli("top", "--", "no-such-program").refuses("no-such-program")
     cli("top", "-o", tmp_path / "none" / "log", "--", program("queueing"), "1").refuses("--output")
     cli("top", "--interval", "0", "--", program("queueing"), "1").refuses("--interval")
-    cli("top", "-o", tmp_path / "log", "--", "true").refuses("took no mutex")
     cli("top").refuses("--pid")
     cli("top", "--pid", "1", "-o", tmp_path / "log").refuses("--output")
     cli("top", "--pid", "4194304").refuses("no process 4194304")
+
+
+def test_a_program_that_takes_no_mutex_keeps_its_status(cli: Cli, tmp_path: Path) -> None:
+    for program, status in (("true", 0), ("false", 1)):
+        done = cli("top", "-o", tmp_path / "log", "--", program)
+        assert done.status == status
+        assert "the program took no mutex" in done.err

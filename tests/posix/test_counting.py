@@ -16,8 +16,9 @@ HEADER_WORDS = 8
 STRIPES = 64
 STRIPE_WORDS = 16
 PLAN_WORDS = 1024
-SIZE = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS + PLAN_WORDS)
-MAGIC = b"LWSTATS3"
+COUNTERS = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS + PLAN_WORDS)
+SIZE = COUNTERS + 16 * 32
+MAGIC = b"LWSTATS4"
 
 LOCKS = locate.lock_names()
 
@@ -44,7 +45,7 @@ def read(path: Path) -> tuple[Counts, int, int]:
     raw = path.read_bytes()
     assert len(raw) == SIZE
     assert raw[:8] == MAGIC
-    words = struct.unpack(f"={SIZE // 8}Q", raw)
+    words = struct.unpack_from(f"={COUNTERS // 8}Q", raw)
     assert words[3:HEADER_WORDS] == (0,) * (HEADER_WORDS - 3)
     body = words[HEADER_WORDS:-PLAN_WORDS]
     sums = [sum(body[i::STRIPE_WORDS]) for i in range(STRIPE_WORDS)]

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from lockwright import shared_files
 from lockwright.advise import advise
 from lockwright.errors import LockwrightError
 from lockwright.profile import record
@@ -45,7 +46,6 @@ def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProc
         (("-o", "/nowhere/profile.json", "--", "true"), "/nowhere/profile.json"),
         (("--", "no-such-program"), "no-such-program"),
         (("--pid", "4194304"), "4194304"),
-        (("--", "true"), "took no mutex"),
     ],
 )
 def test_refuses(words: tuple[str, ...], named: str) -> None:
@@ -105,7 +105,7 @@ def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
     )
     bad, good = tmp_path / "bad.json", tmp_path / "good.json"
     done = profile("-o", bad, "-o", good, "--", sys.executable, "-c", code, bad)
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert "acquisitions" in done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"lockwright: cannot write -o {bad}: ")
     assert record.read(good).exit_status == 3
@@ -124,7 +124,7 @@ def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(shared_files, "_MEMORY", str(tmp_path / "nowhere"))
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(LockwrightError, match="No space left"), sheets.new():
         pass
@@ -163,10 +163,15 @@ def test_what_the_program_starts_is_not_its_own(tmp_path: Path) -> None:
     assert used == pytest.approx(float(done.stdout), abs=0.3)
 
 
-def test_a_program_that_fails_before_it_takes_a_mutex() -> None:
-    done = profile("--", "false")
-    assert done.returncode == 1
+@pytest.mark.parametrize(("program", "status"), [("true", 0), ("false", 1)])
+def test_a_program_that_takes_no_mutex(tmp_path: Path, program: str, status: int) -> None:
+    """Its status is its own, and so is a profile of which nothing is known."""
+    path = tmp_path / "profile.json"
+    done = profile("-o", path, "--", program)
+    assert done.returncode == status
     assert done.stderr == "lockwright: the program took no mutex\n"
+    seen = record.read(path)
+    assert (seen.exit_status, seen.mutexes) == (status, ())
 
 
 def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:

@@ -47,12 +47,13 @@ def command(
     """Run a program and say which of its mutexes cost most.
 
     The program uses the C library's own mutexes, with a look at some of their acquisitions and at
-    those that have to wait. Its exit status, signals, input and output are its own; the summary
-    comes on stderr. Of several processes, the one that spends most time on mutexes is
-    shown.
+    those that have to wait. Its exit status, signals, input and output are its own, also where it
+    took no mutex or the profile cannot be written; the summary comes on stderr. Of several
+    processes, the one that spends most time on mutexes is shown.
     """
     from lockwright import foreground
     from lockwright.compare import files
+    from lockwright.errors import LockwrightError, explain
     from lockwright.profile.collect import profile
 
     wanted = [_checked(name) for name in output]
@@ -67,7 +68,10 @@ def command(
         return 0
     foreground.leave_to_program()
     found = profile(list(arguments), environment)
-    _put_out(found.profile, wanted)
+    try:
+        _put_out(found.profile, wanted)
+    except LockwrightError as error:
+        explain(error)
     return foreground.end_as(found.status)
 
 

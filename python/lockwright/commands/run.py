@@ -57,7 +57,8 @@ def command(
 ) -> int:
     """Run a program with a lock in the place of its mutexes, or with several, by a plan.
 
-    Exit status, signals, input and output are the program's own.
+    Exit status, signals, input and output are the program's own, also where it took no mutex. What
+    keeps it from being started ends with status 2.
     """
     from lockwright import binary, calibration
     from lockwright.errors import warn
@@ -99,7 +100,7 @@ def command(
     for number in PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(program, arguments, preload(subject.path, environment, binary.sanitizer(program)))
+        os.execve(program, arguments, preload(subject.path, environment, program))
     except OSError as error:
         raise _cannot_start(program, error) from error
 
@@ -169,24 +170,31 @@ def _run_counted(
 ) -> int:
     """Runs the program, and says afterwards what was counted, or, if not the whole, which parts of
     the plan have found no mutex."""
-    from lockwright import binary, counters, foreground
+    from lockwright import counters, foreground
+    from lockwright.errors import explain, warn
     from lockwright.locks import preload
 
     with counters.counters_file() as path:
-        environment = preload(subject.path, environment, binary.sanitizer(program))
+        environment = preload(subject.path, environment, program)
         environment[counters.VARIABLE] = str(path)
+        foreground.leave_to_program()
         try:
-            status = foreground.run(program, argv, environment)
+            end = foreground.run(program, argv, environment)
         except OSError as error:
             raise _cannot_start(program, error) from error
-        counts = counters.read(path)
+        try:
+            counts = counters.read(path)
+        except OSError as error:
+            # The program has ended, and with what it did, so do we.
+            warn(f"the counters file has disappeared: {error.strerror}")
+            return foreground.end_as(end.status)
     if not whole:
         _say_what_found_nothing(subject, counts)
-        return foreground.end_as(status)
-    if status == 0:
-        counters.refuse_unused(counts, argv[0])
-    _show(subject, counts)
-    return foreground.end_as(status)
+    elif reason := counters.why_unused(counts, argv[0], end.process):
+        explain(reason)
+    else:
+        _show(subject, counts)
+    return foreground.end_as(end.status)
 
 
 def _say_what_found_nothing(subject: _Subject, counts: "Counts") -> None:
@@ -242,8 +250,6 @@ def _show(subject: _Subject, counts: "Counts") -> None:
     lines = [f"lockwright: {subject.name}"]
     lines += [f"  {label:<24} {value}" for label, value in (*rows, *ours)]
     lines += _by_plan(subject, counts)
-    if counts.processes == 0:
-        lines.append("  the lock's library was never loaded")
     if counts.unresolved:
         lines.append(
             f"  {counts.unresolved} names of the locking API did not resolve to the lock:"

@@ -104,13 +104,15 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
             with top.shown():
                 found = collect.profile(list(arguments), also=top.look)
     finally:
-        is_kept = output is not None or path.stat().st_size > 0
+        is_kept = output is not None or (path.exists() and path.stat().st_size > 0)
         if not is_kept:
-            path.unlink()
+            path.unlink(missing_ok=True)
     console = errors()
     console.print(f"lockwright: {summary.sentence(found.profile)}", soft_wrap=True)
     if found.profile.mutexes:
         console.print(summary.table(found.profile))
+    elif found.profile.partial:
+        console.print(f"lockwright: {found.profile.partial}", soft_wrap=True)
     if is_kept:
         console.print(f"lockwright: the program's output is in {path}", soft_wrap=True)
     return 0 if top.stopped else foreground.end_as(found.status)

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from lockwright import counters
+from lockwright import counters, loads
 from lockwright.compare import runner
 from lockwright.compare.plan import Plan
 from lockwright.compare.progress import say
@@ -29,7 +29,9 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
             f"a first run of '{shown}' failed ({problem})",
             "make the command work by itself first",
         )
-    counters.refuse_unused(counts, plan.command[0])
+    ended = loads.Ended(answer.facts["pid"], answer.facts["name"])
+    if reason := counters.why_unused(counts, plan.command[0], ended):
+        raise reason
     if counts.acquisitions == 0:
         raise LockwrightError(
             f"all mutexes of '{plan.command[0]}' stay with the C library "

@@ -102,7 +102,7 @@ class Runner:
         meters: what is read around it, from right before it starts until it has ended. timeout:
         seconds that it may take; None for the plan's.
         """
-        environment = preload(library, self._environment) | (extra or {})
+        environment = preload(library, self._environment, self._program) | (extra or {})
         request = self._request(threads, self._program, self._plan.argv(threads), environment)
         if timeout is not None:
             request["timeout"] = timeout

@@ -106,6 +106,15 @@ def descendants() -> list[int]:
     return found
 
 
+def name_of(pid: int) -> str:
+    """The kernel's name for the program of a process that was not waited for; empty without one."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    return stat[stat.index(b"(") + 1 : stat.rindex(b")")].decode(errors="replace")
+
+
 def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
     """Waits for all that have ended.
 
@@ -189,7 +198,7 @@ def run(
     what is added to.
 
     Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
-    tell), `status` a wait status.
+    tell), `status` a wait status, `name` what the kernel had last for the program of `pid`.
     """
     usage = Usage() if usage is None else usage
     if announce is not None and not announce("ready"):
@@ -227,6 +236,7 @@ def run(
     finally:
         os.close(handle)
     busy_end, total_end = cpu_times()
+    name = name_of(child)
     if announce is not None and outcome != "aborted":
         announce("ended")
     if outcome == "exited":
@@ -249,6 +259,8 @@ def run(
         "faults": usage.faults,
         "others": others,
         "status": status,
+        "pid": child,
+        "name": name,
         "left": left,
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lockwright import binary, foreground, locks
+from lockwright import binary, foreground, loads, locks
 from lockwright.errors import LockwrightError, warn
 from lockwright.profile import sheet as sheets
 from lockwright.profile.others import Others, others
@@ -22,7 +22,9 @@ LIBRARY = "probe/liblockwright-probe.so"
 @dataclass(frozen=True)
 class Run:
     """What is known of a run besides its sheet. status: as wait() gives it; ended_ns: by the
-    monotonic clock; usage: of the program and of all that it started and waited for."""
+    monotonic clock; usage: of the program and of all that it started and waited for; became: the
+    program that the process was at last, if the profiler was not loaded into that one and nothing
+    was seen; was_loaded: whether the profiler was loaded at all."""
 
     command: tuple[str, ...]
     program: str
@@ -33,6 +35,8 @@ class Run:
     usage: resource.struct_rusage
     seen: Seen
     others: Others
+    became: str
+    was_loaded: bool
 
 
 def probe_path() -> Path:
@@ -40,6 +44,7 @@ def probe_path() -> Path:
     path = locks.directory() / LIBRARY
     if not path.is_file():
         raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
+    locks.check_preloadable(path)
     return path
 
 
@@ -59,7 +64,7 @@ def profile(
     """Runs a command, in the foreground and to its end, and says what its mutexes did.
 
     also: called 25 times a second with what there is so far. Raises LockwrightError if the
-    command cannot be run with the profiler in it, or took no mutex.
+    command cannot be run with the profiler in it.
     """
     from lockwright.profile.convert import to_profile
 
@@ -69,16 +74,10 @@ def profile(
     if doubt is not None:
         warn(doubt)
     with sheets.new() as path:
-        chosen = locks.preload(
-            probe,
-            dict(os.environ if environment is None else environment),
-            binary.sanitizer(program),
-        )
+        chosen = locks.preload(probe, os.environ if environment is None else environment, program)
         chosen[sheets.VARIABLE] = str(path)
         family = Family(path)
         sheet, run = _run(program, command, chosen, family, also)
-        if not sheet.took_any and run.status == 0:
-            raise _nothing(command[0], run.others)
         found = replace(to_profile(sheet, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
         return Profiled(found, run.status)
 
@@ -101,7 +100,7 @@ def _run(
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = now()
     try:
-        status = foreground.run(program, command, environment, started)
+        end = foreground.run(program, command, environment, started)
     except OSError as error:
         raise LockwrightError(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
@@ -114,25 +113,13 @@ def _run(
         tuple(command),
         str(program),
         began,
-        status,
+        end.status,
         ended,
         child,
         usage,
         seen,
         others(family, sheet),
+        "" if sheet.took_any else loads.without_library(family.first.loaded, end.process),
+        bool(family.first.loaded),
     )
     return sheet, run
-
-
-def _nothing(command: str, others: Others) -> LockwrightError:
-    if not others.count:
-        return LockwrightError(
-            f"'{command}' took no mutex, so there is nothing to profile",
-            "give it a multi-threaded workload that uses pthread mutexes",
-        )
-    number = "another process" if others.count == 1 else f"{others.count} other processes"
-    which = f" {others.unseen[0]}" if others.unseen else ""
-    return LockwrightError(
-        f"'{command}' took no mutex, and there was no file for {number} that did",
-        f"look at process{which} with 'lockwright profile --pid' while it runs",
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lockwright import loads
 from lockwright.profile import sheet as sheets
 from lockwright.profile import touches
 from lockwright.profile.distributions import below
@@ -195,6 +196,13 @@ def _partial(sheet: Sheet, run: "Run", mutexes: Mutexes) -> str:
         program = os.fsdecode(bytes(sheet["program"]))
         reasons.append(
             f"it is of process {sheet.pid} ({program}), which spent most time on mutexes"
+        )
+    if not run.was_loaded:
+        reasons.append(f"the profiler's library was never loaded; {loads.ADVICE}")
+    elif run.became:
+        reasons.append(
+            f"the program became '{run.became}', which did not load the profiler's library or could"
+            f" not open the file for the profile; {loads.ADVICE}"
         )
     reasons += run.others.said
     if int(sheet["images"]) > 1:

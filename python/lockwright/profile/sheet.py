@@ -5,8 +5,6 @@ Durations and times are in ticks of the processor's clock.
 """
 
 import mmap
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.errors import LockwrightError
+from lockwright import loads
+from lockwright.shared_files import shared_files
 
 VARIABLE = "LOCKWRIGHT_PROFILE"
 
-_MAGIC = b"LWPROBE3"
+_MAGIC = b"LWPROBE4"
 _PARTS, _OCTAVES = 8, 34
 BUCKETS = _PARTS * (1 + _OCTAVES)
 
@@ -61,9 +60,10 @@ _HEADER = np.dtype(
         ("images", "u4"),
         ("files", "u4"),
         ("most", "u4"),
-        ("unused", "u4"),
+        ("taken", "u4"),
         ("each_other", _OTHER, OTHERS + 1),
         ("program", "S512"),
+        ("loaded", "u1", loads.SIZE),
         ("creations", "u8", BUCKETS),
     ]
 )
@@ -234,7 +234,7 @@ Rows = NDArray[Any]
 
 
 def beside(path: Path, count: int = _MOST_FILES) -> list[Path]:
-    """The paths of the first files of other processes than the first, which need not be there."""
+    """The paths of the first files of other processes than the first, which may be empty."""
     return [Path(f"{path}.{number}") for number in range(1, min(count, _MOST_FILES) + 1)]
 
 
@@ -272,6 +272,12 @@ class Sheet:
     def pid(self) -> int:
         """Of the process that is profiled; 0 while there is none."""
         return int(self["pid"])
+
+    @property
+    def loaded(self) -> dict[int, str]:
+        """The first processes that loaded the profiler, and the program that each was then; of the
+        first sheet."""
+        return loads.read(self._header["loaded"].tobytes())
 
     @property
     def took_any(self) -> bool:
@@ -450,31 +456,7 @@ def _megahertz() -> float:
 def new() -> Iterator[Path]:
     """The path of an empty file for a profile, that is removed at the end of the `with` block, with
     those beside it."""
-    folder = None
-    if os.access("/dev/shm", os.W_OK):
-        room = os.statvfs("/dev/shm")
-        folder = "/dev/shm" if room.f_bavail * room.f_frsize > SIZE else None
-    try:
-        handle, name = tempfile.mkstemp(prefix="lockwright-", suffix=".profile", dir=folder)
-        try:
-            # All of it now: a program that writes to a page for which there is no room is killed.
-            os.posix_fallocate(handle, 0, SIZE)
-            os.write(handle, _MAGIC + SIZE.to_bytes(8, "little"))
-        except OSError:
-            Path(name).unlink()
-            raise
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot create the file for the profile: {error.strerror}",
-            "make room in /dev/shm or TMPDIR",
-        ) from error
-    path = Path(name)
-    try:
+    with shared_files(SIZE, "the file for the profile", _MOST_FILES) as path:
+        with path.open("r+b") as file:
+            file.write(_MAGIC + SIZE.to_bytes(8, "little"))
         yield path
-    finally:
-        # The first one first: without it no process makes another.
-        path.unlink(missing_ok=True)
-        for other in beside(path):
-            other.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """What one machine does for a study: says what it is, prepares programs, and makes runs."""
 
+import contextlib
 import os
 import platform
 import shutil
@@ -27,6 +28,8 @@ from lockwright.study.program.places import Places
 from lockwright.study.program.trial import Result, Trial
 
 _MEMORY = Path("/dev/shm")
+_ROOM = 1 << 29
+"""Bytes that have to be free there; the files of no program of the catalogue are larger."""
 _PREPARING = 600.0
 """Seconds that a command may take that makes an input."""
 
@@ -46,7 +49,9 @@ class Folders:
         """Where the files of its runs are: in memory if that is best for it, and there is a place
         for that."""
         if program.memory and os.access(_MEMORY, os.W_OK):
-            return _MEMORY / f"lockwright-{os.getuid()}"
+            room = os.statvfs(_MEMORY)
+            if room.f_bavail * room.f_frsize >= _ROOM:
+                return _MEMORY / f"lockwright-{os.getuid()}"
         return self.work
 
 
@@ -84,6 +89,9 @@ class Site:
     def close(self) -> None:
         """Ends all that runs."""
         self._keeping.close()
+        # Unless another study runs.
+        with contextlib.suppress(OSError):
+            (_MEMORY / f"lockwright-{os.getuid()}").rmdir()
 
     def facts(self) -> dict[str, Any]:
         """The machine, what it would disturb measurements by, and its variables."""

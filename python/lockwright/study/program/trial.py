@@ -212,7 +212,8 @@ class Trial:
                     status=status,
                 )
             time.sleep(_POLL)
-        raise _Ended(record.TIMEOUT, f"the server is not ready within {server.seconds:g} s")
+        what = f"the server is not ready within {server.seconds:g} s"
+        raise _Ended(record.TIMEOUT, f"{what}: {_last_line(process.err)}".rstrip(": "))
 
     def _ready(self, places: Places, process: Process) -> bool:
         server = places.program.server

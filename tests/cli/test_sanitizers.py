@@ -1,0 +1,71 @@
+"""Sanitizers that a user preloads into programs that were built without one."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, Program
+
+LIBRARIES = ["libasan.so", "libtsan.so", "libubsan.so", "liblsan.so"]
+
+#: The command itself runs with the sanitizer, too, and does not free all that it has at its end.
+QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
+
+
+def runtime(name: str) -> Path:
+    """Where gcc has the library of a sanitizer."""
+    said = subprocess.run(
+        ["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    )
+    path = Path(said.stdout.strip())
+    if not path.is_absolute():
+        pytest.skip(f"there is no {name}")
+    return path
+
+
+def order(cli: Cli, env: dict[str, str]) -> list[str]:
+    """What a program finds in LD_PRELOAD, the lock's library as `ours`."""
+    library = cli("path", "ttas").out.strip()
+    result = cli("run", "--lock", "ttas", "--", "env", env=QUIET | env)
+    assert result.status == 0, result.err
+    (found,) = re.findall(r"^LD_PRELOAD=(.*)$", result.out, re.MULTILINE)
+    return ["ours" if each == library else each for each in found.split(":")]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_one_that_is_preloaded_stays_first(cli: Cli, program: Program, name: str) -> None:
+    """The program starts, the lock serves it, and the profiler sees it."""
+    library = runtime(name)
+    env = QUIET | {"LD_PRELOAD": str(library)}
+    assert order(cli, env) == [str(library), "ours"]
+    words = [program("worker"), "2", "500"]
+    counted = cli("run", "--lock", "ttas", "--stats", "--", *words, env=env)
+    assert counted.status == 0, counted.err
+    found = re.search(r"^  acquisitions +([0-9,]+)$", counted.err, re.MULTILINE)
+    assert found is not None, counted.err
+    assert int(found[1].replace(",", "")) >= 1000
+    profiled = cli("profile", "--", *words, env=env)
+    assert profiled.status == 0, profiled.err
+    assert "acquisitions" in profiled.err
+
+
+def test_what_came_before_and_after_it_does_so_still(cli: Cli) -> None:
+    library = str(runtime("libubsan.so"))
+    env = {"LD_PRELOAD": f"libm.so.6 {library}:libdl.so.2"}
+    assert order(cli, env) == ["libm.so.6", library, "ours", "libdl.so.2"]
+
+
+def test_one_of_another_name_is_known_by_what_it_defines(cli: Cli, tmp_path: Path) -> None:
+    other = tmp_path / "first.so"
+    other.symlink_to(runtime("liblsan.so").resolve())
+    assert order(cli, {"LD_PRELOAD": str(other)}) == [str(other), "ours"]
+
+
+def test_a_profiler_whose_path_cannot_be_preloaded(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "with a blank"
+    place.symlink_to(Path(cli("path", "ttas").out.strip()).parent)
+    env = {"LOCKWRIGHT_LIBDIR": str(place)}
+    cli("profile", "--", "true", env=env).refuses("a space or a colon in it")
+    cli("run", "--lock", "ttas", "--", "true", env=env).refuses("a space or a colon in it")
