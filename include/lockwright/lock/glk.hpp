@@ -156,7 +156,7 @@ class glk {
   }
 
   /// False also if the lock in use has changed meanwhile: somebody was inside.
-  bool try_lock() {
+  [[gnu::always_inline]] bool try_lock() {
     const mode as = looks_in_use();
     if (!try_part(as)) {
       return false;
@@ -168,7 +168,7 @@ class glk {
     return false;
   }
 
-  void unlock() { let_go(looks_in_use()); }
+  [[gnu::always_inline]] void unlock() { let_go(looks_in_use()); }
 
  private:
   /// For who is inside, and as a guess for others.
@@ -209,7 +209,7 @@ class glk {
 
   /// For who holds one of the three: true if that is in use and stays so. It is let go otherwise.
   template <class Choice>
-  bool stay(mode as, Choice choice) {
+  [[gnu::always_inline]] bool stay(mode as, Choice choice) {
     if (in_use() == as) [[likely]] {
       const mode best = choice();
       if (best == as) [[likely]] {
