@@ -68,7 +68,7 @@ def _outside(each: int) -> str:
     """Mutexes that are gone count too, for a while: many programs never destroy one."""
     if each == 0:
         return "0 per mutex"
-    return f"{each} per mutex that is used; at most twice that, counting those that exist"
+    return f"{each} for each mutex in use; that of mutexes which are gone is used again"
 
 
 def _value(setting: "Setting") -> str:

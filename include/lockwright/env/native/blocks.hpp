@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "lockwright/env/native/barrier.hpp"
+#include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/syscall.hpp"
 
@@ -106,6 +107,31 @@ inline bool is_known_to_differ(const std::uint32_t* address, std::uint32_t expec
   const long result = system_call(SYS_futex, argument(address), FUTEX_CMP_REQUEUE_PRIVATE, 0, 0,
                                   argument(address), static_cast<long>(expected));
   return result == -EAGAIN || result == -EFAULT;
+}
+
+/// For a sweep that has seen memory written over: what any thread stored before it wrote there takes
+/// effect before this returns. x86-64 keeps the order of stores and of loads, and so needs no system
+/// call, which a sandbox might answer by ending the process.
+inline void order_stores_before_overwriting() {
+#if defined(__x86_64__)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+  heavy_barrier();
+#endif
+}
+
+/// Bytes of all regions of all classes. They stay mapped, so the sum never falls.
+inline constinit std::atomic<std::uint64_t> region_bytes{0};
+/// At this sum the user is told, once: a lock that is small takes no more for 100,000 mutexes.
+inline constexpr std::uint64_t many_region_bytes = std::uint64_t{64} << 20;
+
+inline void count_region(std::uint64_t bytes) {
+  const std::uint64_t before = region_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (before < many_region_bytes && before + bytes >= many_region_bytes) [[unlikely]] {
+    complain(
+        "mutexes take 64 MiB of memory outside themselves with this lock; 'lockwright info' with "
+        "its name says how much each takes, 'lockwright list' which locks take none");
+  }
 }
 
 /// Blocks of one size, cut from regions of mapped memory, which stay mapped.
@@ -227,6 +253,7 @@ class block_class {
       // Release pairs with the acquire loads of newest_, here and in sweep().
       if (newest_.compare_exchange_strong(newest, fresh, std::memory_order_acq_rel,
                                           std::memory_order_acquire)) {
+        count_region(bytes_per_region(size));
         cut_.fetch_add(1, std::memory_order_relaxed);
         return fresh->block(size, 0);
       }
@@ -281,9 +308,7 @@ class block_class {
       }
     });
     if (gone != 0) {
-      // Who wrote over the pointer may have stored into the block before. Those stores take effect
-      // before the block is used again.
-      heavy_barrier();
+      order_stores_before_overwriting();
       each_owner(in, size, first, end, [this, size](block_owner& whose, void* block) {
         if (whose.release_orphan()) {
           unreserve(block, size);

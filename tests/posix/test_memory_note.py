@@ -1,0 +1,28 @@
+"""A program whose mutexes take much memory outside themselves is told so, once."""
+
+from __future__ import annotations
+
+import pytest
+from support import locate
+from support.harness import Outcome, RunUnder
+
+
+def hoard(run_under: RunUnder, lock: str, mutexes: int) -> Outcome:
+    if lock not in locate.lock_names():
+        pytest.skip(f"{lock} is not built")
+    outcome = run_under(lock, [locate.program("posix", "hoard"), str(mutexes)])
+    assert outcome.status == 0, outcome.describe()
+    assert outcome.stdout == "done\n"
+    return outcome
+
+
+def test_it_is_told_once(run_under: RunUnder) -> None:
+    """36 KiB for each of 5,000 mutexes are twice and a half what is worth a line."""
+    lines = hoard(run_under, "alock-ls", 5_000).stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("lockwright: mutexes take 64 MiB of memory outside themselves")
+
+
+@pytest.mark.parametrize(("lock", "mutexes"), [("alock-ls", 1_000), ("hmcs", 50_000)])
+def test_less_is_not_worth_a_line(run_under: RunUnder, lock: str, mutexes: int) -> None:
+    assert hoard(run_under, lock, mutexes).stderr == ""
