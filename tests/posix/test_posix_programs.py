@@ -117,7 +117,8 @@ def test_every_program_is_run() -> None:
     helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours", "moved_clock"}
     helpers |= {"misplaced_number"}
-    by_setting = {"semaphores", "spins", "other_clock", "realtime", "hoard"}  # have tests of their own
+    # These have tests of their own.
+    by_setting = {"semaphores", "spins", "other_clock", "realtime", "hoard"}
     assert sources - helpers - by_setting == set(PROGRAMS)
     assert set(PROGRAMS) > ON_EACH_MACHINE
     every = {(lock, name) for lock in [harness.LIBC, *locate.lock_names()] for name in PROGRAMS}
