@@ -6,6 +6,7 @@
 
 #include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
@@ -21,34 +22,46 @@ namespace lockwright {
 /// Where there is no memory, another lock takes L's place, for good: a word that
 /// says whether it is held, and whose waiters sleep (see lazy_part).
 template <class Env, class L>
-class outside : public L {
+class outside {
   using part = typename L::part;
 
  public:
+  using algorithm = L;
+
+  static constexpr lock_traits traits = L::traits;
+  static constexpr auto tunables = [] {
+    if constexpr (requires { L::tunables; }) {
+      return L::tunables;
+    } else {
+      return tunable_list<0>{};
+    }
+  }();
+
   static std::uint64_t bytes_outside() { return lazy_part<Env, part>::bytes(); }
 
   // Inlined, so that no call comes in between.
 
   [[gnu::always_inline]] arrival lock() {
     part* all = get();
-    return all != nullptr ? L::lock(*all) : part_.lock_word();
+    return all != nullptr ? algorithm_.lock(*all) : part_.lock_word();
   }
 
   [[gnu::always_inline]] bool try_lock() {
     part* all = get();
-    return all != nullptr ? L::try_lock(*all) : part_.try_lock_word();
+    return all != nullptr ? algorithm_.try_lock(*all) : part_.try_lock_word();
   }
 
   bool try_lock_until(std::uint64_t deadline)
     requires requires(L lock, part& all) { lock.try_lock_until(all, deadline); }
   {
     part* all = get();
-    return all != nullptr ? L::try_lock_until(*all, deadline) : part_.try_lock_word_until(deadline);
+    return all != nullptr ? algorithm_.try_lock_until(*all, deadline)
+                          : part_.try_lock_word_until(deadline);
   }
 
   [[gnu::always_inline]] void unlock() {
     if (part* all = part_.held()) [[likely]] {
-      L::unlock(*all);
+      algorithm_.unlock(*all);
     } else {
       part_.unlock_word();
     }
@@ -57,12 +70,14 @@ class outside : public L {
  private:
   part* get() {
     return part_.get([this](part& all) {
-      if constexpr (requires { L::begin(all); }) {
-        L::begin(all);
+      if constexpr (requires { algorithm_.begin(all); }) {
+        algorithm_.begin(all);
       }
     });
   }
 
+  // Most have nothing in place, and then take no room there.
+  [[no_unique_address]] L algorithm_;
   lazy_part<Env, part> part_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lockwright/lock/gcr.hpp"
+#include "lockwright/outside.hpp"
 #include "observed.hpp"
 
 namespace {
@@ -41,7 +42,8 @@ struct settings : observed {
 };
 
 template <std::uint64_t Patience>
-using restricted = lockwright::gcr<settings<Patience>, open_door>;
+using restricted =
+    lockwright::outside<settings<Patience>, lockwright::gcr<settings<Patience>, open_door>>;
 
 /// A thread that comes in and stays until it is told to go.
 template <class L>

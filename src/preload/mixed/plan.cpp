@@ -218,10 +218,10 @@ class plan::reader {
   std::size_t ranges_ = 0;
   std::size_t bytes_;
   bool is_small_;
-  char* pages_;
-  char* free_;
-  plan* made_;
-  char* at_;
+  char* pages_ = nullptr;
+  char* free_ = nullptr;
+  plan* made_ = nullptr;
+  char* at_ = nullptr;
   bool ended_line_ = false;
 };
 
