@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from lockwright.base import numbers
 from lockwright.doctor import load
 from lockwright.doctor.tree import Tree
 from lockwright.energy import find
@@ -169,8 +170,9 @@ class Meters:
             line = f"Idle for {self.idle.seconds:.0f} s before the first run: {watts}."
             if self.idle.others is not None and self.idle.others > load.BUSY:
                 line = (
-                    f"Warning: {line[:-1]}, but other programs used {self.idle.others:.0%} of the "
-                    "processors then, so what is above idle is too low."
+                    f"Warning: {line[:-1]}, but other programs used "
+                    f"{numbers.percent(self.idle.others)} of the processors then, so "
+                    "what is above idle is too low."
                 )
             lines.append(line)
         lines += [f"Not measurable here: {name} ({why})." for name, why in self.absent.items()]

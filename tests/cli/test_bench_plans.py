@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from lockwright.bench import quiet_and_hot
-from lockwright.bench.figures import Spread
 from lockwright.bench.report import Report
-from lockwright.compare.stats import Ratio
+from lockwright.stats.inference import Ratio
+from lockwright.stats.spread import Spread
 from support import locate
 
 from .conftest import Cli

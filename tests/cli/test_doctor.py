@@ -67,7 +67,7 @@ def test_load_is_the_share_of_others_and_of_the_host(tmp_path: Path) -> None:
     tree = machine.make(tmp_path / "now", {"/proc/stat": stat(140, 340, 70)})
     assert load.steal(tree, seen).level == WARN
     assert load.others(seen).level == WARN
-    assert "db 30%" in load.others(seen).found
+    assert "db 30 %" in load.others(seen).found
     assert load.others(load.Load(0.02, 0.0)).level == OK
     assert load.others(None).level == ABSENT
     assert load.steal(Tree(tmp_path / "nowhere"), None).level == ABSENT

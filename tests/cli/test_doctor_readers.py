@@ -269,7 +269,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         scheduler.bandwidth,
         {f"{KERNEL}/sched_rt_runtime_us": 950000, f"{KERNEL}/sched_rt_period_us": 1000000},
         OK,
-        "95%",
+        "95 %",
     ),
     (scheduler.policy, {}, ABSENT, "does not say"),
     (scheduler.policy, {"/proc/self/stat": STAT.format(nice=0, policy=0)}, OK, "normal, nice 0"),

@@ -13,7 +13,7 @@ import pytest
 from lockwright import locks
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.record import FAILED, FINISHED, TIMEOUT, Record
-from lockwright.compare.stats import t_quantile
+from lockwright.stats.inference import t_quantile
 from lockwright.tune import budget, candidates, race
 from lockwright.tune.entry import Entry
 from lockwright.tune.outcome import decide, gained, outcome
@@ -183,7 +183,7 @@ def test_a_gain_is_told_with_its_interval() -> None:
     }
     text = verdict(seconds)
     assert text.startswith("futex is best: 2.00 times as fast as pthread (95 % CI 1.9")
-    assert text.endswith("not better by more than 5%: ttas.")
+    assert text.endswith("not better by more than 5 %: ttas.")
 
 
 @pytest.mark.parametrize("others", [0, 9])
@@ -246,7 +246,7 @@ def test_a_lock_that_can_gain_nothing_drops_out() -> None:
     shown = outcome(plan("ttas"), runs(seconds), 0, race.ALL_NEAR)
     assert shown.bound is not None
     assert 1 < shown.bound <= 1.05
-    assert "shown to be no better than pthread by more than 5%" in shown.row("ttas").fate
+    assert "shown to be no better than pthread by more than 5 %" in shown.row("ttas").fate
     better = {"pthread": around(1.0, 8), "futex": around(0.93, 8, 2)}
     assert Field(plan("futex"), 0, runs(better)).state().left == ("futex",)
 
@@ -308,7 +308,7 @@ def test_the_standing_is_told_while_the_race_goes_on(capsys: pytest.CaptureFixtu
     """Early, then ever more rarely; ever more is known of a program that gains nothing."""
     told = news({"pthread": 1.0, "ttas": 1.0, "futex": 1.0, "hmcs": 1.0}, capsys)
     assert 3 <= len(told) <= 4
-    found = [re.fullmatch(r"of 3 locks none .* by more than (\d+)%", line) for line in told]
+    found = [re.fullmatch(r"of 3 locks none .* by more than (\d+) %", line) for line in told]
     bounds = [int(match[1]) for match in found if match is not None]
     assert len(bounds) >= 2
     assert bounds[-1] < bounds[0]

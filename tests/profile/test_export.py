@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from lockwright.errors import LockwrightError
-from lockwright.profile import export
+from lockwright.profile import formats
 from lockwright.profile.export import firefox as firefox_format
 from lockwright.profile.export import folded, perfetto, pprof, speedscope
 from lockwright.profile.record import Moment, Place, Profile, Site
@@ -254,7 +254,7 @@ def test_pprof(profile: Profile) -> None:
 
 def test_a_profile_of_nothing_has_every_format() -> None:
     empty = replace(made_profile(), mutexes=(), timeline=(), command=())
-    for each in export.FORMATS.values():
+    for each in formats.FORMATS.values():
         assert isinstance(each.made(empty), str | bytes)
 
 
@@ -279,12 +279,12 @@ def test_places_without_symbols(profile: Profile) -> None:
     ],
 )
 def test_the_name_says_the_format(name: str, wanted: str) -> None:
-    assert export.of_name(Path(name)) == wanted
+    assert formats.of_name(Path(name)) == wanted
 
 
 def test_a_name_that_says_nothing_is_refused() -> None:
     with pytest.raises(LockwrightError, match="does not say which format") as raised:
-        export.of_name(Path("profile.json"))
+        formats.of_name(Path("profile.json"))
     assert "--format" in raised.value.todo
 
 

@@ -6,10 +6,10 @@ from lockwright.advise.advice import Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
 from lockwright.advise.changes import changes
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
-from lockwright.advise.figures import figure
 from lockwright.advise.seen import Seen
 from lockwright.advise.steps import walk
 from lockwright.advise.tail_latency import tail_latency
+from lockwright.base.numbers import with_unit
 from lockwright.profile.record import Profile
 
 SHORTLIST = 5
@@ -111,7 +111,7 @@ def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[s
 
 
 def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
-    lost = figure(seen.lost_share, "share")
+    lost = with_unit(seen.lost_share, "share")
     titles = " and ".join(each.title for each in fired)
     if not sensitive and fired:
         return (

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from lockwright import locks
 from lockwright.advise.advice import Advice, Diagnosis, Evidence, Step
-from lockwright.advise.figures import figure
+from lockwright.base.numbers import with_unit
 from lockwright.profile.record import Profile
 from lockwright.terminal import print_wrapped
 
@@ -90,10 +90,10 @@ _FROM = {"at least": "from", "at most": "up to", "above": "above"}
 
 def held(evidence: Evidence) -> str:
     """The figure, and from where on it counts."""
-    text = f"{evidence.quantity}: {figure(evidence.value, evidence.unit)}"
+    text = f"{evidence.quantity}: {with_unit(evidence.value, evidence.unit)}"
     if evidence.threshold is None or evidence.value is None:
         return text
-    return f"{text}; counts {_FROM[evidence.sense]} {figure(evidence.threshold, evidence.unit)}"
+    return f"{text}; counts {_FROM[evidence.sense]} {with_unit(evidence.threshold, evidence.unit)}"
 
 
 def said(evidence: Evidence) -> str:

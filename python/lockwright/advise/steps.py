@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from lockwright.advise import thresholds, traits
 from lockwright.advise.advice import Diagnosis, Step
 from lockwright.advise.bottlenecks import contention
-from lockwright.advise.figures import figure
 from lockwright.advise.seen import Seen
+from lockwright.base.numbers import with_unit
 from lockwright.locks import Lock
 
 Keeps = Callable[[Lock], bool]
@@ -103,7 +103,8 @@ def _questions(
     yield _Question(
         "Do threads often block for other reasons (condition variables, input and output)?",
         unknown or ("yes" if blocking else "no"),
-        f"blocking calls for each processor: {figure(None if unknown else seen.blocking, '1/s')};"
+        "blocking calls for each processor: "
+        f"{with_unit(None if unknown else seen.blocking, '1/s')};"
         f" {thresholds.BLOCKING:,} are many",
         "no lock that hands over to a thread that spins" if blocking else "",
         (lambda lock: not traits.hands_over_to_spinning(lock)) if blocking else None,
@@ -138,23 +139,23 @@ def _questions(
 
 def _competition(seen: Seen) -> str:
     process = seen.process
-    threads = figure(seen.threads, "threads")
+    threads = with_unit(seen.threads, "threads")
     return (
-        f"{threads}, of which {figure(seen.polling, '')} run, are ready to or wait for a mutex,"
+        f"{threads}, of which {with_unit(seen.polling, '')} run, are ready to or wait for a mutex,"
         f" where they would run if they polled; {process.processors} processors"
     )
 
 
 def _failures(seen: Seen) -> str:
     failed = seen.per_cpu_second(sum(mutex.failed_trylocks for mutex in seen.mutexes))
-    return f"failed trylocks: {figure(failed if seen.from_within else None, '1/cpu s')}"
+    return f"failed trylocks: {with_unit(failed if seen.from_within else None, '1/cpu s')}"
 
 
 def _memory(seen: Seen) -> str:
     process = seen.process
     if process.touched is None:
         return "the memory touched is not known"
-    return f"memory touched: {figure(process.touched, 'bytes/cpu s')}"
+    return f"memory touched: {with_unit(process.touched, 'bytes/cpu s')}"
 
 
 def _contention(seen: Seen, many: bool, nodes: int | None) -> _Question:
@@ -162,7 +163,7 @@ def _contention(seen: Seen, many: bool, nodes: int | None) -> _Question:
     reason = "nothing is lost by waiting that counts"
     if seen.hottest is not None:
         mutex = seen.mutexes[seen.hottest]
-        reason = f"{figure(seen.in_line(mutex), 'share')} of the threads in line at {mutex.name}"
+        reason = f"{with_unit(seen.in_line(mutex), 'share')} of the threads in line at {mutex.name}"
     keeps: Keeps
     if level == "low":
         rule, keeps = "light locks", traits.light

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from rich.table import Table
 
+from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE, Workload
-from lockwright.bench.figures import Spread, plain, show, show_ratio, spread
 from lockwright.bench.report import Column, Report, progress, table, watching_others
 from lockwright.bench.run import LIBC, Line, Outcome, Subject, number, run
 from lockwright.compare import stats
 from lockwright.errors import LockwrightError
+from lockwright.stats import inference
+from lockwright.stats.spread import Spread, show, show_ratio, spread
 
 PERCENTILES = ("p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns")
 
@@ -262,7 +264,7 @@ def _row(request: Request, seen: _Seen, libc: _Seen) -> dict[str, object]:
     both = [turn for turn in seen.plain if turn in libc.plain]
     pairs = [(number(seen.plain[t], main), number(libc.plain[t], main)) for t in both]
     pairs = [(own, other) for own, other in pairs if own > 0 and other > 0]
-    ratio = stats.paired_ratio([own for own, _ in pairs], [other for _, other in pairs], False)
+    ratio = inference.paired_ratio([own for own, _ in pairs], [other for _, other in pairs], False)
     interval = None if ratio is None or ratio.low is None else [ratio.low, ratio.high]
     fields = dict.fromkeys([f.field for f in request.workload.figures] + [RATE.field])
     row: dict[str, object] = {

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from lockwright.bench.figures import plain, show, spread
+from lockwright.base.numbers import plain
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
 from lockwright.bench.run import Subject, number, run
+from lockwright.stats.spread import show, spread
 
 NO_PAIR = 0.1
 """Bytes per pair of a mutex and a thread: less than one bit for each."""

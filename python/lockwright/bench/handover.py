@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from lockwright.bench.figures import Spread, plain, show, show_ratio, spread
+from lockwright.base.numbers import plain
 from lockwright.bench.report import (
     Column,
     Report,
@@ -16,6 +16,7 @@ from lockwright.bench.report import (
     watching_others,
 )
 from lockwright.bench.run import LIBC, Outcome, Subject, number, run
+from lockwright.stats.spread import Spread, show, show_ratio, spread
 
 DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
 """The locks that park, and the C library's mutex through the same layer."""

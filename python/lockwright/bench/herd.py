@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from lockwright.bench.figures import plain, show, show_ratio, spread
+from lockwright.base.numbers import plain
 from lockwright.bench.report import (
     Column,
     Report,
@@ -17,6 +17,7 @@ from lockwright.bench.report import (
     watching_others,
 )
 from lockwright.bench.run import LIBC, Outcome, Subject, number
+from lockwright.stats.spread import show, show_ratio, spread
 
 DEFAULT_LOCKS = ["futex", "pthread", "mcs-stp", "ttas"]
 

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field, replace
 
 from rich.table import Table as RichTable
 
+from lockwright.base import numbers
+from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
-from lockwright.bench.figures import plain, spread
 from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
 from lockwright.bench.run import Subject, number, run
 from lockwright.compare import stats
 from lockwright.compare.equivalence import INSIDE, OPEN, OUTSIDE, Equivalence, equivalence
+from lockwright.stats import inference
+from lockwright.stats.spread import spread
 
 DIRECT, INTERPOSED = "direct", "interposed"
 
@@ -315,7 +318,7 @@ def summarise(seen: Mapping[str, Seen]) -> dict[str, object]:
     }
     if len(centres) > 1:
         mean = statistics.fmean(centres)
-        half = stats.t_quantile(len(centres) - 1) * statistics.stdev(centres)
+        half = inference.t_quantile(len(centres) - 1) * statistics.stdev(centres)
         half /= math.sqrt(len(centres))
         summary["interval"] = [math.expm1(mean - half), math.expm1(mean + half)]
     return summary | _orders(pairs)
@@ -373,7 +376,7 @@ def _summary_table(report: Report, settings: Sequence[Setting], seen: Table) -> 
             *(str(line[name]) for name in ("within", "beyond", "open")),
             *(_or_dash(line[name]) for name in ("ordered", "turned_round")),
             *(
-                "-" if share is None else f"{share:.0%}"
+                "-" if share is None else numbers.percent(float(str(share)))
                 for share in (line["kept_better"], line["kept_equal"], line["kept_worse"])
             ),
         ]

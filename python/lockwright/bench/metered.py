@@ -7,9 +7,9 @@ from typing import Any
 from rich.table import Table
 
 from lockwright import meters
-from lockwright.bench.figures import Spread, show, spread
 from lockwright.bench.report import Column, Report, table
 from lockwright.meters import Idle
+from lockwright.stats.spread import Spread, show, spread
 
 OPERATIONS = ("operations", "acquisitions", "pairs", "sections", "trips")
 """Fields in which a workload says how often it did what it measures, the first that is there."""

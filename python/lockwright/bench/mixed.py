@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
+from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
-from lockwright.bench.figures import plain, show_ratio, spread
 from lockwright.bench.interposition import SETTINGS, Setting
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
 from lockwright.bench.run import Subject, number, run
 from lockwright.compare import stats
 from lockwright.locks import Registry
 from lockwright.plan.compiled import VARIABLE
+from lockwright.stats.spread import show_ratio, spread
 
 USUAL = tuple(SETTINGS[name] for name in ("empty", "uncontested", "short-short"))
 """Two without and one with contention."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from lockwright.bench.figures import Spread, plain, show_ratio, spread
+from lockwright.base.numbers import plain
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
 from lockwright.bench.run import LIBC, Outcome, Subject, number, run
+from lockwright.stats.spread import Spread, show_ratio, spread
 
 KEEPS = 0.7
 """Share of its throughput with one thread a processor that a lock which restricts concurrency has

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from lockwright.bench.figures import show, spread
 from lockwright.bench.report import Column, Report, progress, table, watching_others
 from lockwright.bench.run import LIBC, Subject, number, run
+from lockwright.stats.spread import show, spread
 
 COLUMNS = [
     Column(

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from lockwright.bench.figures import Spread, show, spread
 from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
 from lockwright.bench.run import LIBC, Outcome, Subject, number, run
-from lockwright.compare import stats
 from lockwright.errors import LockwrightError
 from lockwright.profile import collect
 from lockwright.profile import sheet as sheets
 from lockwright.profile.sheet import Family
 from lockwright.profile.watch import Watcher
+from lockwright.stats import inference
+from lockwright.stats.spread import Spread, show, spread
 
 PROFILED = "profiled"
 
@@ -183,7 +183,7 @@ def tables(report: Report, seen: Mapping[str, Seen]) -> list[Table]:
     for setting in SETTINGS:
         one = seen.get(setting.name, Seen())
         costs = spread(one.costs)
-        interval = stats.median_interval(one.costs)
+        interval = inference.median_interval(one.costs)
         report.rows.append(
             {
                 "setting": setting.name,

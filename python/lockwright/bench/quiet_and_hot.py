@@ -6,13 +6,15 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lockwright.bench.figures import Spread, plain, show, show_ratio, spread
+from lockwright.base.numbers import plain
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
 from lockwright.bench.run import Line, Subject, number, program, run
 from lockwright.compare import stats
 from lockwright.locks import Registry
 from lockwright.plan.compiled import VARIABLE, compile_for
 from lockwright.plan.read import Entry, Plan
+from lockwright.stats import inference
+from lockwright.stats.spread import Spread, show, show_ratio, spread
 
 PLAN = "plan"
 """What the row of the plan is called."""
@@ -114,12 +116,12 @@ class _Seen:
         """How many times longer it took than the plan."""
         return None if self.given_up else spread([own / plan for own, plan in self.beside])
 
-    def ratio(self) -> stats.Ratio | None:
+    def ratio(self) -> inference.Ratio | None:
         """The geometric mean of that, and its interval."""
         if self.given_up:
             return None
         own, plans = [a for a, _ in self.beside], [b for _, b in self.beside]
-        return stats.paired_ratio(own, plans, lower_is_better=False)
+        return inference.paired_ratio(own, plans, lower_is_better=False)
 
 
 def measure(
@@ -166,7 +168,7 @@ def _table(report: Report, choice: Choice, seen: Mapping[str, _Seen]) -> Table:
     shown = table("Thousands of quiet mutexes, and two hot ones", COLUMNS)
     rows: list[dict[str, object]] = []
     names = [name for name in seen if name != PLAN]
-    ratios = dict(zip(names, stats.judged([seen[name].ratio() for name in names]), strict=True))
+    ratios = dict(zip(names, inference.judged([seen[name].ratio() for name in names]), strict=True))
     for name, one in seen.items():
         rows.append(
             {
@@ -229,12 +231,14 @@ def _of_time(ended: Sequence[_Row], late: Sequence[_Row], settings: _Row) -> lis
     best = min(ended, key=_slowness)
     ratio = best["ratio"]
     said = f"The best single lock is {best['lock']}"
-    if isinstance(ratio, stats.Ratio):
+    if isinstance(ratio, inference.Ratio):
         said += f": it takes {ratio.value:.3f} times as long as the plan"
         if ratio.low is not None and ratio.high is not None:
             said += f", 95 % interval {ratio.low:.3f} to {ratio.high:.3f}"
     slower = [row for row in ended if _median(row["to_plan"]) > 1]
-    beyond = [row for row in slower if isinstance(row["ratio"], stats.Ratio) and row["ratio"].shown]
+    beyond = [
+        row for row in slower if isinstance(row["ratio"], inference.Ratio) and row["ratio"].shown
+    ]
     everything = len(ended) + len(late)
     sums = f"The plan is faster than {len(slower) + len(late)} of {everything} single locks"
     if late:

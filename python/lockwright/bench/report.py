@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lockwright import provenance, terminal
+from lockwright.base import numbers
 from lockwright.bench.run import LIBC, Outcome, Subject, left_alone, metered, run
 from lockwright.doctor import load
-from lockwright.doctor.examine import doubts
 from lockwright.doctor.finding import Finding
 from lockwright.doctor.tree import Tree
 from lockwright.errors import LockwrightError
@@ -209,35 +209,9 @@ def beside_libc(
     return own, other
 
 
-def show(
-    report: Report, tables: Sequence[Table], remarks: Sequence[str], json_file: Path | None
-) -> None:
-    """Prints the tables with what a reader has to know beside them, and writes the file."""
-    from lockwright.bench.metered import tables as metered_tables
-
-    console = terminal.output()
-    for table in [*tables, *metered_tables(report)]:
-        console.print(table)
-    for remark in [*remarks, *report.remarks()]:
-        console.print(remark, markup=False)
-    if report.busy is not None:
-        console.print(noise(report.busy), markup=False)
-    if doubtful := doubts(report.findings):
-        console.print(f"'lockwright doctor' warned of {doubtful}.", markup=False)
-    for failure in dict.fromkeys(report.failures):
-        console.print(f"Failed: {failure}", markup=False)
-    console.print(f"Again: {' '.join(report.command)}", markup=False)
-    console.print(
-        f"What each column means: lockwright bench {report.workload} --help", markup=False
-    )
-    if json_file is not None:
-        report.write(json_file)
-        console.print(f"Written: {json_file}", markup=False)
-
-
 def noise(busy: float) -> str:
     """A line on the share of the processors that others used; a warning where it is high."""
-    line = f"Others used {busy:.0%} of the processors meanwhile."
+    line = f"Others used {numbers.percent(busy)} of the processors meanwhile."
     if busy >= load.BUSY:
         line = f"Warning: noisy. {line} Repeat it on a quiet machine."
     return line

@@ -15,9 +15,9 @@ from lockwright import invocation
 from lockwright.bench.duel import Standing, duel
 from lockwright.bench.real_program import RealProgram
 from lockwright.bench.report import Column
-from lockwright.compare.stats import Ratio
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE
+from lockwright.stats.inference import Ratio
 
 SHARE = 0.22
 """Of compare's time, that which tune gets as its budget, unless another is given."""

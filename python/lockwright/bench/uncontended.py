@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from lockwright.bench.figures import show, show_ratio, spread
 from lockwright.bench.report import (
     Column,
     Report,
@@ -15,6 +14,7 @@ from lockwright.bench.report import (
     watching_others,
 )
 from lockwright.bench.run import Outcome, Subject, number
+from lockwright.stats.spread import show, show_ratio, spread
 
 BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
 """What Lockwright promises: at most so many times the C library's cost."""

@@ -13,7 +13,8 @@ import lockwright.bench.oversubscribe as crowds
 import lockwright.bench.park as parks
 import lockwright.bench.uncontended as pairs
 from lockwright.bench.catalogue import catalogue
-from lockwright.bench.report import Column, Report, definitions, processors, show
+from lockwright.bench.output import show
+from lockwright.bench.report import Column, Report, definitions, processors
 from lockwright.bench.run import loops_per_us, subjects
 from lockwright.commands import interposition, plans
 from lockwright.commands.claims import claims

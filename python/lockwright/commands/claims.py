@@ -9,8 +9,8 @@ from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, obstacle
 from lockwright.bench.claims.measure import findings, machine, measure, possible
 from lockwright.bench.claims.table import choose
+from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
-from lockwright.bench.report import show as show_report
 from lockwright.bench.rounds import Pace, Seen
 from lockwright.bench.run import loops_per_us
 from lockwright.commands.reporting import new_report

@@ -35,8 +35,8 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
 
     Example: lockwright export profile.json -o waiting.pb.gz
     """
-    from lockwright.profile import export, record
+    from lockwright.profile import formats, record
 
-    name = wanted or export.of_name(output)
-    export.write(record.read(profile), output, name)
-    click.echo(f"wrote {output}, for {export.FORMATS[name].opened_by}", err=True)
+    name = wanted or formats.of_name(output)
+    formats.write(record.read(profile), output, name)
+    click.echo(f"wrote {output}, for {formats.FORMATS[name].opened_by}", err=True)

@@ -10,7 +10,8 @@ import click
 
 from lockwright import interrupts, terminal
 from lockwright.bench import interposition, pinning
-from lockwright.bench.report import Column, definitions, show
+from lockwright.bench.output import show
+from lockwright.bench.report import Column, definitions
 from lockwright.bench.run import LIBC, loops_per_us, subjects
 from lockwright.commands.reporting import new_report
 from lockwright.compare import files

@@ -9,7 +9,8 @@ import click
 from lockwright.bench import mixed as costs
 from lockwright.bench import pinning, quiet_and_hot
 from lockwright.bench.interposition import SETTINGS
-from lockwright.bench.report import Report, definitions, processors, show
+from lockwright.bench.output import show
+from lockwright.bench.report import Report, definitions, processors
 from lockwright.bench.run import LIBC, Subject, loops_per_us, subjects
 from lockwright.commands.options import check_writable
 from lockwright.commands.reporting import new_report

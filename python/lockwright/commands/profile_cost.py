@@ -6,7 +6,8 @@ import click
 
 from lockwright import interrupts
 from lockwright.bench import pinning, profile_cost
-from lockwright.bench.report import Column, definitions, show
+from lockwright.bench.output import show
+from lockwright.bench.report import Column, definitions
 from lockwright.bench.run import loops_per_us
 from lockwright.commands.options import check_writable
 from lockwright.commands.reporting import new_report

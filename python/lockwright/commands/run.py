@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.base import numbers
 from lockwright.commands.options import of_other_locks
 
 if TYPE_CHECKING:
@@ -229,7 +230,11 @@ def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
 
 
 def _show(subject: _Subject, counts: "Counts") -> None:
-    share = f" ({counts.contended / counts.acquisitions:.1%})" if counts.acquisitions else ""
+    share = (
+        f" ({numbers.percent(counts.contended / counts.acquisitions, 1)})"
+        if counts.acquisitions
+        else ""
+    )
     rows = (
         ("processes", f"{counts.processes:,}"),
         ("mutexes", f"{counts.mutexes:,}"),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lockwright.base import numbers
+
 if TYPE_CHECKING:
     from lockwright.study.program.entry import Program
 
@@ -138,10 +140,11 @@ def _print_all(programs: "list[Program]") -> None:
 
 def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
     from lockwright.study.campaign.site import missing
+    from lockwright.study.program import packages
 
     click.echo(f"{program.name}: {program.about}")
     if absent := missing(program):
-        click.echo(f"not here: {', '.join(absent)}; {how_to_get([program])}")
+        click.echo(f"not here: {', '.join(absent)}; {packages.how_to_get([program])}")
     click.echo(f"figure: {program.metric.unit}, {program.metric.better} is better")
     click.echo(f"threads: {_threads(program)}")
     for key, value in values.items():
@@ -168,21 +171,13 @@ def _print_key(key: str, value: Any, indent: str) -> None:
         click.echo(f"{indent}{key}: {str(value).strip()}")
 
 
-def how_to_get(programs: "list[Program]") -> str:
-    """How programs that are not here get here."""
-    packages = dict.fromkeys(word for each in programs for word in each.packages)
-    ways = [f"apt-get install {' '.join(packages)}"] if packages else []
-    ways += [f"needs {each.install}" for each in programs if each.install and not each.packages]
-    return "; ".join(ways)
-
-
 def _install(programs: "list[Program]") -> None:
     from lockwright.errors import LockwrightError
     from lockwright.study.program import packages
 
     if not any(each.packages for each in programs):
         names = ", ".join(each.name for each in programs)
-        raise LockwrightError(f"no package has {names}", how_to_get(programs[:1]))
+        raise LockwrightError(f"no package has {names}", packages.how_to_get(programs[:1]))
     wanted = list(dict.fromkeys(word for each in programs for word in each.packages))
     here = packages.installed(wanted)
     absent = [each for each in wanted if each not in here]
@@ -200,11 +195,12 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
     from lockwright.compare.progress import say
     from lockwright.errors import LockwrightError
     from lockwright.study.campaign.site import missing
+    from lockwright.study.program import packages
 
     absent = [each for each in programs if missing(each)]
     if absent and not everything:
         names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
-        raise LockwrightError(f"not installed for {names}", how_to_get(absent))
+        raise LockwrightError(f"not installed for {names}", packages.how_to_get(absent))
     wrong = 0
     with interrupts.heeded():
         try:
@@ -224,7 +220,7 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
 
 def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str, str]:
     """What is wrong with a run, and what is to be said of it."""
-    from lockwright.commands.study_run import folders
+    from lockwright.commands.folders import folders
     from lockwright.locks import BASELINE
     from lockwright.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
     from lockwright.study.campaign.site import Site, default_name
@@ -240,6 +236,6 @@ def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str,
     share = probe.counts["contended"] / max(1, acquisitions)
     told = (
         f" ({threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
-        f"{share:.1%} contended)"
+        f"{numbers.percent(share, 1)} contended)"
     )
     return probe.problem, told

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.base import numbers
+from lockwright.commands.folders import OPTIONS, folders
+
 if TYPE_CHECKING:
     from lockwright.study.campaign.plan import Plan
     from lockwright.study.campaign.site import Folders
     from lockwright.study.campaign.store import Store
 
 _PATH = click.Path(path_type=Path)
-_FOLDERS = (
-    click.option("--cache", type=_PATH, metavar="DIR", help="Keep the programs' inputs there."),
-    click.option("--work", type=_PATH, metavar="DIR", help="Put the files of runs there."),
-)
 
 
 @click.command("run")
@@ -25,8 +24,8 @@ _FOLDERS = (
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and how long it takes.")
 @click.option("--skip-missing", is_flag=True, help="Leave programs out that are not installed.")
 @click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
-@_FOLDERS[0]
-@_FOLDERS[1]
+@OPTIONS[0]
+@OPTIONS[1]
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the machines of this Dask scheduler.")
 @click.option(
     "--patience",
@@ -94,15 +93,6 @@ def run(
     return 0
 
 
-def folders(cache: Path | None, work: Path | None) -> "Folders":
-    """Where inputs and the files of runs are, if these options of a command are given or not."""
-    from lockwright.study.campaign.site import Folders
-    from lockwright.study.program.inputs import default_cache
-
-    cache = (cache or default_cache()).absolute()
-    return Folders(cache, (work or cache / "work").absolute())
-
-
 def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:
     """The study on this machine alone; nothing is left when it returns."""
     from lockwright.compare.progress import say
@@ -129,9 +119,9 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
 
 def _refuse_missing(wanted: "Plan") -> None:
     """Raises LockwrightError if a program is not installed, with how to get all of them."""
-    from lockwright.commands.study_catalogue import how_to_get
     from lockwright.errors import LockwrightError
     from lockwright.study.campaign.site import missing
+    from lockwright.study.program.packages import how_to_get
 
     absent = [each.program for each in wanted.members if missing(each.program)]
     if not absent:
@@ -175,7 +165,7 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     print(
         f"{len(to_do)} runs{more} of {len(wanted.configurations())} configurations, "
         f"{len(settings)} first runs to see whether they work, and up to {wanted.most_runs} runs "
-        f"of those that lie more than {wanted.spread:.0%} apart"
+        f"of those that lie more than {numbers.percent(wanted.spread)} apart"
     )
     known = {kept.slot.configuration.program for kept in done}
     typical = {m.program.name: m.program.seconds * m.scale for m in wanted.members}
@@ -193,8 +183,8 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
 @click.command("worker")
 @click.argument("address")
 @click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
-@_FOLDERS[0]
-@_FOLDERS[1]
+@OPTIONS[0]
+@OPTIONS[1]
 def worker(address: str, machine: str | None, cache: Path | None, work: Path | None) -> int:
     """Make runs of studies on this machine, one at a time, for a Dask scheduler.
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from lockwright import interrupts, terminal
+from lockwright.base import numbers
 from lockwright.bench import tuning
 from lockwright.bench.duel import Standing
-from lockwright.bench.report import Report, definitions, show, table, watching_others
+from lockwright.bench.output import show
+from lockwright.bench.report import Report, definitions, table, watching_others
 from lockwright.bench.tuning import Found, Settings, Tuned
 from lockwright.commands.options import check_writable
 from lockwright.commands.reporting import new_report
-from lockwright.compare import figures
 from lockwright.errors import LockwrightError
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _one(
 ) -> None:
     """Measures a program; one that fails is left out, and said."""
     from lockwright.bench.real_program import real_program
-    from lockwright.commands.study_run import folders
+    from lockwright.commands.folders import folders
 
     console = terminal.errors()
     console.print(f"lockwright: {program.name}", markup=False)
@@ -192,9 +193,9 @@ def _against(found: Found) -> dict[str, object]:
     return {
         "compare": f"{compared.seconds:.0f} s",
         "best of all": compared.best,
-        "gain": "-" if compared.gain is None else figures.ratio(compared.gain),
-        "worst": "-" if compared.worst is None else figures.ratio(compared.worst),
-        "tune": f"{tuned.seconds:.0f} s, {found.share:.0%}",
+        "gain": "-" if compared.gain is None else numbers.ratio(compared.gain),
+        "worst": "-" if compared.worst is None else numbers.ratio(compared.worst),
+        "tune": f"{tuned.seconds:.0f} s, {numbers.percent(found.share)}",
         "its pick": tuned.pick,
         "pick to best": _standing(against),
         "within 5 %": against.within,
@@ -206,15 +207,15 @@ def _against(found: Found) -> dict[str, object]:
 def _standing(against: Standing) -> str:
     if not against.pairs:
         return "the same"
-    low, high = figures.ratio(against.low), figures.ratio(against.high)
-    return f"{figures.ratio(against.ratio)} ({low} to {high}, {against.pairs} pairs)"
+    low, high = numbers.ratio(against.low), numbers.ratio(against.high)
+    return f"{numbers.ratio(against.ratio)} ({low} to {high}, {against.pairs} pairs)"
 
 
 def _alone(tuned: Tuned) -> dict[str, object]:
     return {
         "tune": f"{tuned.seconds:.0f} s",
         "says so": "yes" if tuned.in_time else "no",
-        "bound": "-" if tuned.bound is None else f"{tuned.bound - 1:.1%}",
+        "bound": "-" if tuned.bound is None else numbers.percent(tuned.bound - 1, 1),
         "sentence": tuned.sentence,
         "figures": tuned,
     }

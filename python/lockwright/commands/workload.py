@@ -11,7 +11,8 @@ from lockwright import terminal
 from lockwright.bench import contest, pinning
 from lockwright.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright.bench.handover import DEFAULT_LOCKS
-from lockwright.bench.report import Column, Report, definitions, show
+from lockwright.bench.output import show
+from lockwright.bench.report import Column, Report, definitions
 from lockwright.bench.run import LIBC, Subject, loops_per_us, subjects
 from lockwright.commands.options import check_writable, number_list, peers
 from lockwright.errors import LockwrightError

@@ -11,7 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lockwright.compare import figures, metered, table, verdict
+from lockwright.base import numbers
+from lockwright.compare import metered, table, verdict
 from lockwright.compare.plan import AS_IT_IS
 from lockwright.compare.record import FAILED, TIMEOUT, describe_status
 from lockwright.compare.report import Report
@@ -78,9 +79,9 @@ def _winner(report: Report, summaries: Iterable[Summary]) -> str:
         name, gain = best.lock, f"no ratio to {BASELINE}"
     else:
         name = best.lock
-        gain = f"{figures.ratio(best.ratio.value)} times as good as {BASELINE}"
+        gain = f"{numbers.ratio(best.ratio.value)} times as good as {BASELINE}"
         if best.ratio.low is not None:
-            gain += f" ({figures.interval(best.ratio)})"
+            gain += f" ({numbers.interval(best.ratio.low, best.ratio.high)})"
         if not beats:
             gain += ", which may be chance"
     # The best median may be that of a lock whose runs vary too much to be sure of.

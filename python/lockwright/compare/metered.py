@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lockwright import meters
-from lockwright.bench.figures import plain
+from lockwright.base.numbers import plain
 from lockwright.compare import record
 from lockwright.compare.plan import Plan
 from lockwright.compare.record import Record

@@ -3,12 +3,12 @@
 from dataclasses import asdict
 
 from lockwright import counters, loads
+from lockwright.base.numbers import number
 from lockwright.compare import runner
 from lockwright.compare.plan import Plan
 from lockwright.compare.progress import say
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE, Registry
-from lockwright.numerals import number
 
 
 def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str, int]:

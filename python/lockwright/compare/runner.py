@@ -10,13 +10,13 @@ from typing import Any
 
 from lockwright import results
 from lockwright.assistant import Assistant
+from lockwright.base.numbers import number
 from lockwright.compare import record
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.record import Record
 from lockwright.counters import VARIABLE
 from lockwright.locks import preload
 from lockwright.meters import Meters
-from lockwright.numerals import number
 
 _SCRIPT = Path(__file__).with_name("supervisor.py")
 

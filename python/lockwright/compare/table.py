@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lockwright.compare import figures, metered
+from lockwright.base import numbers
+from lockwright.compare import metered
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
@@ -28,16 +29,17 @@ def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
     """One row, a text per column. A lock without a value says why in the place of its median."""
     name = f"{summary.mark or ' '} {summary.lock}"
     if summary.median is not None:
-        median = figures.figure(summary.median)
+        median = numbers.figure(summary.median)
     elif summary.timeouts:
         limit = summary.limit or plan.timeout
         median = f">{limit:g}" if plan.metric is None else "timed out"
     else:
         median = "failed" if summary.failures else "-"
-    variation = "-" if summary.spread is None else f"{summary.spread:.1%}"
+    variation = "-" if summary.spread is None else numbers.percent(summary.spread, 1)
     ratio = interval = "-"
     if summary.ratio is not None and summary.lock != BASELINE:
-        ratio, interval = figures.ratio(summary.ratio.value), figures.interval(summary.ratio)
+        ratio = numbers.ratio(summary.ratio.value)
+        interval = numbers.interval(summary.ratio.low, summary.ratio.high)
     elif summary.lock == BASELINE and summary.values:
         ratio = "1"
     return name, median, variation, ratio, interval

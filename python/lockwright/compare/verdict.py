@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lockwright.compare import figures
+from lockwright.base import numbers
 from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at
@@ -111,10 +111,10 @@ def measure(plan: Plan, lock: Summary) -> str:
     """How much better than the baseline a lock is, in words."""
     assert lock.ratio is not None
     good = "fast" if plan.metric is None else "good"
-    text = f"{figures.ratio(lock.ratio.value)} times as {good} as {BASELINE}"
+    text = f"{numbers.ratio(lock.ratio.value)} times as {good} as {BASELINE}"
     if lock.ratio.low is None:
         return text
-    return f"{text} (95 % CI {figures.interval(lock.ratio)})"
+    return f"{text} (95 % CI {numbers.interval(lock.ratio.low, lock.ratio.high)})"
 
 
 def _without_winner(table: Table) -> str:
@@ -127,7 +127,7 @@ def _without_winner(table: Table) -> str:
     if all(s.complete for s in table) and len(ratios) == len(others):
         ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end is not None]
         if all(1 / ALIKE <= end <= ALIKE for end in ends):
-            near = f"every lock is within {ALIKE - 1:.0%} of {BASELINE}"
+            near = f"every lock is within {numbers.percent(ALIKE - 1)} of {BASELINE}"
             return f"the program is not lock-sensitive: {near}"
         if not any(ratio.shown for ratio in ratios):
             return f"no lock is shown to differ from {BASELINE}"
@@ -144,7 +144,7 @@ def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
             hung.append(mine.threads)
         elif mine.ratio is not None and mine.ratio.worse:
             worse.append(
-                f"{_where([mine.threads])}{lock} is worse ({figures.ratio(mine.ratio.value)})"
+                f"{_where([mine.threads])}{lock} is worse ({numbers.ratio(mine.ratio.value)})"
             )
     found = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
     return found + worse

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lockwright.compare import stats
+from lockwright.base import numbers
 from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.compare.record import Record
 from lockwright.doctor.load import BUSY
+from lockwright.stats import inference
 
 WIDE_SPREAD = 0.05
 """Relative standard deviation above which 5 % between locks cannot be told in a few runs."""
@@ -50,14 +51,15 @@ def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
     wide = {
         cell: share
         for cell, mine in values.items()
-        if (share := stats.spread(mine)) is not None and share > WIDE_SPREAD
+        if (share := inference.spread(mine)) is not None and share > WIDE_SPREAD
     }
     if not wide:
         return None
     worst = max(wide, key=wide.__getitem__)
     return (
-        f"{_of(len(wide), len(values))} rel. sd is above {WIDE_SPREAD:.0%}, highest "
-        f"with {_named(worst)} ({wide[worst]:.0%}); {plan.more} can make the ratios surer"
+        f"{_of(len(wide), len(values))} rel. sd is above {numbers.percent(WIDE_SPREAD)}, highest "
+        f"with {_named(worst)} ({numbers.percent(wide[worst])}); "
+        f"{plan.more} can make the ratios surer"
     )
 
 
@@ -85,8 +87,9 @@ def _disturbed(known: Sequence[Record]) -> str | None:
     if not disturbed:
         return None
     return (
-        f"other processes took more than {BUSY:.0%} of the machine during {len(disturbed)} of "
-        f"{len(known)} runs, at most {max(disturbed):.0%}; repeat on a quiet machine"
+        f"other processes took more than {numbers.percent(BUSY)} of the machine during "
+        f"{len(disturbed)} of {len(known)} runs, "
+        f"at most {numbers.percent(max(disturbed))}; repeat on a quiet machine"
     )
 
 
@@ -119,6 +122,6 @@ def _outliers(values: Sequence[float]) -> set[int]:
     middle = sorted(values)[len(values) // 2]
     return {
         place
-        for place, score in enumerate(stats.deviations(values))
+        for place, score in enumerate(inference.deviations(values))
         if abs(score) > FAR and abs(values[place] - middle) > SMALL * abs(middle)
     }

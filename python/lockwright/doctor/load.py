@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lockwright.base import numbers
 from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
 from lockwright.doctor.tree import Tree
 
@@ -116,8 +117,8 @@ def others(load: Load | None) -> Finding:
     )
     if load is None:
         return Finding("other load", ABSENT, "/proc/stat does not tell", effect, "mount /proc")
-    found = f"{load.others:.0%} of the processors"
-    named = ", ".join(f"{name} {share:.0%}" for name, share in load.busiest)
+    found = f"{numbers.percent(load.others)} of the processors"
+    named = ", ".join(f"{name} {numbers.percent(share)}" for name, share in load.busiest)
     if load.others > BUSY:
         return Finding(
             "other load",
@@ -140,7 +141,7 @@ def steal(tree: Tree, load: Load | None) -> Finding:
         return Finding("steal time", ABSENT, "/proc/stat does not tell", effect, "mount /proc")
     boot = since.stolen / since.total
     share = load.stolen if load is not None else boot
-    found = f"{share:.1%} now, {boot:.1%} since boot"
+    found = f"{numbers.percent(share, 1)} now, {numbers.percent(boot, 1)} since boot"
     if max(share, boot) > STOLEN:
         return Finding(
             "steal time",

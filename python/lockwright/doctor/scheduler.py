@@ -3,6 +3,7 @@
 import gzip
 import re
 
+from lockwright.base import numbers
 from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
 from lockwright.doctor.tree import Tree
 
@@ -94,7 +95,9 @@ def bandwidth(tree: Tree) -> Finding:
             "for may never run",
             "as root, sysctl kernel.sched_rt_runtime_us=950000",
         )
-    return Finding("real-time limit", OK, f"{runtime / period:.0%} of each period", effect)
+    return Finding(
+        "real-time limit", OK, f"{numbers.percent(runtime / period)} of each period", effect
+    )
 
 
 def policy(tree: Tree) -> Finding:

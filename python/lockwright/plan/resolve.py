@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lockwright.errors import LockwrightError
-from lockwright.plan.compiled import (
+from lockwright.plan.files import File, Program, nearest
+from lockwright.plan.read import Entry, Plan, where
+from lockwright.plan.rules import (
     BY_ANY,
     BY_FIRST_USE,
     BY_INITIALISER,
@@ -16,8 +18,6 @@ from lockwright.plan.compiled import (
     Range,
     Rule,
 )
-from lockwright.plan.files import File, Program, nearest
-from lockwright.plan.read import Entry, Plan, where
 
 _IN_FILE = re.compile(r"(?P<file>[^:]+):(?!:)(?P<name>.+)")
 _LINE = re.compile(r"(?P<source>.+):(?P<line>[0-9]+)")

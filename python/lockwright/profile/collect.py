@@ -10,33 +10,14 @@ from pathlib import Path
 from lockwright import binary, foreground, loads, locks
 from lockwright.errors import LockwrightError, warn
 from lockwright.profile import sheet as sheets
-from lockwright.profile.others import Others, others
+from lockwright.profile.others import others
 from lockwright.profile.record import Profile
+from lockwright.profile.run import Run
 from lockwright.profile.sheet import Family, Sheet
-from lockwright.profile.watch import Seen, Watcher
+from lockwright.profile.watch import Watcher
 from lockwright.results import now
 
 LIBRARY = "probe/liblockwright-probe.so"
-
-
-@dataclass(frozen=True)
-class Run:
-    """What is known of a run besides its sheet. status: as wait() gives it; ended_ns: by the
-    monotonic clock; usage: of the program and of all that it started and waited for; became: the
-    program that the process was at last, if the profiler was not loaded into that one and nothing
-    was seen; was_loaded: whether the profiler was loaded at all."""
-
-    command: tuple[str, ...]
-    program: str
-    started: str
-    status: int
-    ended_ns: int
-    child: int
-    usage: resource.struct_rusage
-    seen: Seen
-    others: Others
-    became: str
-    was_loaded: bool
 
 
 def probe_path() -> Path:

@@ -18,7 +18,7 @@ from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.unfinished import circle
 
 if TYPE_CHECKING:
-    from lockwright.profile.collect import Run
+    from lockwright.profile.run import Run
 
 _MOST_MOMENTS = 20_000
 """Of a timeline, the longest: more than a screen has room for."""

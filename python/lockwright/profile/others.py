@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockwright.profile import figures
+from lockwright.base import numbers
 from lockwright.profile import sheet as sheets
 from lockwright.profile.sheet import Family, Sheet
 
@@ -33,7 +33,7 @@ class Others:
             else (f"{self.count} other processes that took mutexes are")
         )
         most = "" if self.is_exact else "at most "
-        lost = f"{figures.time(self.waited)} lost waiting" if self.waited else "no waiting"
+        lost = f"{numbers.time(self.waited)} lost waiting" if self.waited else "no waiting"
         if not self.unseen:
             said = f"{are} not in it ({most}{_acquisitions(self.taken)}, {lost})"
             return (said, *self._going_on)
@@ -72,7 +72,7 @@ def others(family: Family, chosen: Sheet) -> Others:
 
 
 def _acquisitions(number: float) -> str:
-    return f"{figures.count(number)} acquisition{'' if number == 1 else 's'}"
+    return f"{numbers.count(number)} acquisition{'' if number == 1 else 's'}"
 
 
 def _is_alive(pid: int) -> bool:

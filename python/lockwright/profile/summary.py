@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from lockwright.profile import figures
+from lockwright.base import numbers
 from lockwright.profile.record import Mutex, Profile
 
 SHOWN = 5
@@ -39,17 +39,17 @@ def sentence(profile: Profile) -> str:
         return "the program took no mutex" + _others(profile)
     given = process.threads_mean * process.duration
     parts = [
-        f"{figures.time(process.duration)}",
+        f"{numbers.time(process.duration)}",
         f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
         *([_number(process.lock_calls, "acquisition")] if profile.from_within else []),
-        f"{figures.time(profile.lost)} lost waiting"
-        + (f" ({figures.share(profile.lost / given)} of the threads' time)" if given else ""),
+        f"{numbers.time(profile.lost)} lost waiting"
+        + (f" ({numbers.share(profile.lost / given)} of the threads' time)" if given else ""),
     ]
     if process.cond_waits:
-        parts.append(f"{figures.count(process.cond_waits)} condition variable waits")
+        parts.append(f"{numbers.count(process.cond_waits)} condition variable waits")
     if process.unprofiled_calls:
         parts.append(
-            f"{figures.count(process.unprofiled_calls)} acquisitions of shared, robust or priority"
+            f"{numbers.count(process.unprofiled_calls)} acquisitions of shared, robust or priority"
             " mutexes were not looked into"
         )
     return ", ".join(parts)
@@ -67,12 +67,12 @@ def _others(profile: Profile) -> str:
 
 
 def _number(count: float, what: str) -> str:
-    return f"{figures.count(count)} {what}{'' if count == 1 else 's'}"
+    return f"{numbers.count(count)} {what}{'' if count == 1 else 's'}"
 
 
 def _time(ns: float) -> str:
     """Of a distribution, in which nothing is as short as 0."""
-    return figures.time(ns) if ns else "-"
+    return numbers.time(ns) if ns else "-"
 
 
 def _row(mutex: Mutex) -> list[str]:
@@ -83,9 +83,9 @@ def _row(mutex: Mutex) -> list[str]:
         holder = mutex.holder(block)
     return [
         mutex.name,
-        figures.time(mutex.lost),
-        figures.count(mutex.acquisitions) if mutex.acquisitions else "-",
-        figures.share(mutex.contended_share) if mutex.acquisitions else "-",
+        numbers.time(mutex.lost),
+        numbers.count(mutex.acquisitions) if mutex.acquisitions else "-",
+        numbers.share(mutex.contended_share) if mutex.acquisitions else "-",
         _time(mutex.waiting.p50),
         _time(mutex.waiting.p99),
         _time(mutex.holding.p50),

@@ -19,8 +19,8 @@ from rich.live import Live as Screen
 from rich.table import Table
 from rich.text import Text
 
+from lockwright.base import numbers
 from lockwright.errors import LockwrightError
-from lockwright.profile import figures
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.live import Live, Row, State
 from lockwright.profile.sheet import Sheet
@@ -198,8 +198,8 @@ class Top:
 def whole(state: State) -> str:
     """The program in a line."""
     return (
-        f"{figures.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
-        f" {figures.time(state.lost)} lost a second"
+        f"{numbers.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
+        f" {numbers.time(state.lost)} lost a second"
     )
 
 
@@ -207,10 +207,10 @@ def cells(row: Row) -> tuple[str, ...]:
     """A mutex, by the columns."""
     known = []
     if row.contended is not None:
-        known.append(figures.share(row.contended))
+        known.append(numbers.share(row.contended))
     if row.rate is not None:
-        known.append(f"{figures.count(round(row.rate))}/s")
-    return (row.name, f"{figures.time(row.lost)}/s", str(row.waiting), *known, row.holder)
+        known.append(f"{numbers.count(round(row.rate))}/s")
+    return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *known, row.holder)
 
 
 def line(state: State) -> str:
@@ -222,7 +222,7 @@ def line(state: State) -> str:
 def _said(row: Row) -> str:
     about = [f"{row.waiting} waiting"]
     if row.contended is not None:
-        about.append(f"{figures.share(row.contended)} contended")
+        about.append(f"{numbers.share(row.contended)} contended")
     if row.holder:
         about.append(f"{'waited for' if row.contended is None else 'held'} at {row.holder}")
-    return f"{row.name} {figures.time(row.lost)}/s ({', '.join(about)})"
+    return f"{row.name} {numbers.time(row.lost)}/s ({', '.join(about)})"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from lockwright.base import numbers
 from lockwright.errors import LockwrightError
 from lockwright.locks import BASELINE
 from lockwright.study import answers, cells, cross_tables, part_tables
@@ -123,7 +124,10 @@ def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -
     if isinstance(chosen, Margin):
         return chosen
     if single > number / 2:
-        what = f"{sample.title}: {single / number:.0%} of the configurations have a single figure"
+        what = (
+            f"{sample.title}: {numbers.percent(single / number)} of the configurations have a "
+            "single figure"
+        )
         if chosen is not None:
             raise LockwrightError(
                 f"{what}, which shows no spread", "use --tolerance 5%, or give every run"

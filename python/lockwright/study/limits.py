@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lockwright.compare.stats import CONFIDENCE
+from lockwright.stats.inference import CONFIDENCE
 from lockwright.study.cells import Row
 from lockwright.study.moderated import Vector
 

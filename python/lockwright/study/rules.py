@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.compare.stats import CONFIDENCE
+from lockwright.base import numbers
+from lockwright.stats.inference import CONFIDENCE
 from lockwright.study.cells import Matrix, Row
 
 Flags = NDArray[np.bool_]
@@ -106,8 +107,8 @@ class Shown:
     def meaning(self) -> str:
         """The rule as one sentence."""
         return (
-            f"better: shown by the runs with {CONFIDENCE:.0%} confidence for all pairs of a line"
-            " together (Welch, Holm)"
+            f"better: shown by the runs with {numbers.percent(CONFIDENCE)} confidence for all "
+            "pairs of a line together (Welch, Holm)"
         )
 
     def better(self, row: Row) -> Flags:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from lockwright.compare import figures
+from lockwright.base import numbers
 
 PERCENT, RATIO, NUMBER, TEXT, CORRELATION, CHANCE = (
     "percent",
@@ -70,7 +70,7 @@ def text(value: object, way: str) -> str:
         # Adding 0 makes -0 a 0.
         return f"{round(100 * number) + 0}"
     if way == RATIO:
-        return figures.ratio(number) if number > 0 else f"{number:.2f}"
+        return numbers.ratio(number) if number > 0 else f"{number:.2f}"
     if way == CORRELATION:
         return f"{number:.2f}"
     if way == CHANCE:

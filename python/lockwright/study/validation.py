@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from lockwright.compare.stats import CONFIDENCE
+from lockwright.stats.inference import CONFIDENCE
 from lockwright.study import cells
 from lockwright.study.dataset import COUNT, Sample
 from lockwright.study.moderated import Vector

@@ -4,13 +4,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lockwright.compare import figures, stats, verdict
+from lockwright.base import numbers
+from lockwright.compare import stats, verdict
 from lockwright.compare.plan import Plan
 from lockwright.compare.record import Record
-from lockwright.compare.stats import Ratio, Summary
+from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict
 from lockwright.compare.warnings import at
 from lockwright.locks import BASELINE
+from lockwright.stats.inference import Ratio
 from lockwright.tune import race
 from lockwright.tune.entry import Entry
 from lockwright.tune.race import Exit, Field, State
@@ -108,7 +110,7 @@ def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
     if gone is not None and gone.how == race.NO_GAIN:
         return (
             f"dropped after {gone.after} rounds: shown to be no better than {BASELINE} by more than"
-            f" {plan.margin:.0%}"
+            f" {numbers.percent(plan.margin)}"
         )
     if gone is not None and gone.how == race.BEHIND:
         return "set aside for want of time: behind, though not shown to be worse"
@@ -136,7 +138,8 @@ def so_far(plan: Plan, one: Outcome) -> str:
         return f"{best.lock} leads: {verdict.measure(plan, best)}"
     if one.bound is not None:
         rivals = sum(row.lock != BASELINE for row in one.rows)
-        return f"of {rivals} locks none is better than {BASELINE} by more than {one.bound - 1:.0%}"
+        most = numbers.percent(one.bound - 1)
+        return f"of {rivals} locks none is better than {BASELINE} by more than {most}"
     return _few(plan, one)
 
 
@@ -199,7 +202,7 @@ def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
     rivals = [row.lock for row in one.rows if row.lock != BASELINE]
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = one.bound
-    by = "" if bound is None or bound < 1.0005 else f" by more than {bound - 1:.1%}"
+    by = "" if bound is None or bound < 1.0005 else f" by more than {numbers.percent(bound - 1, 1)}"
     if no_gain(plan, one):
         return f"no gain{where}: {none} better than {BASELINE}{by}"
     if not entry.sensitive and (few := _few(plan, one)):
@@ -224,7 +227,7 @@ def _few(plan: Plan, one: Outcome) -> str:
         return ""
     runs = max(len(row.values) for row in rivals)
     names = ", ".join(row.lock for row in rivals)
-    ends = " to ".join(dict.fromkeys(figures.ratio(end) for end in (min(values), max(values))))
+    ends = " to ".join(dict.fromkeys(numbers.ratio(end) for end in (min(values), max(values))))
     each = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"
     return f"in {each} each, {names} were {ends} times as {good} as {BASELINE}: too few to say more"
@@ -237,5 +240,5 @@ def _rivals(plan: Plan, one: Outcome) -> str:
         return ""
     named = ", ".join(others)
     if one.ending == race.ALL_NEAR:
-        return f"; not better by more than {plan.margin:.0%}: {named}"
+        return f"; not better by more than {numbers.percent(plan.margin)}: {named}"
     return f"; {plan.more} can tell whether it is better than {named}"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from lockwright.base.numbers import plain
 from lockwright.bench.claims.claim import Claim, Of, Options, Side
-from lockwright.bench.figures import plain
 from lockwright.bench.rounds import Seen
-from lockwright.compare import stats
+from lockwright.stats import inference
 
 
 class Verdict(StrEnum):
@@ -76,7 +76,7 @@ def evaluate(claim: Claim, seen: Seen, machine: Machine) -> Finding:
         return Finding(claim, Verdict.OPEN, _nothing(claim, seen))
     median = statistics.median(values)
     sides = _sides(claim, seen)
-    interval = stats.median_interval(values)
+    interval = inference.median_interval(values)
     if interval is None:
         why = f"{_said(claim, sides)}{_few(len(values))}"
         return Finding(claim, Verdict.OPEN, why, median, values=tuple(values), sides=sides)

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from lockwright import terminal
+from lockwright.base.numbers import plain
 from lockwright.bench.claims.claim import Claim
 from lockwright.bench.claims.evaluate import Finding, Verdict
-from lockwright.bench.figures import plain
 from lockwright.bench.report import Column, table
 
 COLUMNS = [

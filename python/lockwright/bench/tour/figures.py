@@ -10,7 +10,7 @@ from lockwright.bench.rounds import Seen
 from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.statistic import STATISTICS, latency
 from lockwright.bench.tour.plan import DELAYS, Plan
-from lockwright.compare import stats
+from lockwright.stats import inference
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "max")
 NAP_FIGURES = ("turnaround_ns", "wake_ns", "sleep_ns")
@@ -38,7 +38,7 @@ def point(seen: Seen, one: Case, value: Value, base: Case | None = None) -> Poin
     if base is not None:
         other = seen.over_rounds(base, value)
         both = sorted(found.keys() & other.keys())
-        paired = stats.paired_ratio([found[t] for t in both], [other[t] for t in both], False)
+        paired = inference.paired_ratio([found[t] for t in both], [other[t] for t in both], False)
         if paired is not None:
             ratio = (paired.value, paired.low, paired.high)
     values = list(found.values())

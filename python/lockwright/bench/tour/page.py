@@ -11,9 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lockwright.base.numbers import plain
 from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, Verdict
-from lockwright.bench.figures import plain
 from lockwright.bench.rounds import Seen
 from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.tour import figures

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.advise import advise
+from lockwright.base import numbers
 from lockwright.compare import files
 from lockwright.locks import BASELINE
 from lockwright.page import assemble, lists
-from lockwright.profile import figures
 from lockwright.profile.page import advice, drawn, mutexes, process
 from lockwright.profile.record import Profile
 
@@ -66,7 +66,7 @@ def _provenance(profile: Profile) -> dict[str, str]:
         "command": shlex.join(profile.command),
         "process": str(profile.pid),
         "seen by": profile.mechanism,
-        "duration": figures.time(profile.process.duration),
+        "duration": numbers.time(profile.process.duration),
     }
     if profile.exit_status is not None:
         facts["exit status"] = str(profile.exit_status)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from html import escape
 
+from lockwright.base import numbers
 from lockwright.page import lists
 from lockwright.page.table import grid, row
-from lockwright.profile import figures
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,
@@ -58,7 +58,7 @@ def cards(profile: Profile) -> str:
     return "".join(
         f'<a class="card" href="#mutex-{place}"><div class="where">{_part(mutex, profile)}</div>'
         f'<div class="best">{escape(mutex.name)}</div>'
-        f'<div class="gain">{figures.time(mutex.lost)} lost{_contended(mutex)}</div></a>'
+        f'<div class="gain">{numbers.time(mutex.lost)} lost{_contended(mutex)}</div></a>'
         for place, mutex in enumerate(worst)
     )
 
@@ -71,7 +71,7 @@ def table(profile: Profile) -> str:
     left = profile.mutexes[_ROWS:]
     more = (
         f'<p class="quiet">{len(left):,} more, for which threads waited'
-        f" {figures.time(sum(each.lost for each in left))} in all, are in the profile's JSON file."
+        f" {numbers.time(sum(each.lost for each in left))} in all, are in the profile's JSON file."
         "</p>"
         if left
         else ""
@@ -81,7 +81,7 @@ def table(profile: Profile) -> str:
 
 def _contended(mutex: Mutex) -> str:
     """Nothing where acquisitions were not seen."""
-    share = figures.share(mutex.contended_share)
+    share = numbers.share(mutex.contended_share)
     return f"; {share} of acquisitions contended" if mutex.acquisitions else ""
 
 
@@ -91,8 +91,8 @@ def _row(place: int, mutex: Mutex) -> str:
     cells = [
         (name, name),
         _time(mutex.lost, bool(mutex.contended)),
-        (figures.count(mutex.acquisitions) if taken else "-", repr(mutex.acquisitions)),
-        (figures.share(share) if taken else "-", repr(share)),
+        (numbers.count(mutex.acquisitions) if taken else "-", repr(mutex.acquisitions)),
+        (numbers.share(share) if taken else "-", repr(share)),
         *_ends(mutex.waiting),
         *_ends(mutex.holding),
         (f"{mutex.waiters_mean:.2g}", repr(mutex.waiters_mean)),
@@ -106,11 +106,11 @@ def _ends(found: Distribution) -> list[tuple[str, str]]:
 
 
 def _time(ns: float, known: bool) -> tuple[str, str]:
-    return (figures.time(ns), repr(ns)) if known else ("-", "")
+    return (numbers.time(ns), repr(ns)) if known else ("-", "")
 
 
 def _part(mutex: Mutex, profile: Profile) -> str:
-    return f"{figures.share(mutex.lost / profile.lost)} of all waiting" if profile.lost else ""
+    return f"{numbers.share(mutex.lost / profile.lost)} of all waiting" if profile.lost else ""
 
 
 def sections(profile: Profile) -> str:
@@ -122,7 +122,7 @@ def sections(profile: Profile) -> str:
 
 def _section(place: int, mutex: Mutex, profile: Profile) -> str:
     lost = (
-        f"{figures.time(mutex.lost)} lost, {_part(mutex, profile)}" if mutex.lost else "no waiting"
+        f"{numbers.time(mutex.lost)} lost, {_part(mutex, profile)}" if mutex.lost else "no waiting"
     )
     unfolded = place < WORST and mutex.lost >= _MUCH * profile.lost
     return (
@@ -140,10 +140,10 @@ def _facts(mutex: Mutex) -> dict[str, str]:
     if place.stack[1:]:
         found["called from"] = " ← ".join(frame.shown for frame in place.stack[1:])
     found["acquisitions"] = (
-        f"not seen from outside; {figures.count(mutex.contended)} waits of {mutex.threads} threads"
+        f"not seen from outside; {numbers.count(mutex.contended)} waits of {mutex.threads} threads"
         if not mutex.acquisitions
-        else f"{figures.count(mutex.acquisitions)} by {mutex.threads} threads;"
-        f" {figures.count(mutex.contended)} found it held ({figures.share(mutex.contended_share)})"
+        else f"{numbers.count(mutex.acquisitions)} by {mutex.threads} threads;"
+        f" {numbers.count(mutex.contended)} found it held ({numbers.share(mutex.contended_share)})"
     )
     for name, each in (
         ("waiting", mutex.waiting),
@@ -158,16 +158,16 @@ def _facts(mutex: Mutex) -> dict[str, str]:
         else "not looked at from outside"
     )
     if mutex.acquisitions:
-        found["another thread had it last"] = figures.share(mutex.owner_changes)
-        found["holder lost its processor"] = f"in {figures.share(mutex.preempted_holds)} of holds"
+        found["another thread had it last"] = numbers.share(mutex.owner_changes)
+        found["holder lost its processor"] = f"in {numbers.share(mutex.preempted_holds)} of holds"
     if mutex.trylocks:
         found["trylock"] = (
-            f"{figures.count(mutex.trylocks)} calls, {figures.count(mutex.failed_trylocks)} failed"
+            f"{numbers.count(mutex.trylocks)} calls, {numbers.count(mutex.failed_trylocks)} failed"
         )
     if mutex.cond_waits or mutex.cond_signals:
         found["condition variables"] = (
-            f"{figures.count(mutex.cond_waits)} waits, {figures.count(mutex.cond_signals)} signals,"
-            f" {figures.count(mutex.futile_wakeups)} wake-ups in vain"
+            f"{numbers.count(mutex.cond_waits)} waits, {numbers.count(mutex.cond_signals)} signals,"
+            f" {numbers.count(mutex.futile_wakeups)} wake-ups in vain"
         )
     return found
 
@@ -183,9 +183,9 @@ def _said(found: Distribution) -> str:
     if not found.count:
         return "none seen"
     return (
-        f"{figures.time(found.total)} in all; p50 {figures.time(found.p50)},"
-        f" p90 {figures.time(found.p90)}, p99 {figures.time(found.p99)},"
-        f" at most {figures.time(found.most)}; {found.samples:,} timed"
+        f"{numbers.time(found.total)} in all; p50 {numbers.time(found.p50)},"
+        f" p90 {numbers.time(found.p90)}, p99 {numbers.time(found.p99)},"
+        f" at most {numbers.time(found.most)}; {found.samples:,} timed"
     )
 
 
@@ -205,10 +205,10 @@ def _sites(mutex: Mutex) -> str:
                 _time(site.waited, True),
                 _time(site.held, True),
                 (
-                    figures.count(site.acquisitions) if mutex.acquisitions else "-",
+                    numbers.count(site.acquisitions) if mutex.acquisitions else "-",
                     repr(site.acquisitions),
                 ),
-                (figures.count(site.contended), repr(site.contended)),
+                (numbers.count(site.contended), repr(site.contended)),
             ]
         )
         for site in worst[:_PLACES]
@@ -239,7 +239,7 @@ def _blocks(mutex: Mutex) -> str:
         holder = mutex.holder(block) or "unknown"
         waiter = mutex.waiter(block) or "unknown"
         cells = [(holder, holder), (waiter, waiter), _time(block.waited, True)]
-        rows.append(row([*cells, (figures.count(block.times), repr(block.times))]))
+        rows.append(row([*cells, (numbers.count(block.times), repr(block.times))]))
     left = len(worst) - _PLACES
     more = f'<p class="quiet">{left:,} more pairs.</p>' if left > 0 else ""
     return grid(("held at", "waited for at", "waited", "times"), rows) + more

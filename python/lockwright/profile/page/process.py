@@ -1,7 +1,7 @@
 """What a profile says of the process as a whole."""
 
+from lockwright.base import numbers
 from lockwright.page import lists
-from lockwright.profile import figures
 from lockwright.profile.record import Creation, Process, Profile
 
 
@@ -15,16 +15,16 @@ def sentence(profile: Profile) -> str:
     waited = [mutex for mutex in profile.mutexes if mutex.lost > 0]
     if not waited:
         return (
-            f"No thread waited for any of the {figures.count(len(profile.mutexes))} mutexes seen."
+            f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes seen."
         )
-    many = "one mutex" if len(waited) == 1 else f"{figures.count(len(waited))} mutexes"
-    said = f"Threads waited {figures.time(profile.lost)} in all for {many}"
+    many = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
+    said = f"Threads waited {numbers.time(profile.lost)} in all for {many}"
     given = process.threads_mean * process.duration
     if given <= 0:
         return f"{said}."
     return (
-        f"{said}: {figures.share(min(1.0, profile.lost / given))} of the time that"
-        f" {figures.count(process.threads_mean)} threads had in {figures.time(process.duration)}."
+        f"{said}: {numbers.share(min(1.0, profile.lost / given))} of the time that"
+        f" {numbers.count(process.threads_mean)} threads had in {numbers.time(process.duration)}."
     )
 
 
@@ -44,20 +44,20 @@ def _of(process: Process) -> dict[str, str]:
     seconds = process.duration / 1e9
 
     def rate(number: float, what: str = "") -> str:
-        said = f"{figures.count(number)}{what}"
-        return f"{said}, {figures.count(number / seconds)} a second" if seconds > 0 else said
+        said = f"{numbers.count(number)}{what}"
+        return f"{said}, {numbers.count(number / seconds)} a second" if seconds > 0 else said
 
     found = {
         "threads": f"{process.threads_most} at most, {process.threads_mean:.3g} on average",
         "processors": str(process.processors),
-        "processor time": f"{figures.time(process.cpu_user)} in the program,"
-        f" {figures.time(process.cpu_system)} in the kernel",
+        "processor time": f"{numbers.time(process.cpu_user)} in the program,"
+        f" {numbers.time(process.cpu_system)} in the kernel",
         "acquisitions of mutexes": rate(process.lock_calls),
         "waits on condition variables": rate(process.cond_waits),
         "blocking calls (voluntary switches)": rate(process.voluntary),
         "involuntary switches": rate(process.involuntary),
         "migrations": rate(process.migrations),
-        "page faults": f"{rate(process.minor_faults)}; {figures.count(process.major_faults)} from"
+        "page faults": f"{rate(process.minor_faults)}; {numbers.count(process.major_faults)} from"
         " a disk",
         "mappings made and removed": rate(process.mmap_calls),
     }
@@ -77,15 +77,15 @@ def _of_creation(process: Process) -> dict[str, str]:
     if not created.created:
         return {"mutexes created by calls": "none"}
     said = (
-        f"{figures.count(created.created)} created, {figures.count(created.destroyed)} destroyed,"
-        f" {figures.count(created.alive_most)} at one time"
+        f"{numbers.count(created.created)} created, {numbers.count(created.destroyed)} destroyed,"
+        f" {numbers.count(created.alive_most)} at one time"
     )
     by = (
         f"{created.creators} thread{'s' if created.creators != 1 else ''}; the busiest made"
-        f" {figures.share(created.by_most)}"
+        f" {numbers.share(created.by_most)}"
     )
     return {
         "mutexes created by calls": said,
         "created by": by,
-        "created in the first tenth": figures.share(created.early),
+        "created in the first tenth": numbers.share(created.early),
     }

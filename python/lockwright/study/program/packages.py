@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 from lockwright.errors import LockwrightError
+from lockwright.study.program.entry import Program
 
 
 def installed(packages: Sequence[str]) -> set[str]:
@@ -57,3 +58,11 @@ def install(packages: Sequence[str]) -> None:
             f"apt-get could not install {' '.join(packages)}",
             "see what it printed above; is there a network?",
         )
+
+
+def how_to_get(programs: Sequence[Program]) -> str:
+    """How programs that are not here get here."""
+    packages = dict.fromkeys(word for each in programs for word in each.packages)
+    ways = [f"apt-get install {' '.join(packages)}"] if packages else []
+    ways += [f"needs {each.install}" for each in programs if each.install and not each.packages]
+    return "; ".join(ways)

@@ -3,7 +3,7 @@
 import math
 from html import escape
 
-from lockwright.compare import figures
+from lockwright.base import numbers
 from lockwright.page.table import grid, number, row
 from lockwright.study.part import Part
 from lockwright.study.report import links, traits
@@ -41,7 +41,7 @@ def figure(part: Part, lock: str, found: Standings) -> Figure | None:
         "Mean of the best lock / mean of this one, for each lock-sensitive application, on a"
         " logarithmic scale; 1: it is the best itself.",
         f"At {WORDS['max']}, for half of the applications the best lock is"
-        f" {figures.ratio(1 + middle)} times as good or more.",
+        f" {numbers.ratio(1 + middle)} times as good or more.",
         Dots(list(losses.index), series(both), "best lock / this lock", True, 1.0, PROGRAM),
     )
 
@@ -57,7 +57,7 @@ def summary(part: Part, lock: str, found: Standings) -> str:
     beats = part.matrices["max"].average
     place = int(beats.rank(ascending=False, method="min")[lock])
     harmed = ", ".join(
-        f"{links.link(PROGRAM, name)} ({figures.ratio(1 + losses[name])})"
+        f"{links.link(PROGRAM, name)} ({numbers.ratio(1 + losses[name])})"
         for name in sorted(harms, key=lambda name: -losses[name])
     )
     return (

@@ -6,13 +6,14 @@ from html import escape
 
 import pandas as pd
 
-from lockwright.compare import figures
+from lockwright.base import numbers
 from lockwright.page.table import grid, number, row
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT
 from lockwright.study.part import Part
 from lockwright.study.report import links, traits
-from lockwright.study.report.figure import LOCK, Dots, Figure, Lines, Series, numbers
+from lockwright.study.report.figure import LOCK, Dots, Figure, Lines, Series
+from lockwright.study.report.figure import numbers as to_numbers
 from lockwright.study.report.part_figures import WORDS, places
 from lockwright.study.report.verdicts import BEST, HARMFUL, Standing
 from lockwright.study.rules import HARM
@@ -40,7 +41,7 @@ def figure(part: Part, application: str) -> Figure:
             title,
             "Mean of the runs of each lock.",
             f"{line.index[0]} has the highest mean.",
-            Dots(list(line.index), [Series("mean", numbers(line))], unit, of_rows=LOCK),
+            Dots(list(line.index), [Series("mean", to_numbers(line))], unit, of_rows=LOCK),
         )
     last = means.iloc[-1].dropna()
     wide = bool(means.max().max() > 8 * means.min().min())
@@ -53,7 +54,7 @@ def figure(part: Part, application: str) -> Figure:
         f" {last.idxmin()} the lowest.",
         Lines(
             [float(count) for count in means.index],
-            [Series(str(lock), numbers(means[lock])) for lock in means],
+            [Series(str(lock), to_numbers(means[lock])) for lock in means],
             counted,
             unit,
             logarithmic=wide,
@@ -99,7 +100,7 @@ def table(part: Part, application: str, found: Standings, spreads: pd.DataFrame)
         cells = [(lock, lock), (word, word)]
         for place in used:
             value = found[place].mean.at[application, lock]
-            cells.append(number(value, figures.figure(value)))
+            cells.append(number(value, numbers.figure(value)))
         if len(used) > 1:
             best = found["opt"].count.at[application, lock]
             cells.append(number(best, f"{best:.0f}"))
@@ -121,7 +122,7 @@ def by_mean(at: Standing, application: str, word: str) -> list[str]:
 
 def _matter(part: Part, application: str) -> str:
     line = part.effect.loc[application]
-    how = f"the best lock is {figures.ratio(1 + line.gain_max)} times as good as the worst"
+    how = f"the best lock is {numbers.ratio(1 + line.gain_max)} times as good as the worst"
     deviation = f"R.Dev {100 * line.rdev_max:.0f} %"
     if part.rule.intervals and not math.isnan(line.rdev_max_low):
         deviation += (
@@ -159,7 +160,7 @@ def _lists(
     if bad:
         losses = found["max"].loss.loc[application]
         named = ", ".join(
-            f"{links.link(LOCK, lock)} ({figures.ratio(1 + losses[lock])})"
+            f"{links.link(LOCK, lock)} ({numbers.ratio(1 + losses[lock])})"
             for lock in sorted(bad, key=lambda lock: -losses[lock])
         )
         yield (
@@ -228,7 +229,7 @@ def _over_counts(part: Part, application: str, found: Standings) -> Iterator[str
         loss = found["max"].loss.at[application, first]
         yield (
             f"At the smallest number of {counted} {links.link(LOCK, first)} is best, and at the"
-            f" largest the best lock is {figures.ratio(1 + loss)} times as good as it."
+            f" largest the best lock is {numbers.ratio(1 + loss)} times as good as it."
         )
     counts = found["opt"].count.loc[application].dropna()
     largest = part.whole.mean.loc[application].index.max()

@@ -1,8 +1,10 @@
-"""Medians and spreads, and how they are written."""
+"""Medians with the distance between the quartiles."""
 
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from lockwright.base.numbers import plain
 
 
 @dataclass(frozen=True)
@@ -25,22 +27,8 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(middle, low, high, len(values))
 
 
-def plain(value: float) -> str:
-    """Three significant digits, thousands separated, no exponent."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if size >= 100:
-        return f"{value:,.0f}"
-    if size >= 10:
-        return f"{value:.1f}"
-    if size >= 1:
-        return f"{value:.2f}"
-    return f"{value:.3g}" if size >= 0.0001 else f"{value:.1e}"
-
-
 def show(figures: Spread | None, unit: float = 1.0) -> str:
-    """`median ±p%` in multiples of `unit`; "-" for None.
+    """`median ±p %` in multiples of `unit`; "-" for None.
 
     p is half the distance between the quartiles, in per cent of the median; it is left out
     where there is no distance.
@@ -60,4 +48,4 @@ def _with_spread(figures: Spread | None, unit: float, text: Callable[[float], st
     if half == 0 or figures.median == 0:
         return text(figures.median / unit)
     share = 100 * half / abs(figures.median)
-    return f"{text(figures.median / unit)} ±{share:.1f}%"
+    return f"{text(figures.median / unit)} ±{share:.1f} %"

@@ -1,0 +1,146 @@
+"""Numbers as people read them, and as programs print them: as many digits as say something."""
+
+import math
+import re
+
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+
+LEAST, MOST = 0.01, 100.0
+"""An end of an interval beyond these says only that too little is known."""
+
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
+def number(text: str | None) -> float | None:
+    """The finite number that `text` is, commas between thousands allowed; None if it is none."""
+    if text is None:
+        return None
+    word = text.strip()
+    if _THOUSANDS.fullmatch(word):
+        word = word.replace(",", "")
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def plain(value: float) -> str:
+    """Three significant digits, thousands separated, no exponent."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    if size >= 1:
+        return f"{value:.2f}"
+    return f"{value:.3g}" if size >= 0.0001 else f"{value:.1e}"
+
+
+def figure(value: float) -> str:
+    """A measured value with four significant digits, or all digits before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def ratio(value: float) -> str:
+    """A ratio: two decimals, more below 0.1, so that two digits remain, and fewer from 10 on."""
+    if value < 0.0001:
+        return "<0.0001"
+    if value >= 10_000:
+        return ">10,000"
+    for limit, decimals in ((100.0, 0), (10.0, 1), (0.1, 2), (0.01, 3), (0.001, 4)):
+        if value >= limit:
+            return f"{value:,.{decimals}f}"
+    return f"{value:.5f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The confidence interval of a ratio; `-` where there is none."""
+    if low is None or high is None:
+        return "-"
+    begin, end = _end(low), _end(high)
+    # Both beyond the same limit: once is enough.
+    return begin if begin == end and begin[0] in "<>" else f"{begin} to {end}"
+
+
+def time(ns: float) -> str:
+    """A duration with three significant digits, in the unit that fits it."""
+    for size, unit in _TIMES:
+        if ns >= size * 0.9995:
+            return f"{_three(ns / size)} {unit}"
+    return f"{_three(ns)} ns"
+
+
+def count(number: float) -> str:
+    """How many: three significant digits, with a letter for thousands, millions and billions."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size * 0.9995:
+            return f"{_three(number / (1e3 if letter == 'k' else size))}{letter}"
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else _three(number)
+
+
+def share(of_one: float) -> str:
+    """A share between 0 and 1, in per cent."""
+    percent = 100 * of_one
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+
+
+def percent(of_one: float, decimals: int = 0) -> str:
+    """A fraction in per cent, with so many decimals."""
+    return f"{100 * of_one:.{decimals}f} %"
+
+
+def bytes_of_memory(size: float) -> str:
+    """An amount of memory, in the unit that fits it."""
+    for unit, name in _SIZES:
+        if size >= unit:
+            return f"{_few(size / unit)} {name}"
+    return f"{_few(size)} bytes"
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """A value of one of the units of evidence; "not measurable here" for None."""
+    if value is None:
+        return "not measurable here"
+    match unit:
+        case "share":
+            return share(value)
+        case "ns":
+            return time(value)
+        case "bytes":
+            return bytes_of_memory(value)
+        case "bytes/cpu s":
+            return f"{bytes_of_memory(value)} a second of processor time"
+        case "1/s":
+            return f"{_few(value)} a second"
+        case "1/cpu s":
+            return f"{_few(value)} a second of processor time"
+        case "threads":
+            return f"{_few(value)} threads"
+        case _:
+            return _few(value)
+
+
+def _end(value: float) -> str:
+    if value < LEAST:
+        return f"<{LEAST:g}"
+    return f">{MOST:g}" if value > MOST else ratio(value)
+
+
+def _three(value: float) -> str:
+    """Three significant digits, without a letter e."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _few(value: float) -> str:
+    """A whole number as it is, and two or three digits of any other."""
+    if value == int(value) or value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

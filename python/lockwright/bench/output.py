@@ -1,0 +1,35 @@
+"""Prints what a benchmark has found, and writes it to a file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from lockwright import terminal
+from lockwright.bench import metered
+from lockwright.bench.report import Report, noise
+from lockwright.doctor.examine import doubts
+
+
+def show(
+    report: Report, tables: Sequence[Table], remarks: Sequence[str], json_file: Path | None
+) -> None:
+    """Prints the tables with what a reader has to know beside them, and writes the file."""
+    console = terminal.output()
+    for table in [*tables, *metered.tables(report)]:
+        console.print(table)
+    for remark in [*remarks, *report.remarks()]:
+        console.print(remark, markup=False)
+    if report.busy is not None:
+        console.print(noise(report.busy), markup=False)
+    if doubtful := doubts(report.findings):
+        console.print(f"'lockwright doctor' warned of {doubtful}.", markup=False)
+    for failure in dict.fromkeys(report.failures):
+        console.print(f"Failed: {failure}", markup=False)
+    console.print(f"Again: {' '.join(report.command)}", markup=False)
+    console.print(
+        f"What each column means: lockwright bench {report.workload} --help", markup=False
+    )
+    if json_file is not None:
+        report.write(json_file)
+        console.print(f"Written: {json_file}", markup=False)

@@ -1,0 +1,50 @@
+"""What an entry of a plan applies to in a program: ranges of addresses in files."""
+
+from dataclasses import dataclass
+
+from lockwright.plan.read import Entry
+
+BY_VARIABLE, BY_INITIALISER, BY_FIRST_USE, BY_LIBRARY, BY_ANY = 1, 2, 4, 8, 16
+"""How a range applies to a mutex: `match` in src/preload/mixed/plan.hpp."""
+
+BY_SITE = BY_INITIALISER | BY_FIRST_USE
+
+END = (1 << 64) - 1
+"""Beyond all addresses."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Addresses of a file, as the file itself counts them. names: that it may be loaded by."""
+
+    names: tuple[str, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An entry, resolved."""
+
+    entry: Entry
+    by: int
+    ranges: tuple[Range, ...]
+    ordinal: int | None
+
+    @property
+    def level(self) -> int:
+        """What says more of a mutex comes first: its variable, its site, its library."""
+        order = (BY_VARIABLE, BY_SITE, BY_LIBRARY, BY_ANY)
+        return next(level for level, bits in enumerate(order) if self.by & bits)
+
+    def meets(self, other: "Rule") -> bool:
+        """Whether there may be a mutex that both claim, and neither has the better claim."""
+        if self.level != other.level or self.ordinal != other.ordinal:
+            return False
+        if self.by == other.by == BY_ANY:
+            return True
+        return bool(self.by & other.by) and any(
+            not set(one.names).isdisjoint(two.names) and one.begin < two.end and two.begin < one.end
+            for one in self.ranges
+            for two in other.ranges
+        )

@@ -1,0 +1,27 @@
+"""What is known of a profiled run."""
+
+import resource
+from dataclasses import dataclass
+
+from lockwright.profile.others import Others
+from lockwright.profile.watch import Seen
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of a run besides its sheet. status: as wait() gives it; ended_ns: by the
+    monotonic clock; usage: of the program and of all that it started and waited for; became: the
+    program that the process was at last, if the profiler was not loaded into that one and nothing
+    was seen; was_loaded: whether the profiler was loaded at all."""
+
+    command: tuple[str, ...]
+    program: str
+    started: str
+    status: int
+    ended_ns: int
+    child: int
+    usage: resource.struct_rusage
+    seen: Seen
+    others: Others
+    became: str
+    was_loaded: bool

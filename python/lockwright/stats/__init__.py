@@ -1,0 +1,1 @@
+"""Statistics on plain numbers, without files, processes or screens."""

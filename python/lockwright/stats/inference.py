@@ -1,0 +1,130 @@
+"""Ratios of paired runs, and intervals."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+CONFIDENCE = 0.95
+"""Two-sided coverage of every interval shown."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times better than the baseline, with its confidence interval.
+
+    low, high and deviation (of the logarithms of the rounds' ratios) are None where fewer than
+    two rounds are paired. shown: whether it is shown to differ from 1, see `judged`.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    deviation: float | None
+    rounds: int
+    shown: bool = False
+
+    @property
+    def better(self) -> bool:
+        """Whether it is shown to be better than the baseline."""
+        return self.shown and self.value > 1
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is shown to be worse than the baseline."""
+        return self.shown and self.value < 1
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Relative standard deviation: sample (n - 1) over mean. None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    mean = statistics.fmean(values)
+    return statistics.stdev(values) / abs(mean) if mean else None
+
+
+def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
+    """Two-sided quantile of Student's t distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, 0.5 + confidence / 2))
+
+
+def paired_ratio(
+    values: Sequence[float], baseline: Sequence[float], lower_is_better: bool
+) -> Ratio | None:
+    """Geometric mean of per-round ratios, with a t interval on their logarithms.
+
+    values and baseline are of the same rounds in the same order. Above 1 is better than the
+    baseline, whether low or high values are good. None if there is no round, or if a value is
+    not positive, so that it has no logarithm.
+    """
+    if not values or min(*values, *baseline) <= 0:
+        return None
+    sign = -1 if lower_is_better else 1
+    logs = [sign * math.log(a / b) for a, b in zip(values, baseline, strict=True)]
+    mean = statistics.fmean(logs)
+    if len(logs) < 2:
+        return Ratio(math.exp(mean), None, None, None, len(logs))
+    deviation = statistics.stdev(logs)
+    half = t_quantile(len(logs) - 1) * deviation / math.sqrt(len(logs))
+    # Beyond this there is no such float; an interval of that width says nothing anyway.
+    half = min(half, 300.0)
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    return Ratio(math.exp(mean), low, high, deviation, len(logs))
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """A range that the true median is in with 95 % confidence or a little more, whatever the
+    distribution: the k-th smallest and the k-th largest value, for the largest k that has it by the
+    binomial distribution (Conover, Practical Nonparametric Statistics, section 3.2). None for
+    fewer than six values, which no k has it for.
+    """
+    count, tail, rank = len(values), 0.0, 0
+    while rank < count:
+        tail += math.comb(count, rank) / 2**count
+        if 2 * tail > 1 - CONFIDENCE:
+            break
+        rank += 1
+    if rank == 0 or 2 * rank > count:
+        return None
+    ordered = sorted(values)
+    return ordered[rank - 1], ordered[count - rank]
+
+
+def judged(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
+    """The ratios of all locks to one baseline, with `shown` decided.
+
+    The luckiest of many locks looks better than it is, and a few runs may lie together by
+    chance. So two intervals must leave out 1: the lock's own, and one that takes the median
+    lock's deviation where that is larger, and whose 5 % of error is shared among the locks
+    (Bonferroni). Its degrees of freedom are those of k deviations of n - 1 each, of which any two
+    are correlated by 1/4 since they have the baseline's runs in common:
+    k (n - 1) / (1 + (k - 1) / 4).
+    """
+    whole = max((r.rounds for r in ratios if r is not None), default=0)
+    known = [r.deviation for r in ratios if r and r.rounds == whole and r.deviation is not None]
+    if not known:
+        return list(ratios)
+    usual = statistics.median(known)
+    degrees = len(known) * (whole - 1) / (1 + (len(known) - 1) / 4)
+    limit = t_quantile(degrees, 1 - (1 - CONFIDENCE) / len(known))
+
+    def shown(ratio: Ratio) -> bool:
+        if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+            return False
+        error = max(usual, ratio.deviation or 0.0) / math.sqrt(ratio.rounds)
+        return abs(math.log(ratio.value)) > limit * error
+
+    return [r if r is None else replace(r, shown=shown(r)) for r in ratios]
+
+
+def deviations(values: Sequence[float]) -> list[float]:
+    """Modified z-scores: distance from the median in robust standard deviations.
+
+    The robust standard deviation is 1.4826 times the median absolute deviation (Rousseeuw and
+    Croux, 1993). All 0 where more than half of the values are equal.
+    """
+    middle = statistics.median(values)
+    scale = 1.4826 * statistics.median(abs(value - middle) for value in values)
+    return [(value - middle) / scale if scale else 0.0 for value in values]
