@@ -1,5 +1,5 @@
-// Durations of the operations that locks are made of: a pause, the transfer of a cache line, a sleep
-// and a wake. `lockwright calibrate` derives the locks' settings from them; no lock is used.
+// Durations of the operations that locks are made of: a pause, the transfer of a cache line, a
+// sleep and a wake. `lockwright calibrate` derives the locks' settings from them; no lock is used.
 #include <sched.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// More threads than processors contend for one mutex: throughput relative to few threads, progress of
-// each thread over time, and the longest wait.
+// More threads than processors contend for one mutex: throughput relative to few threads, progress
+// of each thread over time, and the longest wait.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

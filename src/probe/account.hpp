@@ -20,16 +20,16 @@ std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32
 /// A trylock found the mutex held.
 void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
 
-/// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a long
-/// wait always has weight 1. Measured waits last longer than others, because the holder has to note
-/// when it releases the mutex, so their durations do not enter the sum.
+/// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a
+/// long wait always has weight 1. Measured waits last longer than others, because the holder has to
+/// note when it releases the mutex, so their durations do not enter the sum.
 /// is_looked_into: the wait was measured.
 std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, std::uint64_t waited,
                          bool is_looked_into);
 
-/// One wait, with the sampling weight `weight`. for_hand_over: the weight of the handover at its end,
-/// 0 if that was not measured. in_vain: it ended at a deadline, without the mutex. A concurrent
-/// update by waiter and holder may lose one sample.
+/// One wait, with the sampling weight `weight`. for_hand_over: the weight of the handover at its
+/// end, 0 if that was not measured. in_vain: it ended at a deadline, without the mutex. A
+/// concurrent update by waiter and holder may lose one sample.
 struct wait {
   std::uint32_t weight;
   std::uint32_t for_hand_over;

@@ -1,5 +1,5 @@
-// pthread_rwlock_*: only counted or, if LOCKWRIGHT_RWLOCK asks for it, replaced by a mutex, at which
-// readers exclude each other. Process-shared ones stay with the C library.
+// pthread_rwlock_*: only counted or, if LOCKWRIGHT_RWLOCK asks for it, replaced by a mutex, at
+// which readers exclude each other. Process-shared ones stay with the C library.
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>

@@ -74,8 +74,8 @@ class guarded {
   alignas(apart) pthread_mutex_t mutex;
 
  private:
-  // Plain words on two cache lines, equal while no thread is in the section. A thread that enters too
-  // early, or does not see its predecessor's writes, finds them different.
+  // Plain words on two cache lines, equal while no thread is in the section. A thread that enters
+  // too early, or does not see its predecessor's writes, finds them different.
   alignas(apart) std::uint64_t left_ = 0;
   std::atomic<std::uint32_t> owner_{0};
   std::atomic<std::uint64_t> entries_{0};

@@ -1,6 +1,6 @@
-// lockwright-torture: stress tests of mutexes and condition variables, modelled on the Linux kernel's
-// locktorture. The program tests the library that is preloaded; `lockwright torture` preloads one
-// lock after the other.
+// lockwright-torture: stress tests of mutexes and condition variables, modelled on the Linux
+// kernel's locktorture. The program tests the library that is preloaded; `lockwright torture`
+// preloads one lock after the other.
 #include <dlfcn.h>
 
 #include <algorithm>

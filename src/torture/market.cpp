@@ -127,8 +127,8 @@ void keep_consumer(actor& me, market_state& in, actor& consumer) {
     me.at.bear(consumer, [&in](actor& it) { consume(it, in); });
     me.does(act::directs);
     nap(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
-    // A consumer that has taken the sentinel may be cancelled as well. Once the phase is over, none is
-    // cancelled, because each consumer must take a sentinel.
+    // A consumer that has taken the sentinel may be cancelled as well. Once the phase is over, none
+    // is cancelled, because each consumer must take a sentinel.
     if (!me.at.over()) {
       pthread_cancel(consumer.thread);
     }

@@ -16,8 +16,8 @@
 namespace torture {
 namespace {
 
-// A thread that has used this much processor time in a lock call is queued and polls: queueing takes
-// a thousandth of it.
+// A thread that has used this much processor time in a lock call is queued and polls: queueing
+// takes a thousandth of it.
 constexpr std::uint64_t polls_after_ns = 5 * ms;
 // Queueing more threads would take longer than a phase.
 constexpr std::uint64_t most_polling = 3;

@@ -16,8 +16,8 @@ class stage;
 // Sets the phase that messages name; null for none.
 void announce(const settings* given, const phase* current, const stage* on);
 
-// Prints the failure, the phase, each thread's activity, the bytes of the mutexes and the stacks, and
-// ends the process with status 1. If several threads fail, only the first one reports.
+// Prints the failure, the phase, each thread's activity, the bytes of the mutexes and the stacks,
+// and ends the process with status 1. If several threads fail, only the first one reports.
 [[noreturn]] void fail(const char* check, const std::string& what);
 
 // Reports a crash as such a failure; `is_ours` says whether the address is in a retired mutex.

@@ -10,12 +10,12 @@ namespace torture {
 namespace {
 
 // A lock with a passive set admits its oldest thread after a number of turns, or by chance after
-// about as many. The limit is three times that for each thread, and twenty times for chance: a false
-// alarm has a probability of one in a hundred million.
+// about as many. The limit is three times that for each thread, and twenty times for chance: a
+// false alarm has a probability of one in a hundred million.
 constexpr std::uint64_t times_for_each = 3;
 constexpr std::uint64_t times_for_luck = 20;
-// A queue admits every thread once before any twice; only the time from announcing an acquisition to
-// queueing is left to chance.
+// A queue admits every thread once before any twice; only the time from announcing an acquisition
+// to queueing is left to chance.
 constexpr std::uint64_t turns_in_order = 20'000;
 constexpr std::uint64_t times_patience = 3;
 // A shorter wait may only mean that the thread was not running, however many turns have passed.

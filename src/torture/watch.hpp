@@ -11,8 +11,8 @@ namespace torture {
 // A thread fails the run that
 // - stays in one operation longer than the patience; while it waits for a mutex, only if no thread
 //   has acquired that mutex for as long, or after three times the patience,
-// - has waited for a second while so many threads acquired the mutex that even a deliberately unfair
-//   lock would have admitted it.
+// - has waited for a second while so many threads acquired the mutex that even a deliberately
+//   unfair lock would have admitted it.
 class watch {
  public:
   explicit watch(const stage& on);

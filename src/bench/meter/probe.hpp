@@ -18,8 +18,8 @@ namespace bench {
 template <class Mutex>
 struct site_of {
   alignas(apart) Mutex mutex = mutex_calls<Mutex>::initial();
-  // Acquisitions, counted by plain instructions: fewer than the threads counted means that two threads
-  // were in the section at once.
+  // Acquisitions, counted by plain instructions: fewer than the threads counted means that two
+  // threads were in the section at once.
   alignas(apart) std::uint64_t taken = 0;
   // For meters: admissions that were recorded, and ticks().
   std::uint64_t recorded = 0;
