@@ -1,7 +1,7 @@
-// What every workload of lockwright-bench shares: options, result lines, clocks and gates.
+// Common to all workloads of lockwright-bench: options, result lines, clocks and gates.
 //
 // Nothing here calls a pthread mutex or condition variable: those are the things measured, and
-// each workload calls them itself, by name, so that whatever is preloaded answers.
+// each workload calls them itself, by name, so that a preloaded library takes them.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 namespace bench {
 
-// Keeps what different threads write on different lines; 64 bytes is the line of every x86-64
+// Keeps data of different threads on different lines; 64 bytes is the line of every x86-64
 // and of most arm64 processors, 128 keeps the adjacent-line prefetcher out as well.
 inline constexpr std::size_t apart = 128;
 
@@ -85,7 +85,7 @@ switches switches_so_far();
 // Processor time that all threads of the process have used so far, user and system.
 double processor_seconds_so_far();
 
-// As `ticks`, but not before what comes earlier in the program is done.
+// As `ticks`, read only after all earlier instructions have completed.
 inline std::uint64_t ticks_after_all() {
 #if defined(__x86_64__)
   asm volatile("lfence" ::: "memory");
@@ -131,7 +131,7 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
 // Returns how many were woken.
 int futex_wake(std::atomic<std::uint32_t>& word, int how_many);
 
-// Holds threads back until all are there and then lets them go at once, without any pthread
+// A barrier that releases all threads at once, without any pthread
 // object. Can be used again after `close`.
 class gate {
  public:

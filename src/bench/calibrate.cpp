@@ -3,7 +3,7 @@
 namespace bench {
 
 // Prints how many loops of busy work take one microsecond here. A comparison calls this once and
-// hands the figure to every process, so that a disturbed calibration cannot favour one lock.
+// passes the figure to every process, so that a disturbed calibration cannot favour one lock.
 int calibrate(int argc, char** argv) {
   const options given(argc, argv, {});
   result("calibrate", "result").field("loops_per_us", calibrate_loops_per_us()).print();

@@ -25,8 +25,8 @@ struct arena {
   std::uint64_t gap_loops = 0;
 };
 
-// A tally of each thread is told when the thread begins to wait for the mutex and when it has given
-// it back; both belong to what is measured.
+// Each thread's tally is called when the thread begins to wait for the mutex and when it has
+// released it; both calls are part of the measured time.
 template <class Tally>
 class contest {
  public:

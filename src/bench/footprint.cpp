@@ -1,4 +1,4 @@
-// What a mutex costs in memory beyond the object the program itself allocated.
+// The memory that a mutex needs beyond the object that the program allocated.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ void lock_each(pthread_mutex_t* from, pthread_mutex_t* end) {
   }
 }
 
-// More than any pthread call of a lock needs, so that no stack grows while it is measured.
+// More than any lock's calls need, so that no stack grows during the measurement.
 constexpr std::size_t stack_bytes = 16384;
 // Time for a thread that has announced itself to find the mutex held and to go to sleep.
 constexpr std::uint64_t settle_ns = 100'000;
@@ -65,7 +65,7 @@ void await_each(std::vector<called>& crew, pthread_mutex_t* mutex) {
   }
 }
 
-// Does what the thread does next.
+// Runs the next step of the thread.
 void pass(called& one) {
   one.reported.open();
   one.go_on.await(1);
@@ -105,7 +105,7 @@ int footprint(int argc, char** argv) {
   const std::int64_t after_all = resident_bytes();
 
   // The library's fixed cost (its code and its first blocks) falls into the first part, so the
-  // second part is what mutexes cost and nothing else.
+  // second part is the cost of mutexes alone.
   const std::int64_t growth = after_all - after_warm;
 
   static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
@@ -143,7 +143,7 @@ int footprint(int argc, char** argv) {
   }
 
   const auto all = static_cast<double>(mutexes);
-  // Some locks grow when a second thread comes, whoever that is: that is the mutex's cost too.
+  // Some locks grow when a second thread uses them: that is part of the mutex's cost.
   const std::int64_t shared_growth = after_second - after_threads;
   result line("footprint", "result");
   line.field("mutexes", mutexes)

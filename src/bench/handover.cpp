@@ -1,4 +1,4 @@
-// Threads that contend for one mutex: how fast it changes hands, and what the kernel has to do.
+// Threads that contend for one mutex: the rate of handovers, and the work of the kernel.
 #include <algorithm>
 #include <vector>
 

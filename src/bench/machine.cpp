@@ -1,5 +1,5 @@
-// What the machine does for a lock and how long it takes: a pause, a cache line that changes hands,
-// a sleep and a wake. `lockwright calibrate` makes the locks' settings from these; no lock is used.
+// Durations of the operations that locks are made of: a pause, the transfer of a cache line, a
+// sleep and a wake. `lockwright calibrate` derives the locks' settings from them; no lock is used.
 #include <sched.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ double median(std::vector<std::uint64_t> values) {
   return static_cast<double>(*middle);
 }
 
-// Nanoseconds of one step, of the fastest of many short trials: what disturbs one makes it slower.
+// Nanoseconds per step in the fastest of many short trials: disturbances only slow a trial down.
 template <class Step>
 double fastest(std::uint64_t steps, Step step) {
   constexpr int trials = 100;
@@ -167,7 +167,7 @@ nap_times time_naps(const nap_request& request) {
   std::vector<std::uint64_t> wake_ns;
   std::vector<std::uint64_t> turnaround_ns;
   const std::uint64_t started = now_ns();
-  // Fewer on a machine that is too busy for all of them.
+  // Fewer on a busy machine.
   for (std::uint32_t i = 0; !b.over.load(); ++i) {
     // On one processor this thread runs again when the other has gone to sleep.
     const std::uint64_t went = await_time(b.lay_down);

@@ -1,5 +1,5 @@
 // How the calls of a mutex are written, for the forms that a workload is compiled in: as a program
-// calls a mutex of POSIX, so that whatever is preloaded answers, and straight into a lock's header.
+// calls a mutex of POSIX, which a preloaded library takes, or directly into a lock's header.
 #pragma once
 
 #include <pthread.h>

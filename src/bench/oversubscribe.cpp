@@ -1,5 +1,5 @@
-// Threads that contend for one mutex, more of them than processors: whether they get on as fast as
-// few do, whether each of them gets on all the time, and how long one can have to wait.
+// More threads than processors contend for one mutex: throughput relative to few threads, progress
+// of each thread over time, and the longest wait.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

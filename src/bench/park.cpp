@@ -1,4 +1,4 @@
-// What it costs to sleep and be woken: two threads that hand one word to and fro by futex.
+// The cost of a sleep and a wake: two threads pass one word back and forth by futex.
 //
 // A lock that spins before it parks is right to spin about as long as the sleep it avoids costs.
 #include <algorithm>

@@ -23,7 +23,7 @@
 
 namespace bench {
 
-// By these names a plan knows them.
+// The names by which a plan selects them.
 alignas(apart) pthread_mutex_t mutex_of_all = PTHREAD_MUTEX_INITIALIZER;
 alignas(apart) pthread_mutex_t mutex_of_two = PTHREAD_MUTEX_INITIALIZER;
 

@@ -10,9 +10,9 @@ namespace bench {
 std::int64_t resident_bytes();
 std::int64_t anonymous_bytes();
 
-// What the library under test says it has taken for locks, to the byte: state that lies outside the
-// mutexes, and nodes of their waiters, the most at a time. 0 where none is preloaded; of another
-// project's library nothing is known.
+// The bytes that the library under test reports to have taken for locks: state that lies outside
+// the mutexes, and nodes of their waiters, the most at a time. 0 where none is preloaded; of
+// another project's library nothing is known.
 std::int64_t taken_bytes();
 
 }  // namespace bench

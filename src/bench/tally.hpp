@@ -14,7 +14,7 @@ namespace bench {
 struct alignas(apart) tally {
   std::atomic<std::uint64_t> acquisitions{0};
 
-  // What contest.hpp tells it, for those that want to know more.
+  // Called by contest.hpp; for tallies that record more than counts.
   void begins_to_wait() {}
   void has_unlocked() {}
 };

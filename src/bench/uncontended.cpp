@@ -1,4 +1,4 @@
-// The cost of a lock nobody else wants: one thread, lock and unlock, over and over.
+// The cost of an uncontended lock: one thread locks and unlocks repeatedly.
 #include <algorithm>
 #include <vector>
 

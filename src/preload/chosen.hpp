@@ -9,7 +9,7 @@
 #elif defined(LOCKWRIGHT_ROW_HEADER)
 #include LOCKWRIGHT_ROW_HEADER
 #else
-#error "this source is compiled once for all algorithms: cmake/preload lists those that are not"
+#error "a source in the list without_algorithm of CMakeLists.txt must not include this"
 #endif
 
 namespace lockwright::preload {

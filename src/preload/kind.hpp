@@ -1,31 +1,9 @@
-// The kind word of the C library's mutex: who implements an object, and which
-// POSIX type it has. A static initialiser sets nothing but this word.
+// What the kind word says of a mutex of ours, in bits that the C library's own mutexes leave 0.
 #pragma once
 
-#include <pthread.h>
-
-#include <cstddef>
-#include <cstdint>
+#include "c_library_kind.hpp"
 
 namespace lockwright::preload {
-
-using kind_word = std::uint32_t;
-
-inline constexpr std::size_t kind_offset = offsetof(pthread_mutex_t, __data.__kind);
-inline constexpr std::size_t owner_offset = offsetof(pthread_mutex_t, __data.__owner);
-static_assert(kind_offset == 16 && owner_offset == 8 && sizeof(pthread_mutex_t) >= 40);
-
-/// Bits of the word, as the C library's headers and static initialisers use them.
-inline constexpr kind_word type_bits = 0x3;
-/// Robust (16), priority inheritance (32), priority protection (64), process-shared (128).
-inline constexpr kind_word library_bits = 0xf0;
-/// Hints about lock elision, which say nothing about the type.
-inline constexpr kind_word elision_bits = 0x300;
-
-inline constexpr kind_word normal = PTHREAD_MUTEX_TIMED_NP;
-inline constexpr kind_word recursive = PTHREAD_MUTEX_RECURSIVE_NP;
-inline constexpr kind_word errorcheck = PTHREAD_MUTEX_ERRORCHECK_NP;
-inline constexpr kind_word adaptive = PTHREAD_MUTEX_ADAPTIVE_NP;
 
 /// The process that an object of ours was last put in order for; see fork.hpp. No static
 /// initialiser and nothing in the C library uses these bits.
@@ -42,14 +20,6 @@ inline constexpr kind_word detour = 0x8;
 inline constexpr kind_word algorithm_bits = 0xfc00;
 inline constexpr unsigned algorithm_shift = 10;
 
-/// What the C library's destroy leaves behind: no type, all library bits.
-inline constexpr kind_word destroyed = ~kind_word{0};
-
-/// Left to the C library, with everything in it.
-inline constexpr bool is_library(kind_word kind) { return (kind & library_bits) != 0; }
-
-inline constexpr kind_word type_of(kind_word kind) { return kind & type_bits; }
-
 /// One of ours whose stamp is not `generation`, this process's.
 inline constexpr bool is_stale(kind_word kind, kind_word generation) {
   return !is_library(kind) && ((kind ^ generation) & generation_bits) != 0;
@@ -60,22 +30,6 @@ inline constexpr bool is_stale(kind_word kind, kind_word generation) {
 inline constexpr bool is_plain(kind_word kind, kind_word short_way) {
   kind = (kind ^ short_way) & ~(elision_bits | algorithm_bits);
   return kind == normal || kind == adaptive;
-}
-
-inline constexpr bool knows_owner(kind_word kind) {
-  return type_of(kind) == recursive || type_of(kind) == errorcheck;
-}
-
-/// True if `attributes` ask for something that only the C library does.
-inline bool wants_library(const pthread_mutexattr_t* attributes) {
-  int shared = PTHREAD_PROCESS_PRIVATE;
-  int protocol = PTHREAD_PRIO_NONE;
-  int robust = PTHREAD_MUTEX_STALLED;
-  pthread_mutexattr_getpshared(attributes, &shared);
-  pthread_mutexattr_getprotocol(attributes, &protocol);
-  pthread_mutexattr_getrobust(attributes, &robust);
-  return shared != PTHREAD_PROCESS_PRIVATE || protocol != PTHREAD_PRIO_NONE ||
-         robust != PTHREAD_MUTEX_STALLED;
 }
 
 }  // namespace lockwright::preload

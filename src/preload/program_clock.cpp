@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <initializer_list>
+
 #include "lockwright/env/native/clock.hpp"
 #include "objects.hpp"
 #include "real.hpp"

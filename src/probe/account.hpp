@@ -9,27 +9,27 @@
 
 namespace lockwright::probe {
 
-/// The stack of the caller of a lock function, as a number plus one, if it is time for one; else 0.
+/// The stack of the caller of a lock function, as a number plus one, if one is due; else 0.
 std::uint32_t stack_in_turn(sheet& target, thread_slot& thread, const record& of,
                             std::uint64_t caller, std::uint64_t now);
 
-/// The stack of an initialisation at a place, as a number plus one, if it is time for one; else 0.
+/// The stack of an initialisation at a place, as a number plus one, if one is due; else 0.
 std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32_t at,
                              std::uint64_t caller);
 
 /// A trylock found the mutex held.
 void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
 
-/// Counts a wait, and says how many such it stands for, or 0 if nothing more is to be written down
-/// of it: a long one stands for itself. Those that are looked into last longer than others, because
-/// the holder has to note when it releases the mutex; so their lengths do not make the sum.
-/// is_looked_into: that was so.
+/// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a
+/// long wait always has weight 1. Measured waits last longer than others, because the holder has to
+/// note when it releases the mutex, so their durations do not enter the sum.
+/// is_looked_into: the wait was measured.
 std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, std::uint64_t waited,
                          bool is_looked_into);
 
-/// One wait, that stands for `weight` of them. for_hand_over: the same of the hand-over at its end,
-/// 0 if that was not looked into. in_vain: it ended without the mutex, at a deadline. Of these one
-/// may be lost, or one of the holder's, where both write it down at once.
+/// One wait, with the sampling weight `weight`. for_hand_over: the weight of the handover at its
+/// end, 0 if that was not measured. in_vain: it ended at a deadline, without the mutex. A
+/// concurrent update by waiter and holder may lose one sample.
 struct wait {
   std::uint32_t weight;
   std::uint32_t for_hand_over;
@@ -44,7 +44,7 @@ struct wait {
 void note_wait(sheet& target, thread_slot& thread, record& of, const words& mutex,
                const wait& seen);
 
-/// An acquisition that stands for `weight` of them, whose holding is measured from now on.
+/// An acquisition of sampling weight `weight`, whose holding time is measured from now on.
 /// previous: the kernel's number of the last holder, 0 if it is not known.
 struct acquisition {
   std::uint32_t weight;
@@ -56,14 +56,14 @@ struct acquisition {
 void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
                 const acquisition& seen);
 
-/// Goes on measuring after a condition variable has given the mutex back.
+/// Continues the measurement after a condition wait has reacquired the mutex.
 void resume_hold(record& of, words& mutex, std::uint64_t caller);
 
 /// The end of a measured holding. releaser: caller of the function that releases the mutex; 0 if it
 /// goes on after a condition variable.
 void end_hold(words& mutex, std::uint64_t releaser);
 
-/// To be called before a mutex is released that somebody waits for.
+/// To be called before the release of a mutex that has waiters.
 void note_release(words& mutex);
 
 }  // namespace lockwright::probe

@@ -17,7 +17,10 @@
 namespace lockwright::probe {
 namespace {
 
+using preload::knows_owner;
 using preload::real;
+using preload::recursive;
+using preload::type_of;
 
 /// Until when to wait.
 struct limit {

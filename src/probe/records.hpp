@@ -16,7 +16,7 @@ record& record_of(sheet& target, words& mutex, std::uint64_t caller);
 /// The record if there is one.
 record* known_record(sheet& target, const words& mutex);
 
-/// What is known beyond sums; null if there is no room for it. For the holder.
+/// The details beyond the sums; null if there is no room. Only for the holder.
 detail* detail_of(sheet& target, record& of);
 
 /// The number of a caller in `of`, plus one; 0 if there is no room for it. For the holder.
@@ -28,7 +28,7 @@ block* block_of(detail& of, std::uint32_t holder, std::uint32_t waiter);
 /// The place of an initialisation, plus one; 0 if there is no room for it.
 std::uint32_t place_of(beginnings& begun, std::uint64_t caller);
 
-/// Sees to it that the file in which `address` lies is in the sheet.
+/// Ensures that the sheet lists the file that contains `address`.
 void note_module(sheet& target, std::uint64_t address);
 
 inline std::uint32_t number_of(const sheet& target, const record& one) {

@@ -1,5 +1,5 @@
-// pthread_rwlock_*: counted and no more, or a mutex in the lock's place, which readers exclude each
-// other at, if LOCKWRIGHT_RWLOCK says so. Those that processes share stay with the C library.
+// pthread_rwlock_*: only counted or, if LOCKWRIGHT_RWLOCK asks for it, replaced by a mutex, at
+// which readers exclude each other. Process-shared ones stay with the C library.
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -91,7 +91,7 @@ int write(pthread_rwlock_t* lock, int held, Take take) {
   return error;
 }
 
-// What is no time is refused even where there is nothing to wait for, unlike of a mutex.
+// Unlike for a mutex, an invalid timespec is rejected even if the lock is free.
 bool is_time(clockid_t clock, const timespec* deadline) {
   return preload::is_known(clock) && preload::is_valid(*deadline);
 }

@@ -22,12 +22,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kind.hpp"
+#include "c_library_kind.hpp"
 #include "sheet.hpp"
 
 namespace lockwright::probe {
 
-using namespace preload;
+using preload::is_library;
+using preload::normal;
 
 struct words {
   std::uint32_t lock;

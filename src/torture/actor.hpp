@@ -1,4 +1,4 @@
-// A thread of a phase, and what it says about itself while it runs.
+// A thread of a phase, and the state that it publishes while it runs.
 #pragma once
 
 #include <pthread.h>
@@ -14,21 +14,22 @@ namespace torture {
 class guarded;
 class stage;
 
-// Keeps what different threads write on different lines, adjacent ones fetched together included.
+// Keeps data of different threads on different cache lines, also where the processor fetches
+// adjacent lines in pairs.
 inline constexpr std::size_t apart = 128;
 
 enum class act : std::uint8_t {
-  absent,    // no thread plays it now
-  between,   // neither in a section nor on the way to one
+  absent,    // no thread runs now
+  between,   // outside sections and lock calls
   halted,    // all pause together
   locks,     // in lock
   tries,     // in trylock
   locks_by,  // in a lock call with a deadline
-  waits,     // in a wait on a condition variable, or coming back from it
+  waits,     // in a condition wait, up to its return
   waits_by,  // the same with a deadline
   inside,
   unlocks,
-  directs,  // has other threads or processes do something and waits for them
+  directs,  // waits for other threads or processes
 };
 
 struct alignas(apart) actor {
@@ -36,7 +37,7 @@ struct alignas(apart) actor {
       : at{on}, number{id}, role{part}, draw{seed} {}
 
   stage& at;
-  // From 1, so that 0 is nobody.
+  // From 1; 0 means no thread.
   const std::uint32_t number;
   const char* const role;
   dice draw;

@@ -28,13 +28,13 @@ void live_and_exit(actor& me) {
   pthread_exit(nullptr);
 }
 
-// Leaves the first mutex locked, for whoever waits for this thread.
+// Leaves the first mutex locked for the thread that joins this one.
 void die_inside(actor& me) {
   live(me);
   me.at.mutexes()[0].lock(me);
 }
 
-// Only a mutex that does not ask who holds it can be unlocked by another thread.
+// Another thread may unlock a mutex only if its type does not check the owner.
 bool may_be_left(const guarded& it) {
   return it.type == PTHREAD_MUTEX_NORMAL || it.type == PTHREAD_MUTEX_ADAPTIVE_NP;
 }

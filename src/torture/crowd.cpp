@@ -49,7 +49,7 @@ void hurry(actor& me) {
   }
 }
 
-// Waits on a condition variable for what may not come.
+// Waits on a condition variable for a signal that may not come.
 void wait_a_while(actor& me, condition& on) {
   while (!me.at.over()) {
     guarded& it = me.at.mutexes()[0];
@@ -97,7 +97,7 @@ void crowd(stage& on) {
   const auto seldom = std::make_shared<condition>(CLOCK_MONOTONIC);
   const auto waiter = [seldom](actor& me) { wait_a_while(me, *seldom); };
   for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
-    // The first ones so that any two threads contend.
+    // The first mutexes, so that any two threads contend.
     const std::uint64_t part = i < 2 ? 0 : i % 8;
     if (part == 3) {
       on.cast("trylocker", attempt);

@@ -19,7 +19,7 @@ cpu_set_t usable;
 std::vector<int> numbers;
 
 void handle(int) {
-  // Now and then long enough that whoever waits for this thread notices.
+  // Sometimes long enough to delay the threads that wait for this one.
   if (handled.fetch_add(1, std::memory_order_relaxed) % 8 == 0) {
     busy(30 * us);
   }

@@ -1,4 +1,4 @@
-// What happens to the threads of a stage from outside, beat by beat.
+// External disturbances of the threads of a phase, applied at each tick.
 #pragma once
 
 #include <cstdint>

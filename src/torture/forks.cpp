@@ -17,7 +17,7 @@
 namespace torture {
 namespace {
 
-// How a child ends that finds something wrong.
+// The exit status of a child.
 enum verdict : int {
   well,
   orphan,
@@ -58,7 +58,7 @@ struct place {
   }
   const timespec soon = at(now() + ms);
   for (guarded& each : on.mutexes()) {
-    // What the parent's other threads held stays so.
+    // Mutexes that other threads of the parent held stay locked.
     if (each.number >= held) {
       if (pthread_mutex_trylock(&each.mutex) == 0 &&
           (pthread_mutex_unlock(&each.mutex) != 0 || pthread_mutex_lock(&each.mutex) != 0 ||
@@ -83,7 +83,7 @@ struct place {
       std::_Exit(deadline_fails);
     }
   }
-  // Those who wait there are in the parent.
+  // The waiters are threads of the parent.
   pthread_cond_signal(&of.woken.cond);
   pthread_cond_broadcast(&of.woken.cond);
   if (pthread_mutex_trylock(&of.mutex.mutex) != 0) {
@@ -120,7 +120,7 @@ void await_child(actor& me, pid_t child) {
 void beget(actor& me, place& of) {
   auto& all = me.at.mutexes();
   while (!me.at.over()) {
-    // With all of them held, as handlers of pthread_atfork do, with one, or with none.
+    // Forks with all mutexes held, as pthread_atfork handlers do, with one, or with none.
     const std::uint64_t drawn = me.draw.below(4);
     const std::uint64_t held = drawn < 2 ? 0 : drawn == 2 ? 1 : all.size();
     for (std::uint64_t i = 0; i < held; ++i) {
@@ -142,7 +142,7 @@ void beget(actor& me, place& of) {
   }
 }
 
-// Somebody who waits while others fork.
+// Waits on the condition variable while other threads fork.
 void wait_about(actor& me, place& of) {
   while (!me.at.over()) {
     of.mutex.lock(me);

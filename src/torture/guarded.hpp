@@ -1,4 +1,4 @@
-// A mutex, and what it guards, which shows if two threads were inside at once.
+// A mutex and the data it guards, which reveals two threads in the section at once.
 #pragma once
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ class guarded {
   guarded& operator=(const guarded&) = delete;
   ~guarded() = default;
 
-  // Destroys the mutex, which nobody uses any more.
+  // Destroys the mutex, which must be unused.
   void end();
 
   void lock(actor& me);
@@ -58,11 +58,11 @@ class guarded {
   // False if the deadline came first, and indeed it has.
   bool wait_within(actor& me, condition& on, std::uint64_t ns);
 
-  // Marks the caller as the one inside; to be called by who has just got the mutex otherwise.
+  // Records the caller as holder, after it acquired the mutex by another call.
   void enter(actor& me);
   void leave(actor& me);
 
-  // The sections so far, for who looks on from outside.
+  // The number of sections so far, readable without the mutex.
   [[nodiscard]] std::uint64_t entries() const { return entries_.load(std::memory_order_relaxed); }
   // The same, exactly, for when everybody has gone.
   [[nodiscard]] std::uint64_t counted() const { return left_; }
@@ -74,8 +74,8 @@ class guarded {
   alignas(apart) pthread_mutex_t mutex;
 
  private:
-  // Plain words on two lines, equal whenever nobody is inside. Whoever gets in too early, or does
-  // not see what the one before has written, finds them different.
+  // Plain words on two cache lines, equal while no thread is in the section. A thread that enters
+  // too early, or does not see its predecessor's writes, finds them different.
   alignas(apart) std::uint64_t left_ = 0;
   std::atomic<std::uint32_t> owner_{0};
   std::atomic<std::uint64_t> entries_{0};

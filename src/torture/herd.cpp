@@ -11,7 +11,7 @@ struct herd_state {
   explicit herd_state(guarded& by) : mutex{by} {}
 
   guarded& mutex;
-  // Of even and odd rounds: those that wait for the next round wait on the other one.
+  // One for even and one for odd rounds: waiters for the next round use the other one.
   condition go[2] = {condition(CLOCK_REALTIME), condition(CLOCK_MONOTONIC)};
   condition back{CLOCK_MONOTONIC};
   std::uint64_t round = 0;
@@ -51,7 +51,7 @@ void call(actor& me, herd_state& of, std::uint64_t herd) {
       go.broadcast();
     }
     if (ends) {
-      // All who waited have been woken, and nobody comes to it before the next round but one.
+      // All its waiters have been woken, and its next use is two rounds later.
       go.renew();
     }
     if (!early) {

@@ -1,6 +1,6 @@
-// lockwright-torture: mutexes and condition variables under all that a program and a machine can do
-// to them, after the Linux kernel's locktorture. It knows no lock: what is preloaded is tortured,
-// `lockwright torture` preloads one lock after the other.
+// lockwright-torture: stress tests of mutexes and condition variables, modelled on the Linux
+// kernel's locktorture. The program tests the library that is preloaded; `lockwright torture`
+// preloads one lock after the other.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ double seconds_each(const settings& given, const plan& drawn) {
   return std::clamp(given.seconds / (2.0 * static_cast<double>(drawn.kinds())), 0.2, 2.0);
 }
 
-// What is kept for later use (threads' stacks, queue nodes) has its size after one pass.
+// Caches (threads' stacks, queue nodes) have reached their size after one pass.
 class ceiling {
  public:
   explicit ceiling(std::uint64_t first) : first_{first} {}
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   if (given.parent != 0 && !torture::follow(given.parent)) {
     return EXIT_FAILURE;
   }
-  // Before any thread is put on one of them.
+  // Read before any thread is pinned.
   torture::processors();
   return torture::run(given);
 }

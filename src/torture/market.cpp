@@ -13,8 +13,8 @@
 namespace torture {
 namespace {
 
-// One place for goods. Every signal is needed: while the place is full, no other one comes for the
-// consumers. So one that is lost, to a consumer that is cancelled say, stops the market.
+// A buffer of one item. Every signal is needed: while the buffer is full, producers send no other
+// one. So a lost signal, for instance one consumed by a cancelled waiter, stops the phase.
 struct market_state {
   explicit market_state(guarded& by) : mutex{by} {}
 
@@ -22,13 +22,13 @@ struct market_state {
   condition filled{CLOCK_MONOTONIC};
   condition emptied{CLOCK_MONOTONIC};
   bool full = false;
-  bool is_end = false;  // what lies there sends who takes it home
+  bool is_end = false;  // sentinel: the consumer that takes it exits
   std::uint64_t consumers = 0;
   std::uint64_t produced = 0;
-  // Nobody comes in the place of one who was cancelled before the others have taken something: a
-  // newcomer needs no signal to see that the place is full.
+  // A cancelled consumer is replaced only after another one has taken an item: a new consumer needs
+  // no signal to see that the buffer is full, and would hide a lost one.
   bool waits_for_others = false;
-  // Changed inside, looked at from outside as well.
+  // Written with the mutex held, also read without it.
   std::atomic<std::uint64_t> producers{0};
   std::atomic<std::uint64_t> consumed{0};
 };
@@ -127,8 +127,8 @@ void keep_consumer(actor& me, market_state& in, actor& consumer) {
     me.at.bear(consumer, [&in](actor& it) { consume(it, in); });
     me.does(act::directs);
     nap(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
-    // One that has been sent home may be asked to go as well; when it is over nobody is cancelled,
-    // for then everybody counts that is to be sent home.
+    // A consumer that has taken the sentinel may be cancelled as well. Once the phase is over, none
+    // is cancelled, because each consumer must take a sentinel.
     if (!me.at.over()) {
       pthread_cancel(consumer.thread);
     }

@@ -15,12 +15,12 @@
 namespace torture {
 namespace {
 
-// A kind of work, of which each thread does the same amount in every window.
+// A kind of operation; each thread does the same number in every window.
 struct work {
   const char* name;
   void (*once)(actor& me, actor& child);
-  std::uint64_t amount;  // of each thread
-  // What it must take at least to be called a leak.
+  std::uint64_t amount;  // per thread
+  // The least growth per operation that counts as a leak.
   std::uint64_t bytes_each;
 };
 
@@ -62,17 +62,17 @@ constexpr work works[] = {{"acquisition", lock_once, 6'000, 16},
                           {"mutex", make_and_end, 3'000, 32},
                           {"thread", bear_one, 60, 1024}};
 
-// The first window warms up what is kept for later use; all others must not need more.
+// The first window fills caches; memory must not grow in the others.
 constexpr int windows = 4;
-// Below this, chance may have it that some page is touched for the first time.
+// Less may come from pages touched for the first time.
 constexpr std::uint64_t least_bytes = 96 << 10;
-// However slow the machine, a window ends, and is judged by what was done.
+// A window ends after this time and is judged by the operations done.
 constexpr std::uint64_t longest_window = 400 * ms;
 constexpr std::uint64_t most_workers = 4;
 
 struct office {
   alignas(apart) std::atomic<std::uint32_t> window{0};  // odd while it is open
-  std::atomic<const work*> task{nullptr};               // null: go home
+  std::atomic<const work*> task{nullptr};               // null: the threads end
   alignas(apart) std::atomic<std::uint32_t> busy{0};
   std::atomic<std::uint64_t> done{0};
   std::atomic<bool> enough{false};
@@ -109,7 +109,7 @@ void step(office& in) {
   futex_wake(in.window);
 }
 
-// How much more memory is taken after a window, a negative number for less.
+// Runs one window and returns by how many bytes memory grew.
 std::int64_t growth(office& in, const work& task, std::uint64_t& done) {
   const std::uint64_t before = measure_footprint().bytes;
   in.task.store(&task);
@@ -146,7 +146,7 @@ void judge(const work& task, office& in) {
 
 void keep_books(actor& me, office& in) {
   me.does(act::directs);
-  // Once at least, even if it is over before.
+  // At least once, even if the phase is already over.
   do {
     for (const work& task : works) {
       judge(task, in);

@@ -16,10 +16,10 @@
 namespace torture {
 namespace {
 
-// A thread that has used so much processor time in a lock call has taken its place in the queue,
-// which takes a thousandth of that, and polls.
+// A thread that has used this much processor time in a lock call is queued and polls: queueing
+// takes a thousandth of it.
 constexpr std::uint64_t polls_after_ns = 5 * ms;
-// More of them would take longer to come than a phase lasts.
+// Queueing more threads would take longer than a phase.
 constexpr std::uint64_t most_polling = 3;
 constexpr std::uint64_t most_sleeping = 24;
 
@@ -27,7 +27,7 @@ enum : std::uint32_t { idle, queue_up, go_home };
 
 struct alignas(apart) comer {
   std::atomic<std::uint32_t> told{idle};
-  std::atomic<bool> called{false};  // it is about to call, or has called, lock
+  std::atomic<bool> called{false};  // is about to call lock, or has called it
   std::uint64_t used_before = 0;    // processor time
   bool gives_up = false;
   std::uint64_t rank = 0;
@@ -60,8 +60,8 @@ std::uint64_t used_by(const actor& one) {
   return pthread_getcpuclockid(one.thread, &clock) == 0 ? now(clock) : 0;
 }
 
-// Returns when the thread is provably in the queue: asleep in the lock call, twice in a row without
-// having run between, or polling for long.
+// Returns when the thread is provably queued: seen asleep in the lock call twice without having run
+// in between, or after it has polled long enough.
 void await_place(const comer& one) {
   std::uint64_t slept_at = 0;
   for (;;) {
@@ -137,7 +137,7 @@ void usher(actor& me, line_up& to) {
     to.mutex.lock(me);
     to.let_in = 0;
     const std::uint64_t first = me.draw.below(to.comers.size());
-    // On a slow machine no more than can come while the first one is still patient.
+    // On a slow machine, stop queueing before the first one's patience ends.
     const std::uint64_t until = me.at.tick() + me.at.patience_ticks() / 4;
     for (std::uint64_t i = me.draw.between(1, to.comers.size()); i > 0 && me.at.tick() < until;
          --i) {
@@ -154,7 +154,7 @@ void usher(actor& me, line_up& to) {
       }
     }
     to.mutex.unlock(me);
-    // This one comes after all of them.
+    // This thread must be admitted after all of them.
     to.mutex.lock(me);
     const std::uint64_t before = to.let_in;
     to.mutex.unlock(me);

@@ -1,30 +1,30 @@
-// The kinds of phases. Each sets up its threads on the stage.
+// The kinds of phases. Each function adds its threads to the phase.
 #pragma once
 
 namespace torture {
 
 class stage;
 
-// Writers, trylockers, lockers with deadlines, and those that hold several mutexes at once.
+// Lock, trylock, lock with deadlines, and threads that hold several mutexes at once.
 void crowd(stage& on);
-// Threads that come, lock a few times and go.
+// Short-lived threads that lock a few times and end.
 void births(stage& on);
 // Tokens that are passed on by condition variables.
 void rings(stage& on);
-// A broadcast to many, again and again, the condition variable ended right after it.
+// Repeated broadcasts to many waiters; the condition variable is destroyed right after.
 void herd(stage& on);
-// One place that producers fill and consumers empty, some of whom are cancelled.
+// A buffer of one item with producers and consumers, some of which are cancelled.
 void market(stage& on);
 // Children of a process whose mutexes are contended.
 void forks(stage& on);
-// Threads that provably came one after the other have to be let in so.
+// Threads that provably queued one after the other must be admitted in that order.
 void order(stage& on);
 // The last user of a mutex destroys it at once.
 void reuse(stage& on);
-// The same work again and again, which must not take more and more memory.
+// Repeated work, during which memory must not grow.
 void memory(stage& on);
 
-// For crashes: whether the address is in a mutex that its last user has destroyed.
+// For the crash handler: whether the address is in a destroyed mutex.
 bool is_retired(const void* address);
 
 // A thread that locks, works and unlocks until it is over.

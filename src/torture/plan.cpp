@@ -22,8 +22,8 @@ constexpr const char* disturbances[] = {"stutter", "shuffle", "stops", "signals"
 constexpr int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
                          PTHREAD_MUTEX_ADAPTIVE_NP};
 
-// Threads that poll in a queue hand over to one that does not run as soon as there are more of them
-// than processors: with more than this, hardly anything would happen.
+// With more polling threads than processors, a queue hands the lock to threads that are not
+// running; with more than this number per processor there would be little progress.
 constexpr std::uint64_t most_polling = 2;
 constexpr std::uint64_t most_sleeping = 64;
 
@@ -109,7 +109,8 @@ phase plan::at(std::uint64_t number) const {
   drawn.mutexes = draw.between(1, 3);
   drawn.type = types[draw.below(std::size(types))];
   if (drawn.kind == "forks" && drawn.type != PTHREAD_MUTEX_ADAPTIVE_NP) {
-    // In the C library, the child of a fork cannot unlock what it holds of the other types.
+    // With the C library, the child of a fork cannot unlock mutexes of the other types that it
+    // holds.
     drawn.type = PTHREAD_MUTEX_NORMAL;
   }
   drawn.section_ns = draw.one_in(3) ? 0 : draw.between(10, 2 * us);

@@ -1,5 +1,5 @@
-// What happens in which phase. All of it follows from the seed, the number of processors, and what
-// the lock promises.
+// The parameters of each phase, derived from the seed, the number of processors and the traits of
+// the lock.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace torture {
 struct phase {
   std::uint64_t number = 0;
   std::string kind;
-  // What every choice inside follows from.
+  // Seeds all random choices of the phase.
   std::uint64_t seed = 0;
   std::uint64_t threads = 0;
   std::uint64_t mutexes = 1;
   int type = 0;  // of mutex
-  // What a section and the time between two take, typically.
+  // Typical durations of a section and of the gap between two.
   std::uint64_t section_ns = 0;
   std::uint64_t gap_ns = 0;
-  // Nobody pauses between two sections. A lock without an order may then leave somebody out.
+  // No gaps between sections. An unordered lock may then starve a thread.
   bool greedy = false;
   bool stutter = false;
   bool shuffle = false;

@@ -1,5 +1,5 @@
-// What the program says: one JSON object a line on standard output for whoever drives it, and, when
-// the lock has failed, the state of everything on standard error for a person.
+// The program's output: one JSON object per line on standard output for the calling program and, if
+// the lock has failed, the complete state on standard error for the user.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,17 @@ namespace torture {
 
 class stage;
 
-// For the messages: what is going on. Null for nothing.
+// Sets the phase that messages name; null for none.
 void announce(const settings* given, const phase* current, const stage* on);
 
-// Prints what failed, the phase, what every thread does, the bytes of the mutexes and the stacks,
-// and ends the process with status 1. Of several threads the first one is heard.
+// Prints the failure, the phase, each thread's activity, the bytes of the mutexes and the stacks,
+// and ends the process with status 1. If several threads fail, only the first one reports.
 [[noreturn]] void fail(const char* check, const std::string& what);
 
-// Turns a crash into a failure with all of that. What the address belongs to, if anything of ours,
-// is asked first.
+// Reports a crash as such a failure; `is_ours` says whether the address is in a retired mutex.
 void catch_crashes(bool (*is_ours)(const void* address));
 
-// Leaves the process to nobody: when its parent ends, it is killed. False if that has happened.
+// Has the kernel kill this process when its parent ends. False if the parent has ended already.
 bool follow(int parent);
 
 class line : public lockwright::programs::json_line {

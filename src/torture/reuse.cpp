@@ -21,17 +21,17 @@ namespace {
 constexpr std::uint64_t most_members = 8;
 constexpr std::size_t pages = 8;
 
-// Where the last users of mutexes have destroyed them, for the handler of crashes. A stage has few.
+// The memory of destroyed mutexes, for the crash handler. A phase has few arenas.
 constexpr std::size_t most_arenas = 16;
 std::atomic<std::pair<const char*, const char*>*> arenas[most_arenas];
 
-// A mutex for as many users as it has, on a page that nobody may touch when the last of them has
-// destroyed it. The next one is on the next page.
+// A mutex for a known number of users, on a page that becomes inaccessible when the last user has
+// destroyed the mutex. The next mutex is on the next page.
 class arena {
  public:
   struct shared {
     pthread_mutex_t mutex;
-    std::uint64_t users;  // that have yet to come
+    std::uint64_t users;  // still to come
   };
 
   arena() : size_{static_cast<std::size_t>(sysconf(_SC_PAGESIZE))} {

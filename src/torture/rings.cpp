@@ -9,9 +9,9 @@
 namespace torture {
 namespace {
 
-// Tokens go round among the threads; who has none waits on a condition variable of its own. Nobody
-// is woken but by being passed a token, so a wake-up that gets lost is missed for ever: the end, too,
-// is passed on.
+// Tokens circulate among the threads; a thread without one waits on its own condition variable.
+// Only a passed token wakes a thread, so a lost wake-up blocks the ring for ever; the end of the
+// phase is passed on in the same way.
 struct ring {
   ring(guarded& by, std::uint64_t members, std::uint64_t count, bool monotonic)
       : mutex{by}, tokens{count} {
@@ -31,14 +31,14 @@ struct ring {
 
   guarded& mutex;
   std::deque<place> places;
-  std::uint64_t tokens;  // that go round
-  bool last = false;     // the one that goes round now ends it
+  std::uint64_t tokens;  // in circulation
+  bool last = false;     // the current round ends the phase
 };
 
 void turn(actor& me, ring& in, std::uint64_t own) {
   const std::uint64_t next = (own + 1) % in.places.size();
   ring::place& here = in.places[own];
-  // One in four looks for itself now and then.
+  // One thread in four also polls, by waits with a deadline.
   const bool impatient = own % 4 == 3;
   for (bool going = true; going;) {
     in.mutex.lock(me);
@@ -54,7 +54,7 @@ void turn(actor& me, ring& in, std::uint64_t own) {
     if (in.last) {
       going = false;
     } else if (own == 0 && me.at.over()) {
-      // The first one collects all tokens, and sends the last one round once more.
+      // The first thread collects all tokens and sends the last one round once more.
       passes = --in.tokens == 0;
       in.last = passes;
       going = !passes;

@@ -119,7 +119,7 @@ settings read_settings(int argc, char** argv) {
 }
 
 std::uint64_t processors() {
-  // Asked once, before any thread is put on some of them.
+  // Read once, before any thread is pinned.
   static const std::uint64_t count = [] {
     cpu_set_t set;
     CPU_ZERO(&set);

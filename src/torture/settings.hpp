@@ -1,4 +1,4 @@
-// What the program was asked to do.
+// The program's arguments.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ struct settings {
   bool parks = true;
   // The lock promises to admit in the order of arrival.
   bool fifo = false;
-  // After about so many turns for each of them, a lock lets in the threads that it keeps aside.
+  // A lock with a passive set admits each of its threads after about this many turns.
   std::uint64_t turns = 1000;
   // The only phase to run, again and again; -1 for all, one after the other.
   std::int64_t phase = -1;
@@ -26,13 +26,13 @@ struct settings {
   std::vector<std::string> without;
   // The kinds of phases to run; empty for all.
   std::vector<std::string> only;
-  // The process that started this one and whose end ends it; 0 if nobody is to be watched.
+  // The parent process, whose end ends this one; 0 to run without it.
   pid_t parent = 0;
 
   [[nodiscard]] bool wants(const std::string& kind) const;
 };
 
-// Ends the program with one line and status 2 for what is no setting.
+// Ends the program with one line and status 2 if the arguments are invalid.
 settings read_settings(int argc, char** argv);
 
 // Processors that this process may use.

@@ -1,4 +1,4 @@
-// One phase as it happens: its mutexes, its threads, and the clock that conducts them.
+// One running phase: its mutexes, its threads and its clock.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class stopper;
 
 class stage {
  public:
-  // The conductor's beat. All patience is counted in beats, so that what holds up the whole process
-  // (a stop, a busy machine) is no thread's fault.
+  // The period of the main loop. Patience is counted in ticks, so that a delay of the whole process
+  // (a stop, a busy machine) is not taken for a thread's fault.
   static constexpr std::uint64_t tick_ns = 5'000'000;
 
   stage(const settings& given, const phase& planned);
@@ -31,14 +31,14 @@ class stage {
   const settings& asked;
   const phase& plan;
 
-  // Before the performance: a thread with its part, which ends by itself once it is over().
+  // Before run(): a thread and its function, which returns once over() is true.
   actor& cast(const char* role, std::function<void(actor&)> play);
-  // A part without a thread, for those that other threads start.
+  // A worker without a thread, to be started by other workers.
   actor& understudy(const char* role);
-  // Something to be checked when all threads have ended.
+  // A check to run when all threads have ended.
   void afterwards(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
-  // Runs all threads for so long, disturbs and watches them, and returns when they have ended.
+  // Runs all threads for this time, disturbs and watches them, and returns when they have ended.
   void perform(double seconds, stopper& stops);
 
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_relaxed); }
@@ -46,13 +46,13 @@ class stage {
   [[nodiscard]] std::uint64_t patience_ticks() const { return patience_; }
   [[nodiscard]] double seconds_since(std::uint64_t tick) const;
 
-  // For the threads: what they do inside and between, and where they can be halted.
+  // For the threads: the work of a section and of a gap, and the points where they can be halted.
   void section(actor& me) const;
   void gap(actor& me);
   void rest_if_halted(actor& me);
   guarded& any_mutex(actor& me) { return mutexes_[me.draw.below(mutexes_.size())]; }
 
-  // Threads that threads start and wait for. The result of the thread is what pthread_join gave.
+  // Starts a helper's thread, and joins it. Returns the thread's result.
   void bear(actor& child, std::function<void(actor&)> play);
   void* bury(actor& child);
 

@@ -26,7 +26,7 @@ struct stopper::shared {
 
 namespace {
 
-// By a handle, so that no other process can be meant, whatever numbers are used again.
+// By a pidfd, which cannot refer to another process that reuses the number.
 bool send(int target, int number) {
   return syscall(SYS_pidfd_send_signal, target, number, nullptr, 0) == 0;
 }
@@ -69,8 +69,8 @@ void stopper::allow(bool stops) { shared_->allowed.store(stops); }
 std::uint64_t stopper::stops() const { return shared_->stops.load(); }
 
 void stopper::work(shared& with, int target, pid_t parent, std::uint64_t seed) {
-  // Nobody is left stopped for ever: the process that is stopped is killed by its own parent's end,
-  // and this one by the end of that.
+  // No process stays stopped for ever: the stopped process is killed when its parent ends, and this
+  // one when the stopped process ends.
   if (!follow(parent)) {
     std::_Exit(0);
   }

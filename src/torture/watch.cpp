@@ -9,16 +9,16 @@
 namespace torture {
 namespace {
 
-// A lock that keeps threads aside lets the eldest of them in after some number of turns, or by chance
-// in about as many. For each of them three times that, and twenty times for the luck of one: a chance
-// of one in a hundred million.
+// A lock with a passive set admits its oldest thread after a number of turns, or by chance after
+// about as many. The limit is three times that for each thread, and twenty times for chance: a
+// false alarm has a probability of one in a hundred million.
 constexpr std::uint64_t times_for_each = 3;
 constexpr std::uint64_t times_for_luck = 20;
-// A queue lets everybody in once before anybody twice; what is left to chance is how long a thread
-// that has said that it comes takes to come.
+// A queue admits every thread once before any twice; only the time from announcing an acquisition
+// to queueing is left to chance.
 constexpr std::uint64_t turns_in_order = 20'000;
 constexpr std::uint64_t times_patience = 3;
-// However many turns have gone by, a thread may just not have had a processor for less than this.
+// A shorter wait may only mean that the thread was not running, however many turns have passed.
 constexpr std::uint64_t starved_after_ticks = 1'000'000'000 / stage::tick_ns;
 
 }  // namespace

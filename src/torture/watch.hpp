@@ -9,10 +9,10 @@
 namespace torture {
 
 // A thread fails the run that
-// - does one and the same for longer than the patience; if it waits for a mutex, only when nobody has
-//   entered that for as long, or after three times that,
-// - has waited for a second while so many entered the mutex that a lock, however unfair on purpose,
-//   would have let it in.
+// - stays in one operation longer than the patience; while it waits for a mutex, only if no thread
+//   has acquired that mutex for as long, or after three times the patience,
+// - has waited for a second while so many threads acquired the mutex that even a deliberately
+//   unfair lock would have admitted it.
 class watch {
  public:
   explicit watch(const stage& on);

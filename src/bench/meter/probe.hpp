@@ -1,4 +1,4 @@
-// How a workload takes a mutex: the call, and around it what is to be measured.
+// How a workload acquires a mutex: the call and the measurements around it.
 #pragma once
 
 #include <pthread.h>
@@ -14,12 +14,12 @@
 
 namespace bench {
 
-// A mutex, and on a line of its own what only its holder touches.
+// A mutex and, on a cache line of their own, the data that only its holder touches.
 template <class Mutex>
 struct site_of {
   alignas(apart) Mutex mutex = mutex_calls<Mutex>::initial();
-  // How often it was taken, by plain instructions: if that falls behind what the threads counted,
-  // two of them were inside at once.
+  // Acquisitions, counted by plain instructions: fewer than the threads counted means that two
+  // threads were in the section at once.
   alignas(apart) std::uint64_t taken = 0;
   // For meters: admissions that were recorded, and ticks().
   std::uint64_t recorded = 0;
@@ -39,7 +39,7 @@ struct latencies {
 
 enum : unsigned { meters_off = 0, meter_latency = 1, meter_admissions = 2 };
 
-// One per thread. What is not metered costs nothing: it is left out when this is compiled.
+// One per thread. Meters that are off cost nothing: they are not compiled in.
 template <unsigned Meters>
 class alignas(apart) probe {
  public:

@@ -1,4 +1,4 @@
-// What a process has had of the machine so far.
+// Resources that a process has used so far.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct usage {
 // All threads that live, and of those that have ended everything but the migrations.
 usage usage_so_far();
 
-// What was used from `before` to `after`.
+// The difference of two readings.
 void add_usage(lockwright::programs::json_line& line, const usage& before, const usage& after);
 
 }  // namespace bench

@@ -1,0 +1,72 @@
+"""Every source is in a list of the CMakeLists.txt beside it, or configuring stops."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import locate
+
+SCRIPT = """
+cmake_minimum_required(VERSION 3.22)
+project(lists NONE)
+include({sources})
+{lists}
+"""
+
+PARTED = "lockwright_sources(some PART a.cpp)\nlockwright_sources(others b.cpp sub/c.cpp)\n"
+
+
+def configure(folder: Path, lists: str) -> subprocess.CompletedProcess[str]:
+    """Configure a project of these lists."""
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    sources = locate.ROOT / "cmake/Sources.cmake"
+    (folder / "CMakeLists.txt").write_text(SCRIPT.format(sources=sources, lists=lists))
+    (folder / "sub").mkdir(exist_ok=True)
+    for name in ("a.cpp", "b.cpp", "sub/c.cpp"):
+        (folder / name).touch()
+    return subprocess.run(
+        ["cmake", "-S", folder, "-B", folder / "build"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_lists_that_name_every_file(tmp_path: Path) -> None:
+    """Configure, and hold the paths of the files."""
+    done = configure(tmp_path, PARTED + 'message(STATUS "${some};${others}")\n')
+    assert done.returncode == 0, done.stderr
+    named = ";".join(f"{tmp_path}/{name}" for name in ("a.cpp", "b.cpp", "sub/c.cpp"))
+    assert named in done.stdout
+
+
+@pytest.mark.parametrize("name", ["new.cpp", "sub/new.cpp"])
+def test_a_file_in_no_list(tmp_path: Path, name: str) -> None:
+    """Is named in an error, whichever directory of the lists it lies in."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / name).touch()
+    done = configure(tmp_path, PARTED)
+    assert done.returncode != 0
+    said = " ".join(done.stderr.split())
+    assert f"does not name {name}: add it to one of its lists of sources" in said, done.stderr
+
+
+def test_every_directory_of_sources_has_lists() -> None:
+    """Sources that several programs share or that are installed as source are named by those."""
+    shared = {"src/check", "src/programs"}
+    lists = {
+        path.parent: path.read_text() for path in (locate.ROOT / "src").rglob("CMakeLists.txt")
+    }
+    for source in (locate.ROOT / "src").rglob("*.cpp"):
+        room = next((folder for folder in source.parents if folder in lists), None)
+        if room is None:
+            assert str(source.parent.relative_to(locate.ROOT)) in shared, source
+            continue
+        name = re.escape(str(source.relative_to(room)))
+        assert re.search(rf"lockwright_sources\([^)]*(?<![\w/]){name}(?!\w)", lists[room]), source
