@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import program_servers
-from lockwright import counters
+from lockwright.preload import counters
 from program_inputs import INPUTS, CannotPrepare, administrators, last_lines, make_inputs
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from lockwright import streams
-from lockwright.errors import LockwrightError, explain
+from lockwright.base import streams
+from lockwright.base.errors import LockwrightError, explain
 
 COMMANDS = {
     "list": "Every lock, with what is known about it.",

@@ -1,5 +1,5 @@
 // The table of the processes that loaded a library, in a file that the command line reads:
-// python/lockwright/loads.py. A process that becomes another program and does not load the library
+// python/lockwright/preload/loads.py. A process that becomes another program and does not load the library
 // again, because it is in another root or may not read it there, is told from one that takes no mutex.
 #pragma once
 

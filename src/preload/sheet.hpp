@@ -1,5 +1,5 @@
 // The file in which a process tells what it did with its locks: its caller made it and named it in
-// LOCKWRIGHT_STATS. python/lockwright/counters.py reads it.
+// LOCKWRIGHT_STATS. python/lockwright/preload/counters.py reads it.
 #pragma once
 
 #include <fcntl.h>

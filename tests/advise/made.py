@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from lockwright.locks import Registry
+from lockwright.preload.locks import Registry
 from lockwright.profile.record import (
     OBJECT,
     Creation,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lockwright.advise import Advice, advise
 from lockwright.advise.traits import BEARS, LOW_TRAFFIC
-from lockwright.locks import Registry
+from lockwright.preload.locks import Registry
 from lockwright.profile.record import Creation, Profile
 
 from . import made

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lockwright import counters
+from lockwright.preload import counters
 from PIL import Image
 from support import harness, locate
 

@@ -19,7 +19,7 @@ from lockwright.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
 from lockwright.bench.claims.table import CLAIMS
 from lockwright.bench.report import processors
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import Outcome
+from lockwright.run.bench_program import Outcome
 from support import locate
 
 HERE = Machine(processors=2, locks=frozenset({"a", "b", "c"}), no_energy="there is no counter")

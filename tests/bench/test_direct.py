@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright import locks, tools
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.preload import locks
+from lockwright.run import tools
 from support import locate
 
 QUICK = ["--warm-up", "0", "--loops-per-us", "900"]

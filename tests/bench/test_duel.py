@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lockwright.base.errors import LockwrightError
 from lockwright.bench import duel
 from lockwright.bench.duel import OPEN, REFUTED, SHOWN, Standing
 from lockwright.bench.real_program import RealProgram, real_program
-from lockwright.errors import LockwrightError
+from lockwright.stats.sequential import interval
 from lockwright.study.campaign.site import Folders
 from lockwright.study.program.entry import Metric, Program, Server
-from lockwright.tune.sequential import interval
 
 RATE = Metric("regex", r"rate: (\d+)", "output", "ops", "higher")
 SCRIPT = """

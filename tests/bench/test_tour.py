@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.tour import figures, page, plan, sitting, store
 from lockwright.bench.tour.drive import Clock
 from lockwright.bench.tour.page import Tour
-from lockwright.errors import LockwrightError
+from lockwright.run.bench_program import LIBC, Outcome
 from support import locate
 from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour
 

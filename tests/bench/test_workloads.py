@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.bench import pinning
 from lockwright.bench.catalogue import Workload, catalogue, parse
-from lockwright.bench.pinning import Processor
-from lockwright.bench.run import program
+from lockwright.machine import pinning
+from lockwright.machine.pinning import Processor
+from lockwright.run.bench_program import program
 from support import locate, machine
 
 QUICK = {"seconds": "0.02", "warm-up": "0.005", "loops-per-us": "900"}

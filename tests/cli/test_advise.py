@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from advise import made
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.profile import record
 
 from .conftest import Cli

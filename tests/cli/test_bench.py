@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright import locks
+from lockwright.base.errors import LockwrightError
 from lockwright.bench import footprint
-from lockwright.bench import run as bench_run
-from lockwright.errors import LockwrightError
+from lockwright.preload import locks
+from lockwright.run import bench_program as bench_run
 
 LOCKS = ["ttas", "mcs-stp"]
 BROADCASTS = 3

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.calibration import this_machine
+from lockwright.machine.calibration import this_machine
 
 from .conftest import Cli
 

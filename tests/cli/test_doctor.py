@@ -8,17 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
-from lockwright.doctor import (
-    access,
-    clock,
-    load,
-    scheduler,
-    system,
-)
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.tree import Tree, numbers_of
-from lockwright.energy.domain import Domain
-from lockwright.energy.find import Sources
+from lockwright.doctor import access, clock, scheduler, system
+from lockwright.machine import load
+from lockwright.machine.energy.domain import Domain
+from lockwright.machine.energy.find import Sources
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.tree import Tree, numbers_of
 from support import machine
 
 from .conftest import Cli

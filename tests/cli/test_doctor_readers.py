@@ -6,19 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lockwright.doctor import (
-    access,
-    clock,
-    examine,
-    frequency,
-    limits,
-    memory,
-    processors,
-    scheduler,
-    system,
-)
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.tree import Tree
+from lockwright.doctor import access, clock, examine, frequency, limits, memory, scheduler, system
+from lockwright.machine import processors
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.tree import Tree
 from support import machine
 from support.machine import CPU
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lockwright import meters
-from lockwright.energy import find, meter, pmu, powercap
-from lockwright.energy.domain import Domain, steps
+from lockwright.machine import meters
+from lockwright.machine.energy import find, meter, pmu, powercap
+from lockwright.machine.energy.domain import Domain, steps
 from support import machine
 from support.machine import POWER, POWERCAP
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from lockwright.bench.interposition import DIRECT, INTERPOSED, Seen, summarise
-from lockwright.compare.equivalence import LIMIT, _at_most, equivalence
+from lockwright.stats.equivalence import LIMIT, _at_most, equivalence
 from scipy.stats import wilcoxon
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lockwright import shared_files
+from lockwright.base import shared_files
 
 from .conftest import Program
 

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lockwright.errors import LockwrightError
-from lockwright.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
 
 from .conftest import Cli, on_a_terminal
 

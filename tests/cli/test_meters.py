@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from lockwright import meters
 from lockwright.bench import metered
 from lockwright.cli import main
 from lockwright.compare.store import Store
-from lockwright.perf import counters
-from lockwright.perf.counters import USER_ONLY, Counting
-from lockwright.perf.event import Reading
+from lockwright.machine import meters
+from lockwright.machine.perf import counters
+from lockwright.machine.perf.counters import USER_ONLY, Counting
+from lockwright.machine.perf.event import Reading
 from support import machine
 from support.machine import POWERCAP
 

@@ -11,9 +11,9 @@ import pytest
 from lockwright.base import numbers
 from lockwright.compare import stats
 from lockwright.compare.plan import Plan
-from lockwright.compare.record import Record
 from lockwright.compare.verdict import decide
 from lockwright.compare.warnings import collect
+from lockwright.run.record import Record
 from lockwright.stats import inference
 
 

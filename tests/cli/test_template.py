@@ -1,8 +1,8 @@
 """Placeholders of a command."""
 
 import pytest
-from lockwright.compare.template import expand, uses_threads
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.base.template import expand, uses_threads
 
 
 @pytest.mark.parametrize(

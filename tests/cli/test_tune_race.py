@@ -10,15 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from lockwright import locks
 from lockwright.compare.plan import Plan, Slot
-from lockwright.compare.record import FAILED, FINISHED, TIMEOUT, Record
+from lockwright.preload import locks
+from lockwright.run.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.stats.inference import t_quantile
+from lockwright.stats.sequential import interval
 from lockwright.tune import budget, candidates, race
 from lockwright.tune.entry import Entry
 from lockwright.tune.outcome import decide, gained, outcome
 from lockwright.tune.race import Field
-from lockwright.tune.sequential import interval
 from lockwright.tune.session import Session
 
 

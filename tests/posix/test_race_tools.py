@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lockwright import binary
+from lockwright.preload import binary
 from support import harness, locate
 from support.harness import RunUnder
 

@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from lockwright import shared_files
 from lockwright.advise import advise
-from lockwright.errors import LockwrightError
+from lockwright.base import shared_files
+from lockwright.base.errors import LockwrightError
 from lockwright.profile import record
 from lockwright.profile import sheet as sheets
 from lockwright.profile.record import FIRST_TAKEN

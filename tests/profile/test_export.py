@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from lockwright.errors import LockwrightError
-from lockwright.profile import formats
-from lockwright.profile.export import firefox as firefox_format
-from lockwright.profile.export import folded, perfetto, pprof, speedscope
+from lockwright.base.errors import LockwrightError
+from lockwright.export import firefox as firefox_format
+from lockwright.export import folded, formats, perfetto, pprof, speedscope
 from lockwright.profile.record import Moment, Place, Profile, Site
 from support.made_profile import frame, made_profile
 

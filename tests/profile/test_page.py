@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from lockwright.advise import advise
-from lockwright.errors import LockwrightError
-from lockwright.profile import page
-from lockwright.profile.page import drawn
+from lockwright.base.errors import LockwrightError
+from lockwright.export import page
+from lockwright.export.page import drawn
 from lockwright.profile.record import Distribution, Process, Profile
 from support.made_profile import made_profile
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lockwright import locks
-from lockwright.compare import record
+from lockwright.preload import locks
+from lockwright.run import record
+from lockwright.run.keeping import Keeping
 from lockwright.study.program import catalogue
 from lockwright.study.program.entry import Program
-from lockwright.study.program.keeping import Keeping
 from lockwright.study.program.places import Places
 from lockwright.study.program.trial import Trial
 from support import locate

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from lockwright.stats.moderated import moderated
 from lockwright.study import cells
 from lockwright.study.dataset import COUNT, Sample
-from lockwright.study.moderated import moderated
 from lockwright.study.rules import Shown
 
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.study.program import catalogue, entry, inputs, readers
 from lockwright.study.tables import Table
 

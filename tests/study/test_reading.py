@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from lockwright import cli
-from lockwright.compare.record import Record
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.run.record import Record
 from lockwright.study import names, reading
 from lockwright.study.dataset import DataSet
 

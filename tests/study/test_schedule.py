@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from lockwright.bench import pinning
-from lockwright.bench.pinning import Processor
-from lockwright.compare.record import FAILED, FINISHED, TIMEOUT
+from lockwright.machine import pinning
+from lockwright.machine.pinning import Processor
+from lockwright.run.record import FAILED, FINISHED, TIMEOUT
 from lockwright.study.campaign import site
 from lockwright.study.campaign.kept import Kept, Slot
 from lockwright.study.campaign.plan import Configuration, Member, Plan, difference

@@ -7,10 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from lockwright import locks
-from lockwright.compare import record
+from lockwright.preload import locks
+from lockwright.run import record
+from lockwright.run.keeping import Keeping
 from lockwright.study.program import entry
-from lockwright.study.program.keeping import Keeping
 from lockwright.study.program.places import Places
 from lockwright.study.program.trial import Result, Trial
 from lockwright.study.tables import Table

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from lockwright import binary
+from lockwright.preload import binary
 
 from support import locate
 

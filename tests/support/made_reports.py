@@ -13,7 +13,7 @@ LOCKS = ("pthread", "ttas", "futex", "mcs-stp", "mcs-timepub", "malth-stp", "c-b
 
 def profile(folder: Path) -> Path:
     """The report of a profile in which every part is there."""
-    from lockwright.profile import page
+    from lockwright.export import page
 
     path = folder / "profile.html"
     page.write(made_profile(), path)
@@ -24,7 +24,7 @@ def bare_profile(folder: Path) -> Path:
     """The report of a profile of which nothing is known but that it took a mutex."""
     from dataclasses import replace
 
-    from lockwright.profile import page
+    from lockwright.export import page
     from lockwright.profile.record import Distribution
 
     made = made_profile()
@@ -47,8 +47,8 @@ def comparison(folder: Path) -> Path:
     """The report of `lockwright compare` at three numbers of threads; one lock runs out of time."""
     from lockwright.compare import html, report
     from lockwright.compare.plan import Plan
-    from lockwright.compare.record import FINISHED, TIMEOUT, Record
     from lockwright.compare.store import Comparison
+    from lockwright.run.record import FINISHED, TIMEOUT, Record
 
     draw = random.Random(1)
     command = ("benchmark", "--threads", "{threads}")

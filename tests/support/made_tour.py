@@ -6,9 +6,9 @@ from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.measure import findings
 from lockwright.bench.claims.table import choose
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.tour import figures, plan, store
 from lockwright.bench.tour.page import Tour
+from lockwright.run.bench_program import LIBC, Outcome
 
 LOCKS = (LIBC, "fast", "slow")
 PLAN = plan.make(LOCKS, 2, [])

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from lockwright.locks import registry
+from lockwright.preload.locks import registry
 from lockwright.torture import plan
 from lockwright.torture.run import Finding, Orders, torture
 from support import locate

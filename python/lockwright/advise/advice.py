@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockwright.locks import BASELINE
+from lockwright.preload.locks import BASELINE
 
 FORMAT = "lockwright advice 1"
 

@@ -1,6 +1,5 @@
 """Puts the advice together."""
 
-from lockwright import locks
 from lockwright.advise import ranking, thresholds, traits
 from lockwright.advise.advice import Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
@@ -10,6 +9,7 @@ from lockwright.advise.seen import Seen
 from lockwright.advise.steps import walk
 from lockwright.advise.tail_latency import tail_latency
 from lockwright.base.numbers import with_unit
+from lockwright.preload import locks
 from lockwright.profile.record import Profile
 
 SHORTLIST = 5

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from lockwright.advise.advice import Candidate
 from lockwright.advise.seen import Seen
-from lockwright.locks import BASELINE, Lock
+from lockwright.preload.locks import BASELINE, Lock
 
 CHANGES = 0.001
 """Of the acquisitions of a mutex, those at which another thread had it last: below this it is as

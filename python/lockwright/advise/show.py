@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from lockwright import locks
 from lockwright.advise.advice import Advice, Diagnosis, Evidence, Step
 from lockwright.base.numbers import with_unit
+from lockwright.base.terminal import print_wrapped
+from lockwright.preload import locks
 from lockwright.profile.record import Profile
-from lockwright.terminal import print_wrapped
 
 _FEW = 12
 """Names that are listed one by one."""

@@ -8,7 +8,7 @@ from lockwright.advise.advice import Diagnosis, Step
 from lockwright.advise.bottlenecks import contention
 from lockwright.advise.seen import Seen
 from lockwright.base.numbers import with_unit
-from lockwright.locks import Lock
+from lockwright.preload.locks import Lock
 
 Keeps = Callable[[Lock], bool]
 

@@ -1,6 +1,6 @@
 """What the steps ask of a lock: from the registry, and where that does not say, from the papers."""
 
-from lockwright.locks import BY_PRIORITY, Lock
+from lockwright.preload.locks import BY_PRIORITY, Lock
 
 BEARS = frozenset({"mcs-timepub", "gcr-ttas", "glk"})
 """Spin, and yet go on with more threads than processors: they pass over waiters that do not run,

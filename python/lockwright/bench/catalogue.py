@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
-from lockwright.bench.run import program
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.run.bench_program import program
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.table import Table
 
+from lockwright.base.errors import LockwrightError
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE, Workload
 from lockwright.bench.report import Column, Report, progress, table, watching_others
-from lockwright.bench.run import LIBC, Line, Outcome, Subject, number, run
 from lockwright.compare import stats
-from lockwright.errors import LockwrightError
+from lockwright.run.bench_program import LIBC, Line, Outcome, Subject, number, run
 from lockwright.stats import inference
 from lockwright.stats.spread import Spread, show, show_ratio, spread
 

@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass
 
-from lockwright import calibration
 from lockwright.bench.real_program import RealProgram
 from lockwright.compare.plan import AS_IT_IS, Slot
 from lockwright.compare.runner import Runner
 from lockwright.compare.stats import NEAR
-from lockwright.locks import registry
-from lockwright.tune.sequential import Interval, interval
+from lockwright.machine import calibration
+from lockwright.preload.locks import registry
+from lockwright.stats.sequential import Interval, interval
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "not shown"
 """That a lock is within 5 % of another, or better: the whole interval of its ratio is above NEAR,

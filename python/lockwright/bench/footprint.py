@@ -7,7 +7,7 @@ from rich.table import Table
 
 from lockwright.base.numbers import plain
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
-from lockwright.bench.run import Subject, number, run
+from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats.spread import show, spread
 
 NO_PAIR = 0.1

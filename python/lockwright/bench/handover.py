@@ -15,7 +15,7 @@ from lockwright.bench.report import (
     table,
     watching_others,
 )
-from lockwright.bench.run import LIBC, Outcome, Subject, number, run
+from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats.spread import Spread, show, show_ratio, spread
 
 DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]

@@ -16,7 +16,7 @@ from lockwright.bench.report import (
     table,
     watching_others,
 )
-from lockwright.bench.run import LIBC, Outcome, Subject, number
+from lockwright.run.bench_program import LIBC, Outcome, Subject, number
 from lockwright.stats.spread import show, show_ratio, spread
 
 DEFAULT_LOCKS = ["futex", "pthread", "mcs-stp", "ttas"]

@@ -14,10 +14,10 @@ from lockwright.base import numbers
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
 from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
-from lockwright.bench.run import Subject, number, run
 from lockwright.compare import stats
-from lockwright.compare.equivalence import INSIDE, OPEN, OUTSIDE, Equivalence, equivalence
+from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats import inference
+from lockwright.stats.equivalence import INSIDE, OPEN, OUTSIDE, Equivalence, equivalence
 from lockwright.stats.spread import spread
 
 DIRECT, INTERPOSED = "direct", "interposed"

@@ -8,8 +8,8 @@ from itertools import combinations
 from rich.table import Table
 
 from lockwright.bench.report import Column, Report, progress, table, watching_others
-from lockwright.bench.run import LIBC, Subject, number, run
-from lockwright.calibration import EVERY
+from lockwright.machine.calibration import EVERY
+from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import Spread, show, spread
 
 DELAYS = (10_000, 100_000, 1_000_000, 10_000_000)

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
-from lockwright import meters
 from lockwright.bench.report import Column, Report, table
-from lockwright.meters import Idle
+from lockwright.machine import meters
+from lockwright.machine.meters import Idle
 from lockwright.stats.spread import Spread, show, spread
 
 OPERATIONS = ("operations", "acquisitions", "pairs", "sections", "trips")

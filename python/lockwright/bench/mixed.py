@@ -11,10 +11,10 @@ from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
 from lockwright.bench.interposition import SETTINGS, Setting
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
-from lockwright.bench.run import Subject, number, run
 from lockwright.compare import stats
-from lockwright.locks import Registry
 from lockwright.plan.compiled import VARIABLE
+from lockwright.preload.locks import Registry
+from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats.spread import show_ratio, spread
 
 USUAL = tuple(SETTINGS[name] for name in ("empty", "uncontested", "short-short"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lockwright import terminal
+from lockwright.base import terminal
 from lockwright.bench import metered
 from lockwright.bench.report import Report, noise
 from lockwright.doctor.examine import doubts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from lockwright.bench.report import Column, Report, progress, table, watching_others
-from lockwright.bench.run import LIBC, Subject, number, run
+from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import show, spread
 
 COLUMNS = [

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
-from lockwright.bench.run import LIBC, Outcome, Subject, number, run
-from lockwright.errors import LockwrightError
 from lockwright.profile import collect
 from lockwright.profile import sheet as sheets
 from lockwright.profile.sheet import Family
 from lockwright.profile.watch import Watcher
+from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats import inference
 from lockwright.stats.spread import Spread, show, spread
 

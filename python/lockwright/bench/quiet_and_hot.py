@@ -8,11 +8,11 @@ from rich.table import Table
 
 from lockwright.base.numbers import plain
 from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
-from lockwright.bench.run import Line, Subject, number, program, run
 from lockwright.compare import stats
-from lockwright.locks import Registry
 from lockwright.plan.compiled import VARIABLE, compile_for
 from lockwright.plan.read import Entry, Plan
+from lockwright.preload.locks import Registry
+from lockwright.run.bench_program import Line, Subject, number, program, run
 from lockwright.stats import inference
 from lockwright.stats.spread import Spread, show, show_ratio, spread
 

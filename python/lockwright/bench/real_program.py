@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockwright.base.errors import LockwrightError
 from lockwright.compare.plan import AS_IT_IS, Plan
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE
+from lockwright.preload.locks import BASELINE
 from lockwright.study.campaign import plan as campaign
 from lockwright.study.campaign.plan import EACH, NO_PINNING, Member
 from lockwright.study.campaign.site import Folders, NotHere, Site, default_name, missing

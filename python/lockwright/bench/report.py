@@ -13,14 +13,13 @@ from rich import box
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from lockwright import provenance, terminal
-from lockwright.base import numbers
-from lockwright.bench.run import LIBC, Outcome, Subject, left_alone, metered, run
-from lockwright.doctor import load
-from lockwright.doctor.finding import Finding
-from lockwright.doctor.tree import Tree
-from lockwright.errors import LockwrightError
-from lockwright.meters import Meters
+from lockwright.base import numbers, terminal
+from lockwright.base.errors import LockwrightError
+from lockwright.machine import load, provenance
+from lockwright.machine.finding import Finding
+from lockwright.machine.meters import Meters
+from lockwright.machine.tree import Tree
+from lockwright.run.bench_program import LIBC, Outcome, Subject, left_alone, metered, run
 
 
 @dataclass(frozen=True)

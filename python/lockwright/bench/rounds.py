@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from lockwright.bench.cases import Case, timing
 from lockwright.bench.report import Report
-from lockwright.bench.run import Outcome, Subject, run
 from lockwright.compare import stats
+from lockwright.run.bench_program import Outcome, Subject, run
 
 _TO_END = 5.0
 """Seconds that a run may take beside its warm-up and its measurement before it is killed. Threads

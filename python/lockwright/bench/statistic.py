@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lockwright.bench.metered import operations
-from lockwright.bench.run import Outcome, number
-from lockwright.meters import WINDOWED, total_joules
+from lockwright.machine.meters import WINDOWED, total_joules
+from lockwright.run.bench_program import Outcome, number
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lockwright import invocation
+from lockwright.base import invocation
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.duel import Standing, duel
 from lockwright.bench.real_program import RealProgram
 from lockwright.bench.report import Column
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE
+from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
 
 SHARE = 0.22

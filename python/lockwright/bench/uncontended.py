@@ -13,7 +13,7 @@ from lockwright.bench.report import (
     table,
     watching_others,
 )
-from lockwright.bench.run import Outcome, Subject, number
+from lockwright.run.bench_program import Outcome, Subject, number
 from lockwright.stats.spread import show, show_ratio, spread
 
 BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}

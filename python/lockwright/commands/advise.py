@@ -27,8 +27,8 @@ def command(profile: Path, size: int, every: bool, as_json: bool) -> None:
     """
     from lockwright.advise import advise
     from lockwright.advise.show import show
+    from lockwright.base.terminal import output
     from lockwright.profile import record
-    from lockwright.terminal import output
 
     seen = record.read(profile)
     advice = advise(seen, size=size)

@@ -33,9 +33,10 @@ def command(output: Path | None, rounds: int, timeout: float) -> None:
     environment sets. `lockwright info LOCK` shows where each number comes from. Without a
     calibration the locks keep their defaults.
     """
-    from lockwright import calibration, terminal
+    from lockwright.base import terminal
+    from lockwright.base.errors import LockwrightError
     from lockwright.bench import machine, report
-    from lockwright.errors import LockwrightError
+    from lockwright.machine import calibration
 
     path = output or calibration.default_path()
     if output is not None and not os.access(output.absolute().parent, os.W_OK):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands.options import check_writable
+from lockwright.commands.common.options import check_writable
 
 if TYPE_CHECKING:
-    from lockwright.checker import Subject
+    from lockwright.run.checker import Subject
 
 _HEADER = ("algorithm", "scenario", "threads", "interleavings", "extent", "seconds", "verdict")
 _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
@@ -58,7 +58,7 @@ def command(
     """
     import json
 
-    from lockwright import checker
+    from lockwright.run import checker
 
     subject = _subject(lock, type_)
     _say(f"compiling the checker for {subject.name}")
@@ -101,9 +101,9 @@ def command(
 
 
 def _subject(lock: str, type_: str | None) -> "Subject":
-    from lockwright import checker
-    from lockwright.errors import LockwrightError
-    from lockwright.locks import BASELINE, registry
+    from lockwright.base.errors import LockwrightError
+    from lockwright.preload.locks import BASELINE, registry
+    from lockwright.run import checker
 
     if "/" in lock or Path(lock).suffix in (".hpp", ".h", ".hh", ".hxx") or Path(lock).is_file():
         return checker.of_header(Path(lock), type_)
@@ -123,8 +123,8 @@ def _arguments(
     """What tells the checker which programs to run. Raises LockwrightError if there is none."""
     from difflib import get_close_matches
 
-    from lockwright import checker
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
+    from lockwright.run import checker
 
     arguments = []
     known = [fields[1:] for fields in checker.lines(program, ["--list"], patience=60)]
@@ -172,7 +172,7 @@ def _show(problem: dict[str, object], steps: list[str]) -> None:
 
 def _watched(program: Path, arguments: list[str], budget: float) -> Iterator[list[str]]:
     """The checker's lines, and on a terminal what it is at."""
-    from lockwright import checker
+    from lockwright.run import checker
 
     # A search begins with all, goes on by bounds, and a failure is then searched for again.
     patience = 20 * budget + 60

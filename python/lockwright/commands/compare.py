@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.comparing import Asked, of_comparisons
+from lockwright.commands.common.comparison import Asked, of_comparisons
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
@@ -29,17 +29,17 @@ def command(locks: str, runs: int, warmup: int, asked: Asked) -> int:
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
-    from lockwright import interrupts
-    from lockwright.commands import comparing
+    from lockwright.base import interrupts
+    from lockwright.base.progress import say
+    from lockwright.base.terminal import output
+    from lockwright.commands.common import comparison as comparing
     from lockwright.compare import plan, report, table
     from lockwright.compare.probe import probe
-    from lockwright.compare.progress import say
     from lockwright.compare.runner import Runner
     from lockwright.compare.session import carry_out
     from lockwright.compare.store import Store
-    from lockwright.locks import BASELINE, registry
-    from lockwright.meters import Meters
-    from lockwright.terminal import output
+    from lockwright.machine.meters import Meters
+    from lockwright.preload.locks import BASELINE, registry
 
     comparing.choose_ways(asked)
     known = registry()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.options import check_writable
+from lockwright.commands.common.options import check_writable
 
 
 @click.command("doctor")
@@ -34,11 +34,11 @@ def command(seconds: float, every: bool, json_file: Path | None) -> None:
     """
     import json
 
-    from lockwright import provenance
+    from lockwright.base.errors import LockwrightError
+    from lockwright.base.terminal import output
     from lockwright.doctor import examine
     from lockwright.doctor.show import show
-    from lockwright.errors import LockwrightError
-    from lockwright.terminal import output
+    from lockwright.machine import provenance
 
     findings = examine.here(seconds)
     if json_file is not None:

@@ -35,7 +35,8 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
 
     Example: lockwright export profile.json -o waiting.pb.gz
     """
-    from lockwright.profile import formats, record
+    from lockwright.export import formats
+    from lockwright.profile import record
 
     name = wanted or formats.of_name(output)
     formats.write(record.read(profile), output, name)

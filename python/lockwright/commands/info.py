@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from lockwright.calibration import Setting
+    from lockwright.machine.calibration import Setting
 
 
 _REALTIME = {
@@ -24,9 +24,9 @@ def command(name: str) -> None:
 
     from rich.table import Table
 
-    from lockwright import calibration
-    from lockwright.locks import registry
-    from lockwright.terminal import output
+    from lockwright.base.terminal import output
+    from lockwright.machine import calibration
+    from lockwright.preload.locks import registry
 
     locks = registry()
     lock = locks.find(name)

@@ -35,7 +35,7 @@ def command(as_json: bool) -> None:
     for each lock that a thread holds or awaits. --json has more of each lock: what becomes of
     threads with real-time priorities, for example, or the numbers that can be set.
     """
-    from lockwright.locks import registry
+    from lockwright.preload.locks import registry
 
     locks = registry()
     if as_json:
@@ -43,7 +43,7 @@ def command(as_json: bool) -> None:
         return
     from rich.table import Table
 
-    from lockwright.terminal import output, print_terms
+    from lockwright.base.terminal import output, print_terms
 
     screen = output()
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -12,7 +12,7 @@ def command(name: str | None, counting: bool, include: bool) -> None:
 
     Example: LD_PRELOAD=$(lockwright path mcs-stp) COMMAND
     """
-    from lockwright.locks import headers, registry
+    from lockwright.preload.locks import headers, registry
 
     if include and (name is not None or counting):
         raise click.UsageError("--include stands alone: the headers are the same for every lock")

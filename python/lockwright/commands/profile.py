@@ -51,10 +51,10 @@ def command(
     took no mutex or the profile cannot be written; the summary comes on stderr. Of several
     processes, the one that spends most time on mutexes is shown.
     """
-    from lockwright import foreground
-    from lockwright.compare import files
-    from lockwright.errors import LockwrightError, explain
+    from lockwright.base import files
+    from lockwright.base.errors import LockwrightError, explain
     from lockwright.profile.collect import profile
+    from lockwright.run import foreground
 
     wanted = [_checked(name) for name in output]
     _check(pid, seconds, rwlock, arguments)
@@ -78,7 +78,7 @@ def command(
 def _check(
     pid: int | None, seconds: float | None, rwlock: str | None, arguments: tuple[str, ...]
 ) -> None:
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
 
     if (pid is None) == (not arguments):
         raise LockwrightError(
@@ -98,8 +98,8 @@ def _with_rwlocks(way: str | None) -> dict[str, str]:
     would change what is profiled."""
     import os
 
-    from lockwright.errors import LockwrightError
-    from lockwright.locks import RWLOCK
+    from lockwright.base.errors import LockwrightError
+    from lockwright.preload.locks import RWLOCK
 
     if way not in (None, "keep", "mutex"):
         raise LockwrightError(f"--rwlock='{way}' is neither keep nor mutex", "say one of them")
@@ -107,14 +107,14 @@ def _with_rwlocks(way: str | None) -> dict[str, str]:
 
 
 def _put_out(profile: "Profile", wanted: list[Path]) -> None:
-    from lockwright.compare import files
+    from lockwright.base import files
 
     with contextlib.ExitStack() as at_last:
         # A file that has no room any more does not take the others with it.
         at_last.callback(_show, profile)
         for path in reversed(wanted):
             if path.suffix == ".html":
-                from lockwright.profile import page
+                from lockwright.export import page
 
                 at_last.callback(page.write, profile, path)
             else:
@@ -122,7 +122,7 @@ def _put_out(profile: "Profile", wanted: list[Path]) -> None:
 
 
 def _checked(name: str) -> Path:
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
 
     path = Path(name)
     if path.suffix not in (".json", ".html"):
@@ -131,7 +131,7 @@ def _checked(name: str) -> Path:
 
 
 def _show(profile: "Profile") -> None:
-    from lockwright import terminal
+    from lockwright.base import terminal
     from lockwright.profile import summary
 
     # The program has ended; where nobody takes the figures, its status still counts.

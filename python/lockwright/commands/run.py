@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from lockwright.base import numbers
-from lockwright.commands.options import of_other_locks
+from lockwright.commands.common.options import of_other_locks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockwright.counters import Counts
-    from lockwright.locks import Registry
     from lockwright.plan.read import Entry, Plan
+    from lockwright.preload.counters import Counts
+    from lockwright.preload.locks import Registry
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -61,9 +61,10 @@ def command(
     Exit status, signals, input and output are the program's own, also where it took no mutex. What
     keeps it from being started ends with status 2.
     """
-    from lockwright import binary, calibration
-    from lockwright.errors import warn
-    from lockwright.locks import (
+    from lockwright.base.errors import warn
+    from lockwright.machine import calibration
+    from lockwright.preload import binary
+    from lockwright.preload.locks import (
         APPEND,
         RESTRICTING,
         check_plan_ways,
@@ -96,7 +97,7 @@ def command(
         environment = environment | subject.follow(program)
     if stats or subject.entries:
         return _run_counted(subject, program, list(arguments), environment, stats)
-    from lockwright.foreground import PYTHON_IGNORES
+    from lockwright.run.foreground import PYTHON_IGNORES
 
     for number in PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)
@@ -138,7 +139,7 @@ def _subject(
     plan: Path | None,
     counting: bool,
 ) -> _Subject:
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
 
     if (lock is None) == (plan is None):
         raise LockwrightError(
@@ -159,7 +160,7 @@ def _subject(
 
 
 def _cannot_start(program: Path, error: OSError) -> Exception:
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
 
     return LockwrightError(
         f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
@@ -171,9 +172,10 @@ def _run_counted(
 ) -> int:
     """Runs the program, and says afterwards what was counted, or, if not the whole, which parts of
     the plan have found no mutex."""
-    from lockwright import counters, foreground
-    from lockwright.errors import explain, warn
-    from lockwright.locks import preload
+    from lockwright.base.errors import explain, warn
+    from lockwright.preload import counters
+    from lockwright.preload.locks import preload
+    from lockwright.run import foreground
 
     with counters.counters_file() as path:
         environment = preload(subject.path, environment, program)

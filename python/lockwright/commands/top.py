@@ -41,7 +41,7 @@ def command(
     The exit status is the program's own. Otherwise it is run as by 'lockwright profile'. A process
     that is named by --pid goes on when q or Ctrl-C ends this.
     """
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
 
     if (pid is None) == (not arguments):
         raise LockwrightError(
@@ -59,10 +59,10 @@ def _attach(interval: float, pid: int) -> int:
     import sys
     import time
 
+    from lockwright.base.terminal import errors
     from lockwright.profile.attached import EVERY, Attached
     from lockwright.profile.attached_live import AttachedLive
     from lockwright.profile.top import Streams, Top
-    from lockwright.terminal import errors
 
     with Attached(pid) as target:
         streams = Streams(sys.stdout, 0 if sys.stdin is not None and sys.stdin.isatty() else None)
@@ -85,10 +85,11 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
     import shlex
     import tempfile
 
-    from lockwright import binary, foreground
+    from lockwright.base.terminal import errors
+    from lockwright.preload import binary
     from lockwright.profile import collect, summary
     from lockwright.profile.top import Top, diverted
-    from lockwright.terminal import errors
+    from lockwright.run import foreground
 
     program = binary.find(arguments[0])
     collect.probe_path()

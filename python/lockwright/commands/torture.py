@@ -61,10 +61,10 @@ def command(
 
     The status is 0 if every lock stood it, 1 if one failed.
     """
-    from lockwright import calibration, interrupts
-    from lockwright.compare import files
-    from lockwright.compare.progress import duration
-    from lockwright.locks import registry
+    from lockwright.base import files, interrupts
+    from lockwright.base.progress import duration
+    from lockwright.machine import calibration
+    from lockwright.preload.locks import registry
     from lockwright.torture import plan, report
     from lockwright.torture.run import Finding, Orders, torture
 

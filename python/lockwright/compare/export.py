@@ -7,8 +7,8 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from lockwright.compare.plan import AS_IT_IS
-from lockwright.compare.record import Record
 from lockwright.compare.report import Report
+from lockwright.run.record import Record
 
 SCHEMA = 1
 """Raised when a field changes its meaning or goes."""

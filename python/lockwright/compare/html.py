@@ -14,15 +14,15 @@ from typing import Any
 from lockwright.base import numbers
 from lockwright.compare import metered, table, verdict
 from lockwright.compare.plan import AS_IT_IS
-from lockwright.compare.record import FAILED, TIMEOUT, describe_status
 from lockwright.compare.report import Report
 from lockwright.compare.stats import Summary
-from lockwright.doctor.finding import ABSENT, WARN, Finding
-from lockwright.locks import BASELINE
-from lockwright.meters import FACTS
+from lockwright.machine.finding import ABSENT, WARN, Finding
+from lockwright.machine.meters import FACTS
+from lockwright.machine.provenance import FINDINGS
 from lockwright.page import assemble, lists
 from lockwright.page.table import grid, row
-from lockwright.provenance import FINDINGS
+from lockwright.preload.locks import BASELINE
+from lockwright.run.record import FAILED, TIMEOUT, describe_status
 
 _PAGE = Path(__file__).with_name("page")
 

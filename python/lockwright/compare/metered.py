@@ -4,12 +4,12 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lockwright import meters
 from lockwright.base.numbers import plain
-from lockwright.compare import record
 from lockwright.compare.plan import Plan
-from lockwright.compare.record import Record
-from lockwright.meters import Idle
+from lockwright.machine import meters
+from lockwright.machine.meters import Idle
+from lockwright.run import record
+from lockwright.run.record import Record
 
 
 @dataclass(frozen=True)

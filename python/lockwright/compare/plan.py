@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lockwright.compare import template
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE, Registry
-from lockwright.peers import Peer
+from lockwright.base import template
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.peers import Peer
 
 AS_IT_IS = 0
 """Stands for the number of threads where the command names none."""

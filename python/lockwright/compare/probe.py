@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 
-from lockwright import counters, loads
+from lockwright.base.errors import LockwrightError
 from lockwright.base.numbers import number
+from lockwright.base.progress import say
 from lockwright.compare import runner
 from lockwright.compare.plan import Plan
-from lockwright.compare.progress import say
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE, Registry
+from lockwright.preload import counters, loads
+from lockwright.preload.locks import BASELINE, Registry
 
 
 def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str, int]:

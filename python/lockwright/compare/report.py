@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lockwright.compare import metered, stats, verdict, warnings
-from lockwright.compare.record import Record
 from lockwright.compare.stats import Summary
 from lockwright.compare.store import Comparison
 from lockwright.compare.verdict import Verdict
-from lockwright.meters import Meters
+from lockwright.machine.meters import Meters
+from lockwright.run.record import Record
 
 
 @dataclass(frozen=True)

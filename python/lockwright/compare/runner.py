@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lockwright import results
-from lockwright.assistant import Assistant
+from lockwright.base import results
 from lockwright.base.numbers import number
-from lockwright.compare import record
 from lockwright.compare.plan import Plan, Slot
-from lockwright.compare.record import Record
-from lockwright.counters import VARIABLE
-from lockwright.locks import preload
-from lockwright.meters import Meters
+from lockwright.machine.meters import Meters
+from lockwright.preload.counters import VARIABLE
+from lockwright.preload.locks import preload
+from lockwright.run import record
+from lockwright.run.assistant import Assistant
+from lockwright.run.record import Record
 
-_SCRIPT = Path(__file__).with_name("supervisor.py")
+_SCRIPT = Path(__file__).parents[1] / "run" / "supervisor.py"
 
 
 @dataclass(frozen=True)

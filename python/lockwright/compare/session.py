@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from lockwright.base.progress import Display, remaining_seconds
 from lockwright.compare import stats
 from lockwright.compare.plan import Slot
-from lockwright.compare.progress import Display, remaining_seconds
-from lockwright.compare.record import Record
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at
-from lockwright.locks import Registry
+from lockwright.preload.locks import Registry
+from lockwright.run.record import Record
 
 
 def carry_out(

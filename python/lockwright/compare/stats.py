@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lockwright.compare import record
 from lockwright.compare.plan import Plan
-from lockwright.compare.record import Record
-from lockwright.locks import BASELINE
+from lockwright.preload.locks import BASELINE
+from lockwright.run import record
+from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio, judged, paired_ratio, spread
 
 NEAR = 0.95

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from lockwright import results
+from lockwright.base import results
+from lockwright.base.errors import LockwrightError
+from lockwright.base.results import is_alive, now, this_process
 from lockwright.compare.plan import Plan
-from lockwright.compare.record import Record
-from lockwright.errors import LockwrightError
-from lockwright.results import is_alive, now, this_process
+from lockwright.run.record import Record
 
 _FORMAT = 1
 

@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lockwright.base import numbers
+from lockwright.base.terminal import print_terms, print_wrapped
 from lockwright.compare import metered
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
-from lockwright.locks import BASELINE
-from lockwright.terminal import print_terms, print_wrapped
+from lockwright.preload.locks import BASELINE
 
 if TYPE_CHECKING:
     from lockwright.compare.report import Report

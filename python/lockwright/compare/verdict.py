@@ -9,7 +9,7 @@ from lockwright.base import numbers
 from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at
-from lockwright.locks import BASELINE, options_of
+from lockwright.preload.locks import BASELINE, options_of
 
 ALIKE = 1.10
 """A program whose every lock is surely within 10 % of the baseline is called not lock-sensitive."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lockwright.base import numbers
 from lockwright.compare.plan import AS_IT_IS, Plan
-from lockwright.compare.record import Record
-from lockwright.doctor.load import BUSY
+from lockwright.machine.load import BUSY
+from lockwright.run.record import Record
 from lockwright.stats import inference
 
 WIDE_SPREAD = 0.05

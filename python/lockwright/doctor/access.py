@@ -1,8 +1,8 @@
 """What this user may look at: energy, performance counters, other processes."""
 
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.tree import Tree
-from lockwright.energy.find import Sources
+from lockwright.machine.energy.find import Sources
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.tree import Tree
 
 NAMES = ("RAPL", "perf", "ptrace")
 """Findings that keep something from being measured, and change no figure."""

@@ -1,7 +1,7 @@
 """What the time is told by, and what a look at it costs."""
 
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.tree import Tree
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.tree import Tree
 
 _SOURCE = "/sys/devices/system/clocksource/clocksource0"
 

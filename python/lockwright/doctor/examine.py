@@ -6,21 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lockwright.doctor import (
-    access,
-    clock,
-    frequency,
-    limits,
-    load,
-    memory,
-    processors,
-    scheduler,
-    system,
-)
-from lockwright.doctor.finding import WARN, Finding
-from lockwright.doctor.tree import Tree
-from lockwright.energy import find
-from lockwright.energy.find import Sources
+from lockwright.doctor import access, clock, frequency, limits, memory, scheduler, system
+from lockwright.machine import load, processors
+from lockwright.machine.energy import find
+from lockwright.machine.energy.find import Sources
+from lockwright.machine.finding import WARN, Finding
+from lockwright.machine.tree import Tree
 
 BRIEF = 0.25
 """Seconds of looking at the load before a measurement: a hundredth of that is a clock tick of
@@ -84,8 +75,8 @@ def examine(tree: Tree, looked: Looked) -> list[Finding]:
 
 def look(tree: Tree, seconds: float) -> Looked:
     """Looks at this machine; watches its load for so long."""
-    from lockwright import provenance
-    from lockwright.perf.event import hardware_refusal
+    from lockwright.machine import provenance
+    from lockwright.machine.perf.event import hardware_refusal
 
     sources = find.find(tree)
     sources.close()
@@ -126,8 +117,8 @@ def _watch(tree: Tree, seconds: float) -> load.Load | None:
 
 
 def _clock_read_ns() -> float | None:
-    from lockwright.bench.run import LIBC, Subject, run
-    from lockwright.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError
+    from lockwright.run.bench_program import LIBC, Subject, run
 
     try:
         outcome = run(Subject(LIBC), "pause", {"steps": 200}, timeout=10)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.processors import allowed
-from lockwright.doctor.tree import Tree
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.processors import allowed
+from lockwright.machine.tree import Tree
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import re
 
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.processors import nodes
-from lockwright.doctor.tree import Tree
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.processors import nodes
+from lockwright.machine.tree import Tree
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 

@@ -4,8 +4,8 @@ import gzip
 import re
 
 from lockwright.base import numbers
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.doctor.tree import Tree
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.tree import Tree
 
 _DEBUG = "/sys/kernel/debug/sched"
 _SYSCTL = "/proc/sys/kernel"

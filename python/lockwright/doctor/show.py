@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from lockwright.doctor.finding import ABSENT, OK, WARN, Finding
-from lockwright.terminal import print_wrapped
+from lockwright.base.terminal import print_wrapped
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 
 _STYLES = {OK: "green", WARN: "yellow", ABSENT: "cyan"}
 

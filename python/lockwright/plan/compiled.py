@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockwright.counters import MOST_ENTRIES
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.plan.read import Entry, Plan
 from lockwright.plan.resolve import resolve
 from lockwright.plan.rules import Rule
+from lockwright.preload.counters import MOST_ENTRIES
 
 VARIABLE = "LOCKWRIGHT_PLAN"
 

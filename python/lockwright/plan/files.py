@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lockwright import elf
+from lockwright.base import elf
 
 _VARIABLE, _FUNCTION = 1, 2
 _UNDEFINED = 0

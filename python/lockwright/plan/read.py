@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE, Registry
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import BASELINE, Registry
 
 _HOW = "see docs/plans.md for what a plan may say"
 _TOP = ("lock", "mutex")

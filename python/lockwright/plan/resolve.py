@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.plan.files import File, Program, nearest
 from lockwright.plan.read import Entry, Plan, where
 from lockwright.plan.rules import (

@@ -5,6 +5,7 @@ import os
 import time
 from collections import defaultdict
 
+from lockwright.base.results import now
 from lockwright.profile.attached import EVERY, Attached, Seen, Wait, place_of
 from lockwright.profile.naming import name_of
 from lockwright.profile.record import (
@@ -18,7 +19,6 @@ from lockwright.profile.record import (
 )
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import used
-from lockwright.results import now
 
 MECHANISM = "attached: 100 looks a second in /proc"
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from lockwright import elf
-from lockwright.errors import LockwrightError
+from lockwright.base import elf
+from lockwright.base.errors import LockwrightError
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Place
 from lockwright.profile.symbols import Mapping, Symbols
 

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lockwright import binary, foreground, loads, locks
-from lockwright.errors import LockwrightError, warn
+from lockwright.base.errors import LockwrightError, warn
+from lockwright.base.results import now
+from lockwright.preload import binary, loads, locks
 from lockwright.profile import sheet as sheets
 from lockwright.profile.others import others
 from lockwright.profile.record import Profile
 from lockwright.profile.run import Run
 from lockwright.profile.sheet import Family, Sheet
 from lockwright.profile.watch import Watcher
-from lockwright.results import now
+from lockwright.run import foreground
 
 LIBRARY = "probe/liblockwright-probe.so"
 

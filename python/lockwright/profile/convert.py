@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockwright import loads
+from lockwright.preload import loads
 from lockwright.profile import sheet as sheets
 from lockwright.profile import touches
 from lockwright.profile.distributions import below
@@ -211,6 +211,6 @@ def _partial(sheet: Sheet, run: "Run", mutexes: Mutexes) -> str:
 
 
 def _provenance() -> dict[str, Any]:
-    from lockwright import provenance
+    from lockwright.machine import provenance
 
     return provenance.machine()

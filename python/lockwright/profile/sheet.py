@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright import loads
-from lockwright.shared_files import shared_files
+from lockwright.base.shared_files import shared_files
+from lockwright.preload import loads
 
 VARIABLE = "LOCKWRIGHT_PROFILE"
 

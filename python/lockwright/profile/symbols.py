@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright import elf
+from lockwright.base import elf
 from lockwright.profile.functions import function
 from lockwright.profile.record import Frame
 

@@ -20,11 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from lockwright.base import numbers
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.base.terminal import besides
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.live import Live, Row, State
 from lockwright.profile.sheet import Sheet
-from lockwright.terminal import besides
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 

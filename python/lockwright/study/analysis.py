@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lockwright.base import numbers
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import BASELINE
 from lockwright.study import answers, cells, cross_tables, part_tables
 from lockwright.study.answers import Answer, Facts
 from lockwright.study.cells import Cells

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lockwright.stats.moderated import Vector, moderated
 from lockwright.study.dataset import COUNT, Sample
-from lockwright.study.moderated import Vector, moderated
 
 Matrix = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.study.schema import METRICS
 
 WARM_UP = "warm-up"

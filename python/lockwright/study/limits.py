@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from lockwright.stats.inference import CONFIDENCE
+from lockwright.stats.moderated import Vector
 from lockwright.study.cells import Row
-from lockwright.study.moderated import Vector
 
 ENDS = ("quiet", "low", "high")
 """The figure without noise, and the ends of its interval."""

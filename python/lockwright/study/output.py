@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lockwright import version
-from lockwright.compare import files
+from lockwright.base import files
 from lockwright.study.analysis import Analysis
 from lockwright.study.table import MISSING, Table
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.study import comparison, names, recorded, schema
 from lockwright.study.dataset import COUNT, UNFINISHED, DataSet, Source
 

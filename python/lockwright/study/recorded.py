@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from lockwright.compare.record import FINISHED
-from lockwright.errors import LockwrightError
-from lockwright.meters import total_watts
+from lockwright.base.errors import LockwrightError
+from lockwright.machine.meters import total_watts
+from lockwright.run.record import FINISHED
 from lockwright.study import schema
 from lockwright.study.campaign.store import APPLICATION
 from lockwright.study.dataset import COUNT, UNFINISHED, Source

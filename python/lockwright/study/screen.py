@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table as Shown
 from rich.text import Text
 
+from lockwright.base.terminal import print_wrapped
 from lockwright.study.analysis import Analysis
 from lockwright.study.table import TEXT, Table
-from lockwright.terminal import print_wrapped
 
 
 def show(console: Console, analysis: Analysis, tables: Sequence[Table]) -> None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 
 _T = TypeVar("_T")
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from lockwright.stats.inference import CONFIDENCE
+from lockwright.stats.moderated import Vector
 from lockwright.study import cells
 from lockwright.study.dataset import COUNT, Sample
-from lockwright.study.moderated import Vector
 from lockwright.study.rules import TOLERANCE, Flags, Rule
 from lockwright.study.schema import INTERPOSED, MANUAL
 

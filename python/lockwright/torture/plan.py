@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lockwright.errors import LockwrightError
-from lockwright.locks import Lock, Registry
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import Lock, Registry
 
 if TYPE_CHECKING:
     from lockwright.torture.run import Orders

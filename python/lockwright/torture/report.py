@@ -13,10 +13,10 @@ from rich import box
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from lockwright import invocation, terminal, version
-from lockwright.compare import files
-from lockwright.compare.progress import duration, say
-from lockwright.provenance import machine
+from lockwright import version
+from lockwright.base import files, invocation, terminal
+from lockwright.base.progress import duration, say
+from lockwright.machine.provenance import machine
 from lockwright.torture.plan import Run
 from lockwright.torture.run import Finding, Orders
 

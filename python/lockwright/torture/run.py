@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from lockwright import tools
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.run import tools
 
 Line = Mapping[str, Any]
 """One JSON object that the program printed."""

@@ -2,7 +2,7 @@
 
 import re
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 
 USUAL = 300.0
 """Seconds that a tuning may take if nothing else is asked for."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE, Lock, Registry
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import BASELINE, Lock, Registry
 
 NAMED, ADVISED, HEDGE = "named", "advised", "hedge"
 """Why a lock takes part: the user named it, the advice did, or as one of its family."""

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from lockwright.locks import Registry
+from lockwright.preload.locks import Registry
 from lockwright.profile.record import Profile
 from lockwright.tune import candidates
 from lockwright.tune.candidates import Entrant

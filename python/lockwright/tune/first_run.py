@@ -4,11 +4,12 @@ import os
 import tempfile
 from pathlib import Path
 
-from lockwright import invocation, locks
+from lockwright.base import invocation
+from lockwright.base.errors import LockwrightError
 from lockwright.compare.plan import Plan
 from lockwright.compare.probe import check_metric, check_time
 from lockwright.compare.runner import Runner
-from lockwright.errors import LockwrightError
+from lockwright.preload import locks
 from lockwright.profile import record
 from lockwright.profile.record import Profile
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from lockwright.base import numbers
 from lockwright.compare import stats, verdict
 from lockwright.compare.plan import Plan
-from lockwright.compare.record import Record
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict
 from lockwright.compare.warnings import at
-from lockwright.locks import BASELINE
+from lockwright.preload.locks import BASELINE
+from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio
 from lockwright.tune import race
 from lockwright.tune.entry import Entry

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockwright.locks import BASELINE, Registry
 from lockwright.plan.compiled import VARIABLE, compile_for
 from lockwright.plan.read import read
+from lockwright.preload.locks import BASELINE, Registry
 from lockwright.profile.record import Profile
 
 REST = "futex"

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lockwright.compare import record
 from lockwright.compare.plan import Plan
-from lockwright.compare.record import Record
-from lockwright.doctor.load import BUSY
-from lockwright.locks import BASELINE
-from lockwright.tune.sequential import ERROR, Interval, interval, usual
+from lockwright.machine.load import BUSY
+from lockwright.preload.locks import BASELINE
+from lockwright.run import record
+from lockwright.run.record import Record
+from lockwright.stats.sequential import ERROR, Interval, interval, usual
 
 TOO_SLOW = 3.0
 """A run is killed once it has taken so many times the median of the fastest lock."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from lockwright.compare import metered, warnings
-from lockwright.compare.record import Record
 from lockwright.compare.report import Report
 from lockwright.compare.store import Comparison
-from lockwright.meters import Meters
+from lockwright.machine.meters import Meters
+from lockwright.run.record import Record
 from lockwright.tune import race
 from lockwright.tune.entry import FACTS, Entry
 from lockwright.tune.outcome import decide, gained, no_gain, outcome

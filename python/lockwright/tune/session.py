@@ -4,13 +4,13 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
+from lockwright.base.progress import Display, duration, say
 from lockwright.compare.plan import Plan, Slot
-from lockwright.compare.progress import Display, duration, say
-from lockwright.compare.record import Record
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at
-from lockwright.locks import BASELINE, Registry
+from lockwright.preload.locks import BASELINE, Registry
+from lockwright.run.record import Record
 from lockwright.tune.candidates import family
 from lockwright.tune.outcome import outcome, so_far
 from lockwright.tune.race import ROUNDS_UP, TIME_UP, Field, State

@@ -2,9 +2,9 @@
 
 from rich.console import Console
 
+from lockwright.base.terminal import print_terms, print_wrapped
 from lockwright.compare import table
 from lockwright.compare.report import Report
-from lockwright.terminal import print_terms, print_wrapped
 from lockwright.tune.entry import Entry
 
 

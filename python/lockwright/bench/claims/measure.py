@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from lockwright import locks
 from lockwright.bench.cases import Case
 from lockwright.bench.claims.claim import Claim, all_cases
 from lockwright.bench.claims.evaluate import Finding, Machine, evaluate, obstacle
 from lockwright.bench.report import Report, processors, progress, watching_others
 from lockwright.bench.rounds import Pace, Seen, run_rounds
-from lockwright.bench.run import LIBC, subjects
-from lockwright.energy import find
-from lockwright.meters import TREE
+from lockwright.machine.energy import find
+from lockwright.machine.meters import TREE
+from lockwright.preload import locks
+from lockwright.run.bench_program import LIBC, subjects
 
 
 def machine() -> Machine:

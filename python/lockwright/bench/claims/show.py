@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from lockwright import terminal
+from lockwright.base import terminal
 from lockwright.base.numbers import plain
 from lockwright.bench.claims.claim import Claim
 from lockwright.bench.claims.evaluate import Finding, Verdict

@@ -1,5 +1,6 @@
 """All claims."""
 
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.claims import (
     application_study,
     herd,
@@ -8,7 +9,6 @@ from lockwright.bench.claims import (
     unlocking_energy,
 )
 from lockwright.bench.claims.claim import Claim
-from lockwright.errors import LockwrightError
 
 CLAIMS: list[Claim] = [
     *application_study.CLAIMS,

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from lockwright import terminal
+from lockwright.base import terminal
+from lockwright.base.progress import duration, say
 from lockwright.bench.cases import Case
 from lockwright.bench.report import Report, watching_others
 from lockwright.bench.rounds import Pace, Seen, run_rounds
-from lockwright.bench.run import Outcome, Subject
 from lockwright.bench.tour.plan import Plan
-from lockwright.compare.progress import duration, say
+from lockwright.run.bench_program import Outcome, Subject
 
 
 class Clock:

@@ -7,9 +7,9 @@ from typing import Any
 
 from lockwright.bench.cases import Case
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.statistic import STATISTICS, latency
 from lockwright.bench.tour.plan import DELAYS, Plan
+from lockwright.run.bench_program import LIBC, Outcome
 from lockwright.stats import inference
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "max")

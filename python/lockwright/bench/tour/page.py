@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base.numbers import plain
+from lockwright.base.progress import duration
 from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, Verdict
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import LIBC, Outcome
 from lockwright.bench.tour import figures
 from lockwright.bench.tour.figures import Point
 from lockwright.bench.tour.plan import SECTION_CYCLES, Plan
 from lockwright.bench.tour.store import Header
-from lockwright.compare.progress import duration
-from lockwright.doctor.finding import ABSENT, WARN
+from lockwright.machine.finding import ABSENT, WARN
+from lockwright.machine.provenance import FINDINGS
 from lockwright.page import assemble, lists
 from lockwright.page.table import grid, row
-from lockwright.provenance import FINDINGS
+from lockwright.run.bench_program import LIBC, Outcome
 
 _PAGE = Path(__file__).with_name("page")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lockwright.bench.cases import Case, case
 from lockwright.bench.claims.claim import Claim, all_cases
-from lockwright.bench.run import LIBC
+from lockwright.run.bench_program import LIBC
 
 LOCKS = (
     "pthread",

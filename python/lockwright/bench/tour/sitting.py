@@ -10,21 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lockwright import interrupts, invocation, provenance
+from lockwright.base import files, interrupts, invocation
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.cases import Case
 from lockwright.bench.claims import measure, show
 from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.table import CLAIMS, choose
 from lockwright.bench.report import Report, noise
 from lockwright.bench.rounds import Pace, Seen
-from lockwright.bench.run import LIBC, Outcome, Subject, loops_per_us, subjects
 from lockwright.bench.tour import figures, page, plan, store
 from lockwright.bench.tour.drive import Clock, drive
 from lockwright.bench.tour.page import Tour
-from lockwright.compare import files
 from lockwright.doctor import examine
-from lockwright.errors import LockwrightError
-from lockwright.meters import Meters
+from lockwright.machine import provenance
+from lockwright.machine.meters import Meters
+from lockwright.run.bench_program import LIBC, Outcome, Subject, loops_per_us, subjects
 
 RUNS, REPORT, FIGURES, WHOLE = "runs.jsonl", "report.html", "figures.csv", "tour.json"
 """What a tour leaves in its directory."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.cases import Case
 from lockwright.bench.rounds import Seen
-from lockwright.bench.run import Outcome
-from lockwright.errors import LockwrightError
-from lockwright.provenance import MUST_MATCH
+from lockwright.machine.provenance import MUST_MATCH
+from lockwright.run.bench_program import Outcome
 
 SCHEMA = 1
 """Raised when a field changes its meaning or goes."""

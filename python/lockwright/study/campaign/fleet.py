@@ -12,8 +12,8 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockwright.compare.progress import Display, say
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import Display, say
 from lockwright.study.campaign import remote
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import ANY, Configuration, Plan

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from lockwright.compare import record
+from lockwright.run import record
 from lockwright.study.campaign.plan import Configuration
 from lockwright.study.program.trial import LEFT_OUT, Result
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
-from lockwright.bench import pinning
-from lockwright.locks import BASELINE, WAYS, Registry
+from lockwright.machine import pinning
+from lockwright.preload.locks import BASELINE, WAYS, Registry
 from lockwright.study import tables
 from lockwright.study.program import catalogue, entry
 from lockwright.study.program.entry import Program

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lockwright.compare.progress import say
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import say
 from lockwright.study.campaign.kept import Probe, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.site import Folders, Site

@@ -5,7 +5,7 @@ import statistics
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from lockwright.compare import record
+from lockwright.run import record
 from lockwright.study.campaign.kept import Kept, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
 

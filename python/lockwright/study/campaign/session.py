@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable
 
-from lockwright import provenance
-from lockwright.compare.progress import Display, Likes, remaining_seconds, say
-from lockwright.compare.record import FINISHED
-from lockwright.errors import LockwrightError
-from lockwright.results import now
+from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import Display, Likes, remaining_seconds, say
+from lockwright.base.results import now
+from lockwright.machine import provenance
+from lockwright.run.record import FINISHED
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
 from lockwright.study.campaign.schedule import Line

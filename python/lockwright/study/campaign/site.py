@@ -10,20 +10,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lockwright import binary, calibration, counters, locks, provenance
-from lockwright.bench import pinning
-from lockwright.compare import record
+from lockwright.base.errors import LockwrightError
+from lockwright.base.results import now
 from lockwright.doctor import examine
-from lockwright.doctor.tree import numbers_of
-from lockwright.errors import LockwrightError
-from lockwright.locks import BASELINE
-from lockwright.meters import FACTS, Meters
-from lockwright.results import now
+from lockwright.machine import calibration, pinning, provenance
+from lockwright.machine.meters import FACTS, Meters
+from lockwright.machine.tree import numbers_of
+from lockwright.preload import binary, counters, locks
+from lockwright.preload.locks import BASELINE
+from lockwright.run import record
+from lockwright.run.keeping import Keeping, Process
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
 from lockwright.study.program import inputs, places, trial
 from lockwright.study.program.entry import Program
-from lockwright.study.program.keeping import Keeping, Process
 from lockwright.study.program.places import Places
 from lockwright.study.program.trial import Result, Trial
 

@@ -12,8 +12,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from lockwright import results
-from lockwright.errors import LockwrightError
+from lockwright.base import results
+from lockwright.base.errors import LockwrightError
 from lockwright.study.campaign.kept import Kept, Probe, Slot, probe_of
 from lockwright.study.campaign.plan import Configuration, Plan, difference
 from lockwright.study.program.trial import Result

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 
 
 @dataclass(frozen=True)

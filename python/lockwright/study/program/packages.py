@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.study.program.entry import Program
 
 

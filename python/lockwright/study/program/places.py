@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from lockwright.compare import template
-from lockwright.counters import VARIABLE
-from lockwright.locks import preload
+from lockwright.base import template
+from lockwright.preload.counters import VARIABLE
+from lockwright.preload.locks import preload
 from lockwright.study.program.entry import Command, Input, Program
 from lockwright.study.program.inputs import Made
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lockwright.compare import record
-from lockwright.errors import LockwrightError
-from lockwright.meters import Meters
+from lockwright.base.errors import LockwrightError
+from lockwright.machine.meters import Meters
+from lockwright.run import record
+from lockwright.run.keeping import Keeping, Process
 from lockwright.study.program import readers
 from lockwright.study.program.entry import OUTPUT, Command, Metric, Program
-from lockwright.study.program.keeping import Keeping, Process
 from lockwright.study.program.places import Places
 
 CRASHED, WRONG, LEFT_OUT = "crashed", "wrong", "left out"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from lockwright.locks import BASELINE
 from lockwright.page import assemble
 from lockwright.page.table import grid, number, row
+from lockwright.preload.locks import BASELINE
 from lockwright.study.analysis import Analysis
 from lockwright.study.dataset import DataSet
 from lockwright.study.part import Part

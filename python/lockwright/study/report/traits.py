@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from lockwright.errors import LockwrightError
-from lockwright.locks import Lock, registry
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import Lock, registry
 
 _TRAITS: dict[str, Callable[[Lock], bool]] = {
     "serve their waiters first come, first served": lambda lock: lock.fifo,

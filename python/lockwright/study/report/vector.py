@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockwright.errors import LockwrightError
+from lockwright.base.errors import LockwrightError
 from lockwright.study.report.figure import (
     Bars,
     Boxes,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockwright.compare import files
+from lockwright.base import files
 from lockwright.study import output
 from lockwright.study.analysis import Analysis
 from lockwright.study.dataset import DataSet

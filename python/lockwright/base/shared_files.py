@@ -1,0 +1,150 @@
+"""Files in memory that a program under test writes and the command reads.
+
+They lie in a directory of their own for each run, which is gone when the run is over, however that
+ends: the command removes it; if the command is killed, a small process that waits for the command's
+end does; if that is killed too, the next run of the same user does.
+
+The program may change its user before it opens a file, which only one that root started can. The
+files of root may therefore be opened by everybody who knows their names, and nobody else can find
+these out: the directory cannot be listed, and the names are chosen at random.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lockwright.base.errors import LockwrightError
+
+_PREFIX = "lockwright-run-"
+_MEMORY = "/dev/shm"
+_TRIES = 100
+
+
+@contextmanager
+def shared_files(size: int, what: str, more: int = 0) -> Iterator[Path]:
+    """The path of a file of `size` bytes, all of them zero, and all of them allocated: a program
+    that writes to a page for which there is no room is killed. `.1`, `.2` and so on are appended to
+    it for `more` empty files beside it. All are removed at the end of the `with` block.
+
+    In memory where there is room, else where temporary files go. Raises LockwrightError, which says
+    `what` cannot be made, if there is no room at all.
+    """
+    reason: OSError | None = None
+    for place in dict.fromkeys((_MEMORY, tempfile.gettempdir())):
+        _remove_abandoned(Path(place))
+        with contextlib.ExitStack() as at_the_end:
+            try:
+                folder = at_the_end.enter_context(_folder(Path(place)))
+                path = folder / f"lockwright-{secrets.token_hex(16)}"
+                _make(path, size)
+                for number in range(1, more + 1):
+                    _make(Path(f"{path}.{number}"), 0)
+            except OSError as error:
+                reason = error
+                continue
+            yield path
+            return
+    assert reason is not None
+    raise LockwrightError(
+        f"cannot make {what}: {reason.strerror}", f"make room in {_MEMORY} or TMPDIR"
+    ) from reason
+
+
+def _make(path: Path, size: int) -> None:
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        if size:
+            os.posix_fallocate(handle, 0, size)
+        if os.geteuid() == 0:
+            os.fchmod(handle, 0o666)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _folder(place: Path) -> Iterator[Path]:
+    """A new directory, whose lock is held until it is removed."""
+    for _ in range(_TRIES):
+        folder = place / f"{_PREFIX}{secrets.token_hex(8)}"
+        with contextlib.ExitStack() as at_the_end:
+            # First, so that there is no moment at which nobody would remove the directory.
+            at_the_end.enter_context(_guarded(folder))
+            at_the_end.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(0o700)
+            lock = _locked(folder)
+            if lock is None:
+                continue
+            at_the_end.callback(os.close, lock)
+            if os.geteuid() == 0:
+                folder.chmod(0o711)
+            yield folder
+            return
+    raise FileNotFoundError(2, f"other runs remove what is made in {place}")
+
+
+def _locked(folder: Path) -> int | None:
+    """A descriptor that has the lock; None if another run took the directory for abandoned."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if os.fstat(lock).st_nlink == 0:
+        os.close(lock)
+        return None
+    return lock
+
+
+@contextmanager
+def _guarded(folder: Path) -> Iterator[None]:
+    """Has a process of its own remove the directory when we end, whatever ends us.
+
+    It is in a session of its own, where no signal to our group or from our terminal reaches it.
+    """
+    told, ours = os.pipe2(os.O_CLOEXEC)
+    script = 'read -r _; rm -rf -- "$1"'
+    try:
+        guard = os.posix_spawn(
+            "/bin/sh",
+            ["sh", "-c", script, "lockwright-guard", str(folder)],
+            {"PATH": os.defpath},
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, told, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+        )
+    except OSError:
+        # Without it, the next run removes what a killed one has left.
+        guard = 0
+    finally:
+        os.close(told)
+    try:
+        yield
+    finally:
+        os.close(ours)
+        if guard:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(guard, 0)
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Removes what runs of this user have left that were killed with their guards."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if folder.lstat().st_uid != os.geteuid():
+                continue
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)

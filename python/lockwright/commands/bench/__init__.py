@@ -1,0 +1,432 @@
+"""`lockwright bench`: what each lock costs, measured side by side with the C library's mutex."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+import lockwright.bench.footprint as footprints
+import lockwright.bench.handover as handovers
+import lockwright.bench.herd as herds
+import lockwright.bench.oversubscribe as crowds
+import lockwright.bench.park as parks
+import lockwright.bench.uncontended as pairs
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.catalogue import catalogue
+from lockwright.bench.output import show
+from lockwright.bench.report import Column, Report, definitions, processors
+from lockwright.commands.bench import interposition
+from lockwright.commands.bench import plan as plans
+from lockwright.commands.bench.claims import claims
+from lockwright.commands.bench.profile_cost import command as profile_cost
+from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.tour import tour
+from lockwright.commands.bench.tune import command as tune
+from lockwright.commands.common.options import (
+    check_writable,
+    keep,
+    number_list,
+    of_meters,
+    of_peers,
+    peers,
+)
+from lockwright.run.bench_program import loops_per_us, subjects
+
+_Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+class _Measurements(click.Group):
+    """The measurements below, and the workloads that the measuring program describes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *catalogue().workloads]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        from lockwright.commands.bench import workload
+
+        return workload.build(cmd_name, _options, new_report)
+
+
+def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from lockwright.commands.bench import workload
+
+        assert isinstance(ctx.command, click.Group)
+        workload.print_list(ctx.command.commands)
+        ctx.exit()
+
+
+@click.group(cls=_Measurements)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_list,
+    help="Show every workload: what it measures, the paper it is from, its parameters.",
+)
+def bench() -> None:
+    """Measure locks side by side with the C library's own mutex.
+
+    Every lock's run has a run without any library right beside it, over several rounds, and a
+    ratio is taken within each such pair: so it means the same on a noisy machine.
+    """
+
+
+def _options(
+    rounds: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
+) -> _Decorator:
+    """The options that all benchmarks share."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        shared = [
+            click.option(
+                "--rounds",
+                type=click.IntRange(min=1),
+                default=rounds,
+                show_default=True,
+                help="How often each lock is measured.",
+            ),
+            click.option(
+                "--timeout",
+                type=click.FloatRange(min=0, min_open=True),
+                default=30.0,
+                show_default=True,
+                help="Seconds after which one run is killed, with all it started.",
+            ),
+            click.option(
+                "--json",
+                "json_file",
+                type=click.Path(path_type=Path, dir_okay=False),
+                callback=check_writable,
+                help="Also write every run and every figure to this file.",
+            ),
+            *of_meters(expose_value=False, callback=keep),
+        ]
+        if with_locks:
+            shared.insert(0, of_peers(expose_value=False, callback=keep))
+            named = ", ".join(default_locks) if default_locks else "all"
+            shared.insert(
+                0,
+                click.option(
+                    "--locks",
+                    help="Locks to measure beside libc, separated by commas, 'all', or 'libc' for "
+                    f"the C library alone.  [default: {named}]",
+                ),
+            )
+        for option in reversed(shared):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _whole(
+    name: str, default: int, *, least: int, most: int | None = None, help_text: str
+) -> _Decorator:
+    """An option that is a whole number."""
+    kind = click.IntRange(min=least, max=most)
+    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
+
+
+def _real(name: str, default: float, *, least: float, help_text: str) -> _Decorator:
+    """An option that is a number."""
+    kind = click.FloatRange(min=least)
+    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
+
+
+def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
+    """An option that is a list of numbers, of which number_list() makes what they are."""
+    return click.option(name, default=default, show_default=True, help=help_text)
+
+
+def _explained(columns: Sequence[Column]) -> _Decorator:
+    """Appends the definition of each column to the help text."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        command.__doc__ = f"{command.__doc__}\n\n{definitions(columns)}"
+        return command
+
+    return decorate
+
+
+def _thread_counts(per_core: str) -> list[int]:
+    """How many threads `--threads-per-core` asks for, each number once."""
+    factors = number_list(per_core, "--threads-per-core", 0.001)
+    return sorted({max(1, round(factor * processors())) for factor in factors})
+
+
+def _finish(report: Report) -> None:
+    if report.failures:
+        click.get_current_context().exit(1)
+
+
+@bench.command()
+@_options(50, None)
+@_whole("--batch", 100_000, least=1, help_text="Pairs that are timed together.")
+@_whole("--batches", 10, least=1, help_text="Batches in one run.")
+@_whole(
+    "--threads-alive",
+    1,
+    least=0,
+    help_text="Sleeping threads beside the one that is measured. With 0 the process has one thread "
+    "only, and the C library then locks without atomic instructions.",
+)
+@_explained(pairs.COLUMNS)
+def uncontended(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    batch: int,
+    batches: int,
+    threads_alive: int,
+) -> None:
+    """One thread locks and unlocks a mutex that nobody else wants."""
+    chosen = subjects(locks, None, peers())
+    given: dict[str, object] = {
+        "batch": batch,
+        "batches": batches,
+        "threads-alive": threads_alive,
+    }
+    settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
+    report = new_report("uncontended", pairs.COLUMNS, settings)
+    tables = pairs.measure(report, chosen, rounds, given, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(3, None)
+@_whole("--mutexes", 1_000_000, least=2, help_text="Mutexes in the array.")
+@_whole("--warm", 1000, least=1, help_text="Mutexes that are locked before the measurement starts.")
+@_whole("--threads", 500, least=1, most=30_000, help_text="Threads that each wait for one mutex.")
+@_whole(
+    "--sharers",
+    16,
+    least=2,
+    help_text="How many of these threads each lock every mutex of the array.",
+)
+@_explained(footprints.COLUMNS)
+def footprint(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    mutexes: int,
+    warm: int,
+    threads: int,
+    sharers: int,
+) -> None:
+    """How much memory a lock takes for each mutex, each thread, and each pair of them."""
+    if warm >= mutexes:
+        raise LockwrightError(
+            f"--warm {warm} is not below --mutexes {mutexes}", "give a smaller --warm"
+        )
+    if sharers > threads:
+        raise LockwrightError(
+            f"--sharers {sharers} is above --threads {threads}", "give a smaller --sharers"
+        )
+    chosen = subjects(locks, None, peers())
+    given: dict[str, object] = {
+        "mutexes": mutexes,
+        "warm": warm,
+        "threads": threads,
+        "sharers": sharers,
+    }
+    settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
+    report = new_report("footprint", footprints.COLUMNS, settings)
+    tables = footprints.measure(report, chosen, rounds, given, timeout)
+    show(report, tables, footprints.remarks(report), json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(7, handovers.DEFAULT_LOCKS)
+@_listed("--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each.")
+@_real("--seconds", 0.3, least=0.001, help_text="How long one run measures.")
+@_real("--section-ns", 100.0, least=0, help_text="Nanoseconds of work while the mutex is held.")
+@_real(
+    "--gap-ns",
+    200.0,
+    least=0,
+    help_text="Nanoseconds of work between two acquisitions of a thread.",
+)
+@_explained(handovers.COLUMNS)
+def handover(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    threads_per_core: str,
+    seconds: float,
+    section_ns: float,
+    gap_ns: float,
+) -> None:
+    """Threads contend for one mutex, as many as processors and many more."""
+    counts = _thread_counts(threads_per_core)
+    chosen = subjects(locks, handovers.DEFAULT_LOCKS, peers())
+    given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
+    settings = {
+        "locks": locks,
+        "rounds": rounds,
+        "timeout": timeout,
+        "threads-per-core": threads_per_core,
+        **given,
+    }
+    report = new_report("handover", handovers.COLUMNS, settings)
+    given["loops-per-us"] = loops_per_us()
+    tables = handovers.measure(report, chosen, rounds, given, counts, timeout)
+    show(report, tables, handovers.remarks(report, processors()), json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(9, herds.DEFAULT_LOCKS)
+@_whole("--waiters", 1000, least=1, most=30_000, help_text="Threads that wait.")
+@_whole("--rounds-inside", 5, least=1, help_text="Broadcasts in one run.")
+@_listed(
+    "--section-ns",
+    "5000,1000,0",
+    help_text="Nanoseconds that each woken waiter works under the mutex; a table for each value. "
+    "Real programs hold it for 0.1 to 1 microsecond as a rule, "
+    "and for some microseconds at times.",
+)
+@click.option(
+    "--unlocked", is_flag=True, help="Broadcast after unlocking, not while holding the mutex."
+)
+@click.option(
+    "--rejoin",
+    is_flag=True,
+    help="A waiter that has had its turn waits on the same condition variable again at once, "
+    "and so wants the mutex again while others still wait for it. Without this it rests "
+    "elsewhere until all are done.",
+)
+@_explained(herds.COLUMNS)
+def herd(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    waiters: int,
+    rounds_inside: int,
+    section_ns: str,
+    unlocked: bool,
+    rejoin: bool,
+) -> None:
+    """A broadcast wakes many waiters who all need the same mutex."""
+    sections = list(dict.fromkeys(number_list(section_ns, "--section-ns", 0)))
+    chosen = subjects(locks, herds.DEFAULT_LOCKS, peers())
+    settings: dict[str, object] = {
+        "locks": locks,
+        "rounds": rounds,
+        "timeout": timeout,
+        "waiters": waiters,
+        "rounds-inside": rounds_inside,
+        "section-ns": section_ns,
+        "unlocked": unlocked,
+        "rejoin": rejoin,
+    }
+    report = new_report("herd", herds.COLUMNS, settings)
+    given: dict[str, object] = {
+        "waiters": waiters,
+        "rounds": rounds_inside,
+        "unlocked": int(unlocked),
+        "rejoin": int(rejoin),
+        "loops-per-us": loops_per_us(),
+    }
+    tables = herds.measure(report, chosen, rounds, given, sections, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(3, None)
+@_listed(
+    "--threads-per-core",
+    "1,2,4,16",
+    help_text="Threads for each processor, a table for each. The fewest are what the others are "
+    "compared with.",
+)
+@_real(
+    "--seconds",
+    2.2,
+    least=0.001,
+    help_text="How long one run measures. Under one second, nobody can say whether every thread "
+    "made progress in each.",
+)
+@_whole(
+    "--section-cycles", 100, least=0, help_text="Processor cycles of work while the mutex is held."
+)
+@_whole(
+    "--gap-cycles",
+    500,
+    least=0,
+    help_text="Processor cycles of work between two acquisitions of a thread.",
+)
+@_explained(crowds.COLUMNS)
+def oversubscribe(
+    locks: str | None,
+    rounds: int,
+    timeout: float,
+    json_file: Path | None,
+    threads_per_core: str,
+    seconds: float,
+    section_cycles: int,
+    gap_cycles: int,
+) -> None:
+    """More and more threads contend for one mutex: does it stay fast, does everyone get on?"""
+    counts = _thread_counts(threads_per_core)
+    chosen = subjects(locks, None, peers())
+    given: dict[str, object] = {
+        "seconds": seconds,
+        "section-cycles": section_cycles,
+        "gap-cycles": gap_cycles,
+    }
+    settings = {
+        "locks": locks,
+        "rounds": rounds,
+        "timeout": timeout,
+        "threads-per-core": threads_per_core,
+        **given,
+    }
+    report = new_report("oversubscribe", crowds.COLUMNS, settings)
+    tables = crowds.measure(report, chosen, rounds, given, counts, timeout)
+    show(report, tables, crowds.remarks(report, processors()), json_file)
+    _finish(report)
+
+
+@bench.command()
+@_options(9, None, with_locks=False)
+@_whole("--trips", 20_000, least=1, help_text="Round trips in one run.")
+@_explained(parks.COLUMNS)
+def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> None:
+    """Two threads put each other to sleep and wake each other; no lock is involved."""
+    settings: dict[str, object] = {"rounds": rounds, "timeout": timeout, "trips": trips}
+    report = new_report("park", parks.COLUMNS, settings)
+    tables = parks.measure(report, rounds, {"trips": trips}, timeout)
+    show(report, tables, [], json_file)
+    _finish(report)
+
+
+bench.add_command(claims)
+bench.add_command(tour)
+bench.add_command(tune)
+bench.add_command(interposition.command)
+bench.add_command(profile_cost)
+bench.add_command(plans.mixed)
+bench.add_command(plans.plan)
+
+if __name__ == "__main__":
+    try:
+        bench(standalone_mode=True)
+    except LockwrightError as problem:
+        print(problem.line(), file=sys.stderr)
+        sys.exit(problem.status)
+
+
+command = bench

@@ -1,0 +1,115 @@
+"""`lockwright bench claims`: which claims of the papers hold on this machine."""
+
+from pathlib import Path
+
+import click
+
+from lockwright.base import files, interrupts, terminal
+from lockwright.bench.claims import show
+from lockwright.bench.claims.evaluate import Finding, obstacle
+from lockwright.bench.claims.measure import findings, machine, measure, possible
+from lockwright.bench.claims.table import choose
+from lockwright.bench.output import show as show_report
+from lockwright.bench.report import Report, definitions
+from lockwright.bench.rounds import Pace, Seen
+from lockwright.commands.bench.reporting import new_report
+from lockwright.machine.meters import Meters
+from lockwright.run.bench_program import loops_per_us
+
+ROUNDS = 13
+SECONDS = 0.15
+WARM_UP = 0.03
+
+
+@click.command(
+    help="Which claims of the papers on locks hold on this machine.\n\n"
+    "Each claim says how two locks compare in a workload. Each round runs everything that the "
+    "claims need once, in a shuffled order, and a figure is taken within the round.\n\n"
+    + definitions(show.COLUMNS, "Columns:")
+)
+@click.option("--claims", "names", metavar="NAME,...", help="Which ones.  [default: all]")
+@click.option("--list", "only_list", is_flag=True, help="Show the claims, and run nothing.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=6),
+    default=ROUNDS,
+    show_default=True,
+    help="How often everything is run; an interval takes six.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.001),
+    default=SECONDS,
+    show_default=True,
+    help="How long one run measures.",
+)
+@click.option(
+    "--warm-up",
+    type=click.FloatRange(min=0),
+    default=WARM_UP,
+    show_default=True,
+    help="Seconds before that.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path),
+    help="Also write every run to this file.",
+)
+@click.option(
+    "--csv", "csv_file", type=click.Path(path_type=Path), help="Also write a line for each claim."
+)
+def claims(
+    names: str | None,
+    only_list: bool,
+    rounds: int,
+    seconds: float,
+    warm_up: float,
+    json_file: Path | None,
+    csv_file: Path | None,
+) -> None:
+    """Which claims of the papers on locks hold on this machine."""
+    chosen = choose(names)
+    here = machine()
+    console = terminal.output()
+    if only_list:
+        show.print_list(console, chosen, [obstacle(claim, here) for claim in chosen])
+        return
+    written = {"--json": json_file, "--csv": csv_file}
+    files.try_out_all({option: path for option, path in written.items() if path is not None})
+    settings: dict[str, object] = {
+        "claims": names,
+        "rounds": rounds,
+        "seconds": seconds,
+        "warm-up": warm_up,
+    }
+    report = new_report("claims", show.COLUMNS, settings)
+    report.meters = Meters(energy=not here.no_energy)
+    seen, stopped = Seen(), None
+    if possible(chosen, here):
+        pace = Pace(seconds, warm_up, loops_per_us())
+        try:
+            with interrupts.heeded():
+                measure(report, chosen, here, rounds, pace, seen)
+        except interrupts.Stopped as signal:
+            stopped = signal
+    _show(report, findings(chosen, seen, here), json_file, csv_file)
+    if stopped is not None:
+        click.echo("lockwright: stopped; the figures are of the rounds made by then", err=True)
+        click.get_current_context().exit(stopped.status)
+    if report.failures:
+        click.get_current_context().exit(1)
+
+
+def _show(
+    report: Report, found: list[Finding], json_file: Path | None, csv_file: Path | None
+) -> None:
+    """Prints what came of the claims, and writes the files."""
+    console = terminal.output()
+    show.print_findings(console, found)
+    report.rows = [show.row(finding) | {"values": finding.values} for finding in found]
+    console.print()
+    show_report(report, [show.summary(found)], [show.counted(found)], json_file)
+    if csv_file is not None:
+        files.write(csv_file, show.to_csv(found), "--csv")
+        console.print(f"Written: {csv_file}", markup=False)

@@ -1,0 +1,27 @@
+"""The report of a measurement, from the options it was called with."""
+
+from collections.abc import Sequence
+
+from lockwright.bench.report import Column, Report
+from lockwright.commands.common.options import kept
+from lockwright.doctor import examine
+from lockwright.machine.meters import Meters
+
+
+def new_report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
+    """An empty report whose command repeats what is being done, every option spelt out."""
+    command = ["lockwright", "bench", workload]
+    for name, value in settings.items():
+        if value is True:
+            command.append(f"--{name}")
+        elif value is not None and value is not False:
+            command += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    for name in ("energy", "counters"):
+        if kept(name):
+            command.append(f"--{name}")
+    for word in kept("preload") or ():
+        command += ["--preload", word]
+    report = Report(workload, command, settings, columns)
+    report.findings = examine.here()
+    report.meters = Meters(energy=bool(kept("energy")), counters=bool(kept("counters")))
+    return report

@@ -1,0 +1,220 @@
+"""`lockwright bench tune`: is what tune finds as good as the best of all locks?"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lockwright.base import interrupts, numbers, terminal
+from lockwright.base.errors import LockwrightError
+from lockwright.bench import tuning
+from lockwright.bench.duel import Standing
+from lockwright.bench.output import show
+from lockwright.bench.report import Report, definitions, table, watching_others
+from lockwright.bench.tuning import Found, Settings, Tuned
+from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.common.options import check_writable
+
+if TYPE_CHECKING:
+    from lockwright.study.program.entry import Program
+
+_SENSITIVE = "rocksdb-readrandom,perl-queue,node-pool,ruby-queue"
+_INSENSITIVE = "xz,pbzip2,pigz"
+_CROWD = 4
+"""Threads for each processor where locks are to matter."""
+
+
+def _help() -> str:
+    return "\n\n".join(
+        [
+            "Whether 'lockwright tune' finds what comparing all locks finds, and how much sooner.",
+            "Each program of the catalogue is first compared under all locks, then tuned; then the"
+            " two locks that this found are run in turn. It takes some seven minutes for each"
+            " program.",
+            "Programs that are not lock-sensitive are only tuned, with a thread for each"
+            " processor: it should say so within a minute.",
+            definitions(tuning.AGAINST, "Columns:"),
+            definitions(tuning.ALONE, "Columns of the second table:"),
+        ]
+    )
+
+
+@click.command("tune", help=_help())
+@click.option(
+    "--programs",
+    default=_SENSITIVE,
+    show_default=True,
+    metavar="A,B,...",
+    help="Programs of 'lockwright study catalogue' that are one command.",
+)
+@click.option(
+    "--insensitive",
+    default=_INSENSITIVE,
+    show_default=True,
+    metavar="A,B,...",
+    help="More of them, which are only tuned.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help=f"Of each program that is compared.  [default: {_CROWD} for each processor]",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.01, max=1000),
+    default=0.6,
+    show_default=True,
+    help="Work of a run: about so long, by the time that the catalogue says. No more work than is"
+    " usual is given.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Of each lock, of compare.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=3.0,
+    show_default=True,
+    help="Seconds a run may take.",
+)
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="Of tune.  [default: a fifth of compare's time; for those that are only tuned, as it has"
+    " by itself]",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=3),
+    default=200,
+    show_default=True,
+    help="Rounds at most in which the two locks are run in turn; it ends once it is shown whether"
+    " they are within 5 %.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=check_writable,
+    help="Also write every figure to this file, after each program.",
+)
+def command(
+    programs: str,
+    insensitive: str,
+    threads: int | None,
+    seconds: float,
+    runs: int,
+    timeout: float,
+    budget: str | None,
+    pairs: int,
+    json_file: Path | None,
+) -> None:
+    """Measures, and prints the tables."""
+    from lockwright.study.program import catalogue
+    from lockwright.tune import budget as budgets
+
+    compared, alone = (
+        [catalogue.find(word.strip()) for word in text.split(",") if word.strip()]
+        for text in (programs, insensitive)
+    )
+    if not (compared or alone):
+        raise LockwrightError("no program is named", "give --programs names with commas")
+    if budget is not None:
+        budgets.seconds(budget)
+    here = len(os.sched_getaffinity(0))
+    settings = Settings(threads or _CROWD * here, seconds, runs, timeout, budget, pairs)
+    report = new_report(
+        "tune",
+        tuning.AGAINST,
+        vars(settings) | {"programs": programs, "insensitive": insensitive},
+    )
+    stopped = None
+    try:
+        with interrupts.heeded(), watching_others(report):
+            for program in compared:
+                _one(report, program, settings, json_file, sensitive=True)
+            for program in alone:
+                _one(report, program, settings, json_file, sensitive=False)
+    except interrupts.Stopped as signal:
+        stopped = signal
+    _show(report, json_file)
+    if stopped is not None:
+        click.get_current_context().exit(stopped.status)
+
+
+def _one(
+    report: Report, program: "Program", settings: Settings, file: Path | None, sensitive: bool
+) -> None:
+    """Measures a program; one that fails is left out, and said."""
+    from lockwright.bench.real_program import real_program
+    from lockwright.commands.common.folders import folders
+
+    console = terminal.errors()
+    console.print(f"lockwright: {program.name}", markup=False)
+    threads = settings.threads if sensitive else len(os.sched_getaffinity(0))
+    scale = min(1.0, settings.seconds / program.seconds) if program.seconds else 1.0
+    try:
+        with real_program(program, threads, scale, folders(None, None)) as one:
+            found = tuning.measure(one, settings) if sensitive else tuning.tune(one, settings)
+    except LockwrightError as error:
+        report.failures.append(f"{program.name}: {error.what}")
+        console.print(f"lockwright: {report.failures[-1]}", markup=False)
+        return
+    row: dict[str, object] = {"program": program.name, "threads": threads, "scale": scale}
+    row |= _against(found) if isinstance(found, Found) else _alone(found)
+    report.rows.append(row)
+    console.print(", ".join(f"{k} {v}" for k, v in row.items() if isinstance(v, str)), markup=False)
+    if file is not None:
+        report.write(file)
+
+
+def _show(report: Report, file: Path | None) -> None:
+    shown = []
+    for title, columns in (
+        ("tune against all locks", tuning.AGAINST),
+        ("tune of programs that are not lock-sensitive", tuning.ALONE),
+    ):
+        rows = [row for row in report.rows if columns[-1].heading in row]
+        if rows:
+            shown.append(table(title, columns))
+        for row in rows:
+            shown[-1].add_row(*(str(row[column.heading]) for column in columns))
+    show(report, shown, [f"{row['program']}: {row['sentence']}" for row in report.rows], file)
+
+
+def _against(found: Found) -> dict[str, object]:
+    compared, tuned, against = found.compared, found.tuned, found.against
+    return {
+        "compare": f"{compared.seconds:.0f} s",
+        "best of all": compared.best,
+        "gain": "-" if compared.gain is None else numbers.ratio(compared.gain),
+        "worst": "-" if compared.worst is None else numbers.ratio(compared.worst),
+        "tune": f"{tuned.seconds:.0f} s, {numbers.percent(found.share)}",
+        "its pick": tuned.pick,
+        "pick to best": _standing(against),
+        "within 5 %": against.within,
+        "sentence": tuned.sentence,
+        "figures": found,
+    }
+
+
+def _standing(against: Standing) -> str:
+    if not against.pairs:
+        return "the same"
+    low, high = numbers.ratio(against.low), numbers.ratio(against.high)
+    return f"{numbers.ratio(against.ratio)} ({low} to {high}, {against.pairs} pairs)"
+
+
+def _alone(tuned: Tuned) -> dict[str, object]:
+    return {
+        "tune": f"{tuned.seconds:.0f} s",
+        "says so": "yes" if tuned.in_time else "no",
+        "bound": "-" if tuned.bound is None else numbers.percent(tuned.bound - 1, 1),
+        "sentence": tuned.sentence,
+        "figures": tuned,
+    }

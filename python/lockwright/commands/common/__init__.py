@@ -1,0 +1,1 @@
+"""What several subcommands have in common."""

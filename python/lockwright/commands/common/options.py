@@ -1,0 +1,104 @@
+"""Options that several commands have."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lockwright.base.errors import LockwrightError
+
+if TYPE_CHECKING:
+    from lockwright.preload.peers import Peer
+
+_RWLOCK = click.option(
+    "--rwlock",
+    metavar="keep|mutex|phase-fair",
+    help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
+    "readers too, or one whose readers and writers take turns.  [default: keep]",
+)
+_SPIN = click.option(
+    "--spin",
+    metavar="keep|mutex",
+    help="What becomes of spin locks: they stay the C library's, or become the lock, if that fits "
+    "into them.  [default: keep]",
+)
+
+
+def of_other_locks(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What becomes of locks that are no mutexes: `rwlock` and `spin`, both None if not given."""
+    return _RWLOCK(_SPIN(command))
+
+
+_METERS: dict[str, dict[str, Any]] = {
+    "--energy": {
+        "is_flag": True,
+        "help": "Also measure the energy of each run by RAPL: watts above idle, operations per "
+        "joule. The idle machine is measured first, for some seconds.",
+    },
+    "--counters": {
+        "is_flag": True,
+        "help": "Also count cycles, instructions, cache misses, migrations, context switches "
+        "and page faults of each run.",
+    },
+}
+_PRELOAD: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "NAME=PATH",
+    "help": "Measure this library beside the locks, preloaded in the same way; may be repeated.",
+}
+
+
+def of_meters(**more: Any) -> list[Callable[..., Any]]:
+    """The options `energy` and `counters`. more: what else click is to know of them."""
+    return [click.option(name, **about, **more) for name, about in _METERS.items()]
+
+
+def of_peers(**more: Any) -> Callable[..., Any]:
+    """The option `preload`, a tuple of words. more: what else click is to know of it."""
+    return click.option("--preload", **_PRELOAD, **more)
+
+
+def keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Callback of an option that the command itself has no need to know: `kept` has it."""
+    context.meta[f"lockwright {option.name}"] = value
+    return value
+
+
+def kept(name: str) -> Any:
+    """The value of such an option of the command that runs; None if it has no such option."""
+    return click.get_current_context().meta.get(f"lockwright {name}")
+
+
+def peers() -> "tuple[Peer, ...]":
+    """The libraries of a kept --preload. Raises LockwrightError for what cannot be preloaded."""
+    from lockwright.preload.peers import choose
+    from lockwright.run.bench_program import program
+
+    words = kept("preload") or ()
+    return choose(words, program()) if words else ()
+
+
+def check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    """Refuses, before minutes are spent on the work, a file that cannot be written then."""
+    if file is None:
+        return None
+    there = file if file.exists() else file.absolute().parent
+    if not there.exists() or not os.access(there, os.W_OK):
+        raise LockwrightError(f"cannot write {file}", "choose another file with --json")
+    return file
+
+
+def number_list(text: str, option: str, least: float) -> list[float]:
+    """A list such as `1,4,16`. Raises LockwrightError for anything else."""
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(least <= value < 1e9 for value in values):
+        raise LockwrightError(
+            f"'{text}' is not a list of numbers for {option}",
+            f"give numbers of {least:g} or more, separated by commas",
+        )
+    return values

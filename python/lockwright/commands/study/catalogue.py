@@ -1,0 +1,241 @@
+"""`lockwright study catalogue`: the programs that studies can name."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lockwright.base import numbers
+
+if TYPE_CHECKING:
+    from lockwright.study.program.entry import Program
+
+_ALL = "all"
+_THREADS = 2
+"""Of a run that only checks a program, if it can run with so many."""
+
+
+@click.command("catalogue")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
+@click.option(
+    "--install", metavar="NAME,...|all", help="Install the Debian packages of these programs."
+)
+@click.option(
+    "--check",
+    metavar="NAME,...|all",
+    help="Run each of these once under the C library's mutex, and judge what it does.",
+)
+@click.option(
+    "--scale", default=1.0, show_default=True, metavar="F", help="With --check: amount of work."
+)
+@click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep inputs there.")
+def command(
+    name: str | None,
+    as_json: bool,
+    install: str | None,
+    check: str | None,
+    scale: float,
+    cache: Path | None,
+) -> int:
+    """The programs that a study can name, or all about one of them.
+
+    Their format is in docs/programs.md. Examples:
+
+    lockwright study catalogue kyoto-cache
+
+    lockwright study catalogue --install kyoto-cache,pigz --check kyoto-cache,pigz
+    """
+    from lockwright.base.errors import LockwrightError
+
+    if not 0.001 <= scale <= 1000:
+        raise LockwrightError(f"--scale {scale:g} makes no sense", "give 0.001 to 1000")
+    if name is not None and (install is not None or check is not None):
+        raise LockwrightError(
+            f"'{name}' stands beside --install or --check", "name it behind the option"
+        )
+    if install is not None:
+        _install(_chosen(install, "--install"))
+    if check is not None:
+        return _check(_chosen(check, "--check"), check == _ALL, scale, cache)
+    if install is None:
+        _show(name, as_json)
+    return 0
+
+
+def _chosen(text: str, option: str) -> "list[Program]":
+    from lockwright.base.errors import LockwrightError
+    from lockwright.study.program import catalogue
+
+    names = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not names:
+        raise LockwrightError(f"{option} names no program", "give names with commas, or all")
+    return [catalogue.find(each) for each in (catalogue.names() if names == [_ALL] else names)]
+
+
+def _show(name: str | None, as_json: bool) -> None:
+    from lockwright.study.program import catalogue
+
+    if name is not None:
+        program = catalogue.find(name)
+        if as_json:
+            click.echo(json.dumps(_facts(program), indent=2))
+        else:
+            _print_one(program, catalogue.table(name).values)
+        return
+    programs = [catalogue.find(each) for each in catalogue.names()]
+    if as_json:
+        click.echo(json.dumps([_facts(each) for each in programs], indent=2))
+    else:
+        _print_all(programs)
+
+
+def _facts(program: "Program") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from lockwright.study.campaign.site import missing
+
+    return asdict(program) | {"missing": missing(program)}
+
+
+def _threads(program: "Program") -> str:
+    from lockwright.study.program.entry import Program as Entry
+
+    unbounded = program.most >= Entry.most
+    return f"{program.least}-" if unbounded else f"{program.least}-{program.most}"
+
+
+def _state(program: "Program") -> str:
+    from lockwright.study.campaign.site import missing
+
+    if not missing(program):
+        return "yes"
+    return "no" if program.packages else "your own"
+
+
+def _print_all(programs: "list[Program]") -> None:
+    from rich.table import Table
+
+    from lockwright.base.terminal import output
+
+    screen = output()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("program", "kind", "here", "threads", "figure"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("about")
+    for each in programs:
+        figure = f"{each.metric.unit}, {each.metric.better}"
+        row = (each.name, each.category, _state(each), _threads(each), figure, each.about)
+        table.add_row(*row)
+    screen.print(table)
+    if sys.stdout.isatty():
+        screen.print(
+            "\nAll about one of them: lockwright study catalogue NAME; packages of those that are"
+            " not here: --install NAMES",
+            style="dim",
+        )
+
+
+def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
+    from lockwright.study.campaign.site import missing
+    from lockwright.study.program import packages
+
+    click.echo(f"{program.name}: {program.about}")
+    if absent := missing(program):
+        click.echo(f"not here: {', '.join(absent)}; {packages.how_to_get([program])}")
+    click.echo(f"figure: {program.metric.unit}, {program.metric.better} is better")
+    click.echo(f"threads: {_threads(program)}")
+    for key, value in values.items():
+        if key != "about":
+            _print_key(key, value, "")
+
+
+def _print_key(key: str, value: Any, indent: str) -> None:
+    """A key of an entry, its texts as they are read by the program."""
+    if isinstance(value, dict):
+        click.echo(f"{indent}{key}:")
+        for name, each in value.items():
+            _print_key(name, each, indent + "  ")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for each in value:
+            _print_key(key, each, indent)
+    elif isinstance(value, list):
+        click.echo(f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}")
+    elif isinstance(value, str) and "\n" in value.strip():
+        click.echo(f"{indent}{key}:")
+        for line in value.strip("\n").splitlines():
+            click.echo(f"{indent}  {line}")
+    else:
+        click.echo(f"{indent}{key}: {str(value).strip()}")
+
+
+def _install(programs: "list[Program]") -> None:
+    from lockwright.base.errors import LockwrightError
+    from lockwright.study.program import packages
+
+    if not any(each.packages for each in programs):
+        names = ", ".join(each.name for each in programs)
+        raise LockwrightError(f"no package has {names}", packages.how_to_get(programs[:1]))
+    wanted = list(dict.fromkeys(word for each in programs for word in each.packages))
+    here = packages.installed(wanted)
+    absent = [each for each in wanted if each not in here]
+    if not absent:
+        click.echo("All packages are installed.")
+        return
+    for words in packages.commands(absent):
+        click.echo(f"Runs: {' '.join(words)}")
+    sys.stdout.flush()
+    packages.install(absent)
+
+
+def _check(programs: "list[Program]", everything: bool, scale: float, cache: Path | None) -> int:
+    from lockwright.base import interrupts
+    from lockwright.base.errors import LockwrightError
+    from lockwright.base.progress import say
+    from lockwright.study.campaign.site import missing
+    from lockwright.study.program import packages
+
+    absent = [each for each in programs if missing(each)]
+    if absent and not everything:
+        names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
+        raise LockwrightError(f"not installed for {names}", packages.how_to_get(absent))
+    wrong = 0
+    with interrupts.heeded():
+        try:
+            for program in programs:
+                if program in absent:
+                    click.echo(f"{program.name}: not here: {', '.join(missing(program))}")
+                    continue
+                problem, told = _checked(program, scale, cache)
+                wrong += bool(problem)
+                click.echo(f"{program.name}: {problem or 'right'}{told}")
+                sys.stdout.flush()
+        except interrupts.Stopped as stopped:
+            say("stopped")
+            return stopped.status
+    return 1 if wrong else 0
+
+
+def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str, str]:
+    """What is wrong with a run, and what is to be said of it."""
+    from lockwright.commands.common.folders import folders
+    from lockwright.preload.locks import BASELINE
+    from lockwright.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
+    from lockwright.study.campaign.site import Site, default_name
+
+    threads = min(max(_THREADS, program.least), program.most)
+    member = Member(program, scale)
+    plan = Plan("", (BASELINE,), (member,), (threads,), (), (NO_PINNING,), 1, 0, 1, 1.0, 1, EACH)
+    with Site(default_name(), plan, folders(cache, None)) as site:
+        probe = site.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
+    if not probe.counts:
+        return probe.problem, ""
+    acquisitions = probe.counts["acquisitions"]
+    share = probe.counts["contended"] / max(1, acquisitions)
+    told = (
+        f" ({threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
+        f"{numbers.percent(share, 1)} contended)"
+    )
+    return probe.problem, told

@@ -1,0 +1,45 @@
+"""`lockwright study report`: a study as pages, tables and figures."""
+
+from pathlib import Path
+
+import click
+
+from lockwright.commands.study import data as study_data
+
+
+@click.command("report")
+@study_data.chosen
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Write everything into this directory.",
+)
+@click.option("--title", metavar="TEXT", help="Title of the report.  [default: names of the data]")
+@click.option(
+    "--figures",
+    "kind",
+    type=click.Choice(["pdf", "svg", "none"]),
+    default="pdf",
+    show_default=True,
+    help="Figures for a paper, drawn by matplotlib.",
+)
+def command(what: study_data.Wanted, output: Path, title: str | None, kind: str) -> None:
+    """Write a report of a study: pages, tables and figures.
+
+    DATA are what `lockwright study analyse` takes. DIR gets report.html, one file with every table
+    and plot and a page for each program and each lock; analysis.json; and the directories csv,
+    latex and figures, with a file for each table and plot.
+
+    Example: lockwright study report runs.csv -o report
+    """
+    from lockwright.base.errors import LockwrightError
+    from lockwright.study.report.write import Place, write
+
+    if output.exists() and not output.is_dir():
+        raise LockwrightError(f"-o {output} is no directory", "name one, or one that is not there")
+    data, found = study_data.analysed(what)
+    for line in write(data, found, Place(output, what.data, title, kind, what.baseline)):
+        click.echo(line)

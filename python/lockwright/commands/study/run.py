@@ -1,0 +1,207 @@
+"""`lockwright study run` and `lockwright study worker`: the runs of a study, here or on a fleet."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lockwright.base import numbers
+from lockwright.commands.common.folders import OPTIONS, folders
+
+if TYPE_CHECKING:
+    from lockwright.study.campaign.plan import Plan
+    from lockwright.study.campaign.site import Folders
+    from lockwright.study.campaign.store import Store
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("run")
+@click.argument("study", type=_PATH, metavar="STUDY.toml")
+@click.option("--db", type=_PATH, metavar="F", help="Keep the results in this SQLite file.")
+@click.option("--dry-run", is_flag=True, help="Say what would be run, and how long it takes.")
+@click.option("--skip-missing", is_flag=True, help="Leave programs out that are not installed.")
+@click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
+@OPTIONS[0]
+@OPTIONS[1]
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the machines of this Dask scheduler.")
+@click.option(
+    "--patience",
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="With --scheduler: how long to wait for a machine that has gone.",
+)
+def run(
+    study: Path,
+    db: Path | None,
+    dry_run: bool,
+    skip_missing: bool,
+    machine: str | None,
+    cache: Path | None,
+    work: Path | None,
+    scheduler: str | None,
+    patience: float,
+) -> int:
+    """Run the programs of a study under its locks, and keep the results.
+
+    STUDY.toml says which locks, programs and thread counts, how often, and where: see
+    docs/study.md. The results are in STUDY.sqlite beside it, or in --db. Each run is kept as soon
+    as it has ended, so whatever stops the study, the same command goes on with it.
+
+    Example: lockwright study run small.toml
+    """
+    from lockwright.base import interrupts, invocation
+    from lockwright.base.progress import say
+    from lockwright.preload import locks
+    from lockwright.study.campaign import plan as plans
+    from lockwright.study.campaign.session import summary
+    from lockwright.study.campaign.store import Store
+
+    wanted = plans.read(study, locks.registry())
+    place = db or study.with_suffix(".sqlite")
+    if dry_run:
+        _dry_run(wanted, place, machine)
+        return 0
+    if scheduler is None and not skip_missing:
+        _refuse_missing(wanted)
+    with interrupts.heeded():
+        store = Store(place)
+        try:
+            if store.begin(wanted):
+                say(f"goes on with the study in {place}")
+            if scheduler is None:
+                left = _here(wanted, store, machine, folders(cache, work))
+            else:
+                from lockwright.study.campaign.fleet import carry_out
+
+                left = carry_out(wanted, store, scheduler, patience)
+            runs = [kept for _, kept in store.runs()]
+            print(f"{place}: {summary(runs)}")
+            if left:
+                again = shlex.join([*invocation.words(), *sys.argv[1:]])
+                say(f"{left}; go on with: {again}")
+                return 1
+            store.finish()
+        except interrupts.Stopped as stopped:
+            again = shlex.join([*invocation.words(), *sys.argv[1:]])
+            say(f"interrupted, what was measured is kept; go on with: {again}")
+            return stopped.status
+        finally:
+            store.close()
+    return 0
+
+
+def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:
+    """The study on this machine alone; nothing is left when it returns."""
+    from lockwright.base.progress import say
+    from lockwright.doctor import examine
+    from lockwright.machine.finding import Finding
+    from lockwright.machine.provenance import FINDINGS
+    from lockwright.study.campaign.schedule import Line
+    from lockwright.study.campaign.session import Local, check_same_machine, place_of
+    from lockwright.study.campaign.site import Site, default_name
+
+    name = machine or default_name()
+    place = place_of(wanted, name)
+    if Line(wanted, [kept for each, kept in store.runs() if each == place]).finished:
+        return ""
+    with Site(name, wanted, folders) as site:
+        facts = site.facts()
+        check_same_machine(store, site.name, facts)
+        if doubts := examine.doubts([Finding(**each) for each in facts[FINDINGS]]):
+            say(f"'lockwright doctor' warns of {doubts}")
+        store.sit(site.name, facts)
+        Local(wanted, store, site).carry_out()
+    return ""
+
+
+def _refuse_missing(wanted: "Plan") -> None:
+    """Raises LockwrightError if a program is not installed, with how to get all of them."""
+    from lockwright.base.errors import LockwrightError
+    from lockwright.study.campaign.site import missing
+    from lockwright.study.program.packages import how_to_get
+
+    absent = [each.program for each in wanted.members if missing(each.program)]
+    if not absent:
+        return
+    names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
+    raise LockwrightError(
+        f"not installed for {names}", f"{how_to_get(absent)}; or add --skip-missing"
+    )
+
+
+def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
+    from lockwright.base.progress import duration
+    from lockwright.study.campaign.plan import EACH
+    from lockwright.study.campaign.schedule import Line
+    from lockwright.study.campaign.session import place_of, seconds_left
+    from lockwright.study.campaign.site import default_name, missing
+    from lockwright.study.campaign.store import Store
+
+    done, probes = [], []
+    if place.exists():
+        store = Store(place)
+        try:
+            store.check(wanted)
+            own = place_of(wanted, machine or default_name())
+            done = [kept for each, kept in store.runs() if each == own]
+            probes = store.probes()
+        finally:
+            store.close()
+    line = Line(wanted, done)
+    to_do = [slot for slot in line.remaining() if not wanted.left_out(slot.configuration)]
+    for member in wanted.members:
+        name = member.program.name
+        mine = [slot for slot in to_do if slot.configuration.program == name]
+        counts = sorted({slot.configuration.threads for slot in mine} - {0})
+        where = f", threads {', '.join(map(str, counts))}" if counts else ""
+        absent = missing(member.program)
+        note = f" (not installed: {', '.join(absent)})" if absent else ""
+        print(f"{name}: {len(mine)} runs{where}{note}")
+    settings = {slot.configuration.setting for slot in to_do}
+    more = "" if wanted.machines != EACH else " on each machine"
+    print(
+        f"{len(to_do)} runs{more} of {len(wanted.configurations())} configurations, "
+        f"{len(settings)} first runs to see whether they work, and up to {wanted.most_runs} runs "
+        f"of those that lie more than {numbers.percent(wanted.spread)} apart"
+    )
+    known = {kept.slot.configuration.program for kept in done}
+    typical = {m.program.name: m.program.seconds * m.scale for m in wanted.members}
+    unknown = [name for name in typical if name not in known and not typical[name]]
+    left = seconds_left(done, probes, (s for s in to_do if s.configuration.program in known))
+    seconds = (left or 0.0) + sum(
+        typical[slot.configuration.program]
+        for slot in to_do
+        if slot.configuration.program not in known
+    )
+    line_end = f"; nothing is known yet of {', '.join(unknown)}" if unknown else ""
+    print(f"about {duration(seconds)}{line_end}")
+
+
+@click.command("worker")
+@click.argument("address")
+@click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
+@OPTIONS[0]
+@OPTIONS[1]
+def worker(address: str, machine: str | None, cache: Path | None, work: Path | None) -> int:
+    """Make runs of studies on this machine, one at a time, for a Dask scheduler.
+
+    ADDRESS is that of the scheduler, as in tcp://10.0.0.1:8786. 'lockwright study run --scheduler
+    ADDRESS' sends the runs.
+    """
+    from lockwright.base.errors import LockwrightError
+    from lockwright.study.campaign.site import default_name
+
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise LockwrightError(
+            "a worker needs Dask distributed, which is not installed",
+            "pip install 'lockwright[fleet]'",
+        ) from error
+    from lockwright.study.campaign import remote
+
+    return remote.serve(address, machine or default_name(), folders(cache, work))

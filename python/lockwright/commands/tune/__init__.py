@@ -1,0 +1,268 @@
+"""`lockwright tune`: find the lock under which a program runs best, and prove it."""
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lockwright.commands.common.comparison import Asked, Ready, of_comparisons
+
+if TYPE_CHECKING:
+    from lockwright.compare.plan import Plan
+    from lockwright.compare.report import Report
+    from lockwright.compare.store import Comparison, Store
+    from lockwright.machine.meters import Meters
+    from lockwright.preload.locks import Registry
+    from lockwright.profile.record import Profile
+    from lockwright.tune.entry import Entry
+    from lockwright.tune.session import Session
+
+_MOST_ROUNDS = 100
+
+
+@click.command("tune", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="How long it may take in all, as in 90s, 5m or 1h.  [default: 5m, and 45s for a program"
+    " that mutexes cost next to nothing]",
+)
+@click.option(
+    "--margin",
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="A smaller difference between locks is of no account.",
+)
+@click.option("--locks", metavar="A,B,...", help="Try these locks, not those of the advice.")
+@click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
+    " not profiled again.",
+)
+@click.option(
+    "--per-mutex",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="Also try a lock of its own for each mutex that costs much, in half of the time, and write"
+    " the best plan to this file, for 'lockwright run --plan'.",
+)
+@of_comparisons
+def command(
+    budget: str | None,
+    margin: float,
+    locks: str | None,
+    profile_file: Path | None,
+    plan_file: Path | None,
+    asked: Asked,
+) -> int:
+    """Find the lock under which a program runs best, and prove it.
+
+    A first run is profiled, as by 'lockwright profile', and the advice on that, as of
+    'lockwright advise', names the locks to try; a few others join in case it is wrong. Then it
+    runs the program in rounds, under each of some locks and the C library's mutex once per round.
+    A lock that is shown to be worse than another drops out, and a run is killed once it has taken
+    three times as long as the best lock's. It ends when one lock is left, when no other can be
+    better than the best by more than --margin, or when the budget is used up; and says what the
+    best lock gains, with a confidence interval, or that there is nothing to gain.
+
+    The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
+    'lockwright compare'. Results are kept as they come: repeat the command with --resume if it was
+    interrupted.
+
+    Example: lockwright tune --threads 8 -- kccachetest wicked -th {threads} 20000
+    """
+    from lockwright.base import interrupts
+    from lockwright.base.errors import LockwrightError
+    from lockwright.base.progress import say
+    from lockwright.commands.common import comparison as comparing
+    from lockwright.compare.runner import Runner
+    from lockwright.compare.store import Store
+    from lockwright.machine.meters import Meters
+    from lockwright.preload.locks import BASELINE, registry
+    from lockwright.tune import budget as budgets
+    from lockwright.tune.session import Session
+
+    seconds = None if budget is None else budgets.seconds(budget)
+    comparing.choose_ways(asked)
+    known = registry()
+    ready = comparing.make_ready(
+        asked,
+        known,
+        (BASELINE,),
+        runs=_MOST_ROUNDS,
+        warmup=1,
+        budget=seconds or budgets.USUAL,
+        margin=margin,
+    )
+    named = _named(locks, ready, known)
+    if named is not None and profile_file is not None:
+        raise LockwrightError("--locks and --profile both say what to try", "leave out one of them")
+    if plan_file is not None:
+        _check_plan(asked, ready, named, plan_file)
+    with interrupts.heeded():
+        store = Store(ready.results)
+        session = None
+        began = time.monotonic()
+        try:
+            meters = Meters(energy=asked.energy, counters=asked.counters)
+            if asked.resume:
+                comparison, profile = _resumed(store, ready, seconds, named), None
+                meters.idle = comparing.idle_of(comparison)
+                began -= sum(record.wall for record in store.records(comparison))
+            else:
+                comparison, profile = _begun(store, ready, seconds, named, profile_file, meters)
+            comparing.remark(ready)
+            reading = meters if meters.wanted else None
+            settings = ready.under(_own_locks(comparison.plan)).settings
+            with Runner(comparison.plan, ready.program, settings, reading) as runner:
+                session = Session(comparison, store, known, runner)
+                assert comparison.plan.budget is not None
+                end = began + comparison.plan.budget
+                # The plans get the other half.
+                share = 1 if plan_file is None else 0.5
+                session.carry_out(share * (end - time.monotonic()))
+            made = _tell(asked, session, comparison, reading)
+            store.finish(comparison)
+            if plan_file is not None and profile is not None:
+                from lockwright.commands.tune.plan import write_plan
+
+                write_plan(asked, ready, store, (profile, made), plan_file, end - time.monotonic())
+            elif plan_file is not None:
+                say(f"without a profile there is no plan to try: {plan_file} is not written")
+        except interrupts.Stopped as stopped:
+            if session is None or not session.records:
+                say("interrupted before the first run ended; nothing is kept, so just start again")
+            else:
+                _tell(asked, session, session.comparison, reading)
+                line = comparing.to_go_on(asked)
+                say(f"interrupted, what was measured is kept; go on with: {line}")
+            return stopped.status
+        finally:
+            store.close()
+    return 0
+
+
+def _named(locks: str | None, ready: Ready, known: "Registry") -> "Entry | None":
+    """The locks that the user asks for; None if the program is to decide."""
+    from lockwright.compare import plan
+    from lockwright.tune import candidates
+    from lockwright.tune.entry import Entry
+
+    if locks is None:
+        return None
+    names, _ = plan.choose_locks(locks, known)
+    ready.under(names)
+    return Entry(candidates.named(names))
+
+
+def _check_plan(asked: Asked, ready: Ready, named: "Entry | None", file: Path) -> None:
+    from lockwright.base import files
+    from lockwright.base.errors import LockwrightError
+    from lockwright.preload.locks import check_plan_ways
+
+    if named is not None or asked.resume:
+        other = "--locks" if named is not None else "--resume"
+        raise LockwrightError(
+            f"--per-mutex goes by a profile, which is not made with {other}", f"leave out {other}"
+        )
+    check_plan_ways(os.environ, "find one lock for all without --per-mutex")
+    ready.registry.path_of_mixed()
+    files.try_out(file, "--per-mutex")
+
+
+def _own_locks(plan: "Plan") -> tuple[str, ...]:
+    return tuple(lock for lock in plan.locks if plan.peer(lock) is None)
+
+
+def _begun(
+    store: "Store",
+    ready: Ready,
+    seconds: float | None,
+    named: "Entry | None",
+    profile_file: Path | None,
+    meters: "Meters",
+) -> "tuple[Comparison, Profile | None]":
+    """A race that makes sense, its first run made, put into the results file; and its profile."""
+    from lockwright.base.progress import say
+    from lockwright.commands.common import comparison as comparing
+    from lockwright.compare.probe import probe
+    from lockwright.compare.runner import Runner
+    from lockwright.preload.locks import BASELINE
+    from lockwright.profile import record
+    from lockwright.tune import budget, entry, first_run
+
+    profile = None if profile_file is None else record.read(profile_file)
+    counts = None
+    with Runner(ready.plan, ready.program) as runner:
+        if profile is None and named is None:
+            profile = first_run.profiled(ready.plan, runner)
+            counts = None if profile is None else first_run.counts(profile)
+        if counts is None:
+            counts = probe(ready.plan, ready.registry, runner)
+    if named is not None:
+        chosen = named
+    elif profile is not None:
+        chosen = entry.by_profile(profile, ready.registry)
+    else:
+        say("it could not be profiled, so one lock of each family is tried")
+        chosen = entry.by_family(ready.registry)
+    if chosen.sentence:
+        say(chosen.sentence)
+    say(f"tries {', '.join((BASELINE, *chosen.locks))}")
+    usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
+    locks = (BASELINE, *chosen.locks, *chosen.reserves)
+    whole = ready.under(locks, budget=seconds or usual, reserves=chosen.reserves)
+    return comparing.begin(store, whole, counts, meters, chosen.as_facts()), profile
+
+
+def _resumed(
+    store: "Store", ready: Ready, seconds: float | None, named: "Entry | None"
+) -> "Comparison":
+    """The interrupted race of this command, with the budget that is asked for."""
+    from lockwright.commands.common import comparison as comparing
+
+    def fits(other: "Plan") -> bool:
+        if other.budget is None or (
+            named and set(_own_locks(other)) - set(named.locks) - {"pthread"}
+        ):
+            return False
+        own = replace(ready.plan, locks=other.locks, reserves=other.reserves)
+        return replace(other, budget=own.budget) == own
+
+    comparison = comparing.interrupted(store, ready.plan, fits)
+    comparing.check_same(comparison, ready.under(_own_locks(comparison.plan)).facts_of_run())
+    store.adopt(comparison)
+    if seconds is None:
+        return comparison
+    return replace(comparison, plan=replace(comparison.plan, budget=seconds))
+
+
+def _tell(
+    asked: Asked, session: "Session", comparison: "Comparison", reading: "Meters | None"
+) -> "Report":
+    """Prints what was found, and writes the files."""
+    from lockwright.base.terminal import output
+    from lockwright.commands.common import comparison as comparing
+    from lockwright.tune import report
+    from lockwright.tune.show import conclude, show
+
+    title = asked.title or f"Tuning {Path(asked.arguments[0]).name}"
+    made = report.make(comparison, title, session.records, session.endings, reading)
+    screen = output()
+    show(screen, made)
+    sys.stdout.flush()
+    try:
+        comparing.write_files(asked, lambda option: comparing.render(option, made))
+    finally:
+        conclude(screen, made, comparing.callable_line(made.verdict.command))
+        sys.stdout.flush()
+    return made

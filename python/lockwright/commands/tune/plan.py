@@ -1,0 +1,111 @@
+"""`lockwright tune --per-mutex`: which lock for which mutex, tried in races of plans."""
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockwright.commands.common.comparison import Asked, Ready
+
+if TYPE_CHECKING:
+    from lockwright.compare.report import Report
+    from lockwright.compare.store import Store
+    from lockwright.profile.record import Profile
+    from lockwright.tune.per_mutex import Layout
+
+
+def write_plan(
+    asked: Asked,
+    ready: Ready,
+    store: "Store",
+    found: "tuple[Profile, Report]",
+    file: Path,
+    seconds: float,
+) -> None:
+    """Races plans, and writes the best one to `file` if it beats the single lock.
+
+    found: the profile, and the report on the race of single locks. The profile is put beside the
+    plan, which names mutexes by their rank in it.
+    """
+    from lockwright.base import files
+    from lockwright.base.progress import say
+    from lockwright.preload.locks import BASELINE
+    from lockwright.tune import per_mutex
+    from lockwright.tune.entry import FACTS, Entry
+
+    profile, made = found
+    races = made.more[FACTS]["races"]
+    single = (races[-1]["best"] if races else None) or BASELINE
+    entry = Entry.from_facts(made.comparison.provenance)
+    ranks = per_mutex.hot(profile)
+    if not ranks:
+        say("no mutex stands out in the profile, so no plan is tried")
+        return
+    beside = file.with_suffix(".profile.json").absolute()
+    files.write(beside, profile.to_json(), "--per-mutex")
+    each = seconds / len(ranks)
+
+    def attempt(layouts: "Mapping[str, Layout]") -> str | None:
+        return _race(asked, ready, store, layouts, beside, single, each)
+
+    best = per_mutex.search(ranks, single, entry.locks, attempt)
+    if best is None:
+        say(f"no plan was better than {single} alone; none is written")
+        return
+    files.write(file, best.text(beside), "--per-mutex")
+    say(f"wrote {file}, which led the races of plans: {best.shown}")
+
+
+def _race(
+    asked: Asked,
+    ready: Ready,
+    store: "Store",
+    layouts: "Mapping[str, Layout]",
+    profile: Path,
+    single: str,
+    seconds: float,
+) -> str | None:
+    """The plan that led at the end; None if a single lock did."""
+    from lockwright.base.terminal import output
+    from lockwright.commands.common import comparison as comparing
+    from lockwright.compare.runner import Runner
+    from lockwright.machine.meters import Meters
+    from lockwright.preload.locks import BASELINE
+    from lockwright.preload.peers import Peer
+    from lockwright.tune import per_mutex, report
+    from lockwright.tune.candidates import NAMED, Entrant
+    from lockwright.tune.entry import FACTS, Entry
+    from lockwright.tune.session import Session
+    from lockwright.tune.show import show
+
+    mixed = ready.registry.path_of_mixed()
+    locks = tuple(dict.fromkeys((BASELINE, single)))
+    plans = tuple(Peer(name, mixed) for name in layouts)
+    own = ready.under(locks, threads=(max(ready.plan.threads),), budget=seconds)
+    plan = replace(own.plan, locks=(*locks, *layouts), peers=plans)
+    own = replace(own, plan=plan)
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
+        settings = {
+            name: per_mutex.variables(
+                layout, profile, ready.program, ready.registry, Path(folder) / "plan.toml"
+            )
+            for name, layout in layouts.items()
+        }
+    given = ready.under(locks).settings
+    entrants = [Entrant(name, NAMED, layout.shown) for name, layout in layouts.items()]
+    entrants += [Entrant(lock, NAMED, "the best single lock") for lock in locks if lock != BASELINE]
+    comparison = comparing.begin(
+        store, own, {"mutexes": 0, "acquisitions": 0}, Meters(), Entry(tuple(entrants)).as_facts()
+    )
+    with Runner(plan, ready.program, {**given, **settings}) as runner:
+        session = Session(comparison, store, ready.registry, runner)
+        session.carry_out(seconds)
+    made = report.make(comparison, asked.title or "plans", session.records, session.endings)
+    show(output(), made)
+    sys.stdout.flush()
+    store.finish(comparison)
+    races = made.more[FACTS]["races"]
+    best = races[0]["best"] if races else None
+    return best if best in layouts else None

@@ -1,0 +1,1 @@
+"""Profiles as a page and in the formats of other programs."""

@@ -1,0 +1,52 @@
+"""Profiles in the formats of other programs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright.base import files
+from lockwright.base.errors import LockwrightError
+from lockwright.export import firefox, folded, perfetto, pprof, speedscope
+from lockwright.profile.record import Profile
+
+
+def _html(profile: Profile) -> str:
+    from lockwright.export import page
+
+    return page.render(profile)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: how its files end, what opens them, and what makes one."""
+
+    endings: tuple[str, ...]
+    opened_by: str
+    made: Callable[[Profile], str | bytes]
+
+
+FORMATS = {
+    "html": Format((".html", ".htm"), "any browser", _html),
+    "speedscope": Format((".speedscope.json",), "https://www.speedscope.app", speedscope.made),
+    "firefox": Format((".firefox.json",), "https://profiler.firefox.com", firefox.made),
+    "perfetto": Format((".perfetto.json", ".trace.json"), "https://ui.perfetto.dev", perfetto.made),
+    "pprof": Format((".pb.gz", ".pprof"), "go tool pprof", pprof.made),
+    "folded": Format((".folded", ".collapsed"), "flamegraph.pl", folded.made),
+}
+
+
+def of_name(path: Path) -> str:
+    """The format that a file's name asks for. Raises LockwrightError if it asks for none."""
+    for name, each in FORMATS.items():
+        if path.name.lower().endswith(each.endings):
+            return name
+    endings = ", ".join(each.endings[0] for each in FORMATS.values())
+    raise LockwrightError(
+        f"the name {path.name} does not say which format is wanted",
+        f"choose one with --format, or let the name end in one of {endings}",
+    )
+
+
+def write(profile: Profile, path: Path, name: str, option: str = "-o") -> None:
+    """Puts a profile into a file in the format of that name. Raises LockwrightError on failure."""
+    files.write(path, FORMATS[name].made(profile), option)

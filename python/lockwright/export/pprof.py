@@ -1,0 +1,121 @@
+"""pprof's format: profile.proto of github.com/google/pprof, compressed by gzip.
+
+The numbers of the fields are those of profile.proto.
+"""
+
+import contextlib
+import gzip
+from datetime import datetime
+
+from lockwright.export.places import line_of
+from lockwright.export.wire import message, repeated
+from lockwright.profile.record import Frame, Profile
+
+_KINDS = (
+    ("contentions", "count"),
+    ("delay", "nanoseconds"),
+    ("acquisitions", "count"),
+    ("held", "nanoseconds"),
+)
+"""The first two are those of Go's mutex profiles."""
+
+_APART = 1 << 40
+"""Bytes from one file's first address to the next one's: offsets of all files begin at 0."""
+
+
+def made(profile: Profile) -> bytes:
+    """A sample for each stack, with a label for its mutex; time waited is what is shown first."""
+    table = _Table()
+    kinds = [message((1, table.text(kind)), (2, table.text(unit))) for kind, unit in _KINDS]
+    key = table.text("mutex")
+    samples = []
+    for mutex in profile.mutexes:
+        label = message((1, key), (2, table.text(mutex.name)))
+        for site in mutex.sites:
+            places = [table.location(frame) for frame in site.stack]
+            values = [site.contended, site.waited, site.acquisitions, site.held]
+            samples.append(
+                message((1, places), (2, [round(value) for value in values]), (3, label))
+            )
+    comment = table.text("lockwright: time that threads waited for mutexes")
+    whole = (
+        repeated(1, kinds)
+        + repeated(2, samples)
+        + repeated(3, table.mappings())
+        + repeated(4, table.locations)
+        + repeated(5, table.functions)
+        + message(
+            (9, _began(profile.started)),
+            (10, round(profile.process.duration)),
+            (11, kinds[0]),
+            (12, 1),
+            (13, [comment]),
+            (14, table.text("delay")),
+        )
+        # The last: all others have put their texts into it.
+        + repeated(6, table.texts)
+    )
+    return gzip.compress(whole, mtime=0)
+
+
+def _began(started: str) -> int:
+    """Nanoseconds since 1970, or 0."""
+    with contextlib.suppress(ValueError):
+        return round(datetime.fromisoformat(started).timestamp() * 1e9)
+    return 0
+
+
+class _Table:
+    """Texts, functions, locations and files, each once; all but texts are numbered from 1."""
+
+    def __init__(self) -> None:
+        self.locations: list[bytes] = []
+        self.functions: list[bytes] = []
+        self._texts = {"": 0}
+        self._locations: dict[Frame, int] = {}
+        self._functions: dict[tuple[str, str], int] = {}
+        self._modules: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self._texts)
+
+    def text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+    def location(self, frame: Frame) -> int:
+        if frame not in self._locations:
+            number = self._locations[frame] = len(self._locations) + 1
+            file, line = line_of(frame.source)
+            of = message((1, self._function(frame.symbol or frame.shown, file)), (2, line))
+            module = self._module(frame)
+            address = module * _APART + frame.offset
+            self.locations.append(message((1, number), (2, module), (3, address), (4, of)))
+        return self._locations[frame]
+
+    def _function(self, name: str, file: str) -> int:
+        key = (name, file)
+        if key not in self._functions:
+            number = self._functions[key] = len(self._functions) + 1
+            said = self.text(name)
+            self.functions.append(message((1, number), (2, said), (3, said), (4, self.text(file))))
+        return self._functions[key]
+
+    def _module(self, frame: Frame) -> int:
+        number = self._modules.setdefault(frame.module, len(self._modules) + 1)
+        self._ends[frame.module] = max(self._ends.get(frame.module, 0), frame.offset + 1)
+        return number
+
+    def mappings(self) -> list[bytes]:
+        """What was loaded. That functions and lines are known keeps pprof from looking them up."""
+        return [
+            message(
+                (1, number),
+                (2, number * _APART),
+                (3, number * _APART + self._ends[module]),
+                (5, self.text(module)),
+                *((known, 1) for known in (7, 8, 9)),
+            )
+            for module, number in self._modules.items()
+        ]

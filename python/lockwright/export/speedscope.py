@@ -1,0 +1,106 @@
+"""Speedscope's own format (github.com/jlfwong/speedscope, src/lib/file-format-spec.ts)."""
+
+import json
+from typing import Any
+
+from lockwright.export.places import line_of, thread_name
+from lockwright.profile.record import Frame, Moment, Profile, Site
+
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+def made(profile: Profile) -> str:
+    """Two profiles over all stacks, of time waited and of time held; and one for each thread of
+    the timeline, in the order of time, of its waiting."""
+    table = _Table()
+    profiles = [
+        _sampled(profile, table, "time waited", lambda site: site.waited),
+        _sampled(profile, table, "time held (estimated)", lambda site: site.held),
+        *_threads(profile, table),
+    ]
+    whole = {
+        "$schema": _SCHEMA,
+        "exporter": "lockwright",
+        "name": " ".join(profile.command) or "profile",
+        "activeProfileIndex": 0,
+        "shared": {"frames": table.frames},
+        "profiles": profiles,
+    }
+    return json.dumps(whole, allow_nan=False, separators=(",", ":"))
+
+
+class _Table:
+    """The frames that all profiles of the file share."""
+
+    def __init__(self) -> None:
+        self.frames: list[dict[str, Any]] = []
+        self._known: dict[tuple[str, str], int] = {}
+
+    def stack(self, site: Site | None, mutex: str) -> list[int]:
+        """The outermost first, and the mutex last."""
+        frames = reversed(site.stack) if site else ()
+        return [*(self._frame(each) for each in frames), self._named(mutex, "")]
+
+    def _frame(self, frame: Frame) -> int:
+        return self._named(frame.symbol or frame.shown, frame.source)
+
+    def _named(self, name: str, source: str) -> int:
+        key = (name, source)
+        if key not in self._known:
+            self._known[key] = len(self.frames)
+            file, line = line_of(source)
+            self.frames.append(
+                {"name": name} | ({"file": file} if file else {}) | ({"line": line} if line else {})
+            )
+        return self._known[key]
+
+
+def _sampled(profile: Profile, table: _Table, name: str, weight: Any) -> dict[str, Any]:
+    samples, weights = [], []
+    for mutex in profile.mutexes:
+        for site in mutex.sites:
+            if weight(site) > 0:
+                samples.append(table.stack(site, mutex.name))
+                weights.append(weight(site))
+    return {
+        "type": "sampled",
+        "name": name,
+        "unit": "nanoseconds",
+        "startValue": 0,
+        "endValue": sum(weights),
+        "samples": samples,
+        "weights": weights,
+    }
+
+
+def _threads(profile: Profile, table: _Table) -> list[dict[str, Any]]:
+    waits: dict[int, list[Moment]] = {}
+    for moment in sorted(profile.timeline, key=lambda each: each.begin):
+        if moment.kind == "wait":
+            waits.setdefault(moment.thread, []).append(moment)
+    return [
+        {
+            "type": "evented",
+            "name": f"waiting of {thread_name(profile, thread)}",
+            "unit": "nanoseconds",
+            "startValue": moments[0].begin,
+            "endValue": moments[-1].end,
+            "events": _events(profile, table, moments),
+        }
+        for thread, moments in sorted(waits.items())
+    ]
+
+
+def _events(profile: Profile, table: _Table, moments: list[Moment]) -> list[dict[str, Any]]:
+    """Opens and closes the stack of each; a thread waits for one mutex at a time."""
+    events: list[dict[str, Any]] = []
+    last = 0.0
+    for moment in moments:
+        mutex = profile.mutexes[moment.mutex]
+        site = mutex.sites[moment.site] if 0 <= moment.site < len(mutex.sites) else None
+        stack = table.stack(site, mutex.name)
+        begin = max(moment.begin, last)
+        last = max(moment.end, begin)
+        events += [{"type": "O", "at": begin, "frame": frame} for frame in stack]
+        events += [{"type": "C", "at": last, "frame": frame} for frame in reversed(stack)]
+    return events

@@ -1,0 +1,1 @@
+"""What this machine is and does: processors, load, energy and other counters."""

@@ -1,0 +1,72 @@
+"""Which counters of energy this machine lets one read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lockwright.machine.energy import pmu, powercap
+from lockwright.machine.energy.domain import KINDS, Domain
+from lockwright.machine.tree import Tree
+
+NOWHERE = "neither /sys/class/powercap nor the events power/energy-* are there"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """domains: to read from. absent: why a kind cannot be told, by the kind, where some of it is
+    there. refused: why a domain cannot be read, by its name, by both ways.
+    """
+
+    domains: list[Domain] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def why(self) -> str:
+        """Why there is no energy to read at all, in one line; "" if there is some."""
+        if self.domains:
+            return ""
+        if not self.refused:
+            return NOWHERE
+        return _by_reason(self.refused)
+
+    def close(self) -> None:
+        """Gives up what reading needs."""
+        for each in self.domains:
+            each.close()
+
+
+def _by_reason(reasons: Mapping[str, str]) -> str:
+    """Reasons by name in one line, each reason once: `package-0, package-1: Permission denied`."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(named)}: {reason}" for reason, named in names.items())
+
+
+def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
+    """All domains that can be read: each kind by powercap, or else by perf.
+
+    A kind is read only if that is possible for all its sockets: the sum over some of them would
+    pass for the sum over all.
+    """
+    files, closed_files = powercap.find(tree)
+    events, closed_events = pmu.find(tree, opener) if opener else pmu.find(tree)
+    refused_files = {f"{name} by powercap": why for name, why in closed_files.items()}
+    refused_events = {f"{name} by perf": why for name, why in closed_events.items()}
+    domains: list[Domain] = []
+    absent: dict[str, str] = {}
+    for kind in KINDS:
+        ways = []
+        for found, refused in ((files, refused_files), (events, refused_events)):
+            mine = [each for each in found if each.kind == kind]
+            gone = {n: why for n, why in refused.items() if n.partition("-")[0].split()[0] == kind}
+            ways.append((mine, gone))
+        chosen = next((mine for mine, gone in ways if mine and not gone), [])
+        domains += chosen
+        if not chosen:
+            reasons = {name: why for _, gone in ways for name, why in gone.items()}
+            if reasons:
+                absent[kind] = _by_reason(reasons)
+    for each in events:
+        if each not in domains:
+            each.close()
+    return Sources(domains, absent, refused_files | refused_events)

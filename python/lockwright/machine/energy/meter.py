@@ -1,0 +1,125 @@
+"""Energy over a while: read at both ends, and often enough between that no counter laps itself."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from lockwright.machine.energy.domain import Domain, steps
+
+MOST_WATTS = 1000.0
+"""More than any domain takes: the largest sockets are built for 500 W."""
+
+_LONGEST = 10.0
+_SHORTEST = 0.01
+"""Seconds between readings, at most and at least."""
+
+
+def period(domains: Sequence[Domain]) -> float:
+    """Seconds between readings: half the least time in which a counter can come round."""
+    ranges = [each.range_ * each.joules for each in domains if each.range_ is not None]
+    soonest = min(ranges, default=_LONGEST * 2 * MOST_WATTS) / MOST_WATTS
+    return min(_LONGEST, max(_SHORTEST, soonest / 2))
+
+
+@dataclass(frozen=True)
+class Used:
+    """Joules by kind, summed over the sockets, in so many seconds; absent: why a kind is not."""
+
+    seconds: float
+    joules: Mapping[str, float]
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    def watts(self) -> dict[str, float]:
+        """Mean power by kind."""
+        if self.seconds <= 0:
+            return {}
+        return {kind: joules / self.seconds for kind, joules in self.joules.items()}
+
+
+class Meter:
+    """Reads several domains between `begin` and `end`, in a thread of its own."""
+
+    def __init__(
+        self,
+        domains: Sequence[Domain],
+        every: float = _LONGEST,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """domains: what to read. every: seconds between readings, at most. clock: seconds."""
+        self._domains = list(domains)
+        self._clock = clock
+        self._period = min(every, period(self._domains))
+        self._times: list[float] = []
+        self._counts: dict[str, list[int]] = {}
+        self._failed: dict[str, str] = {}
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Reads all, and goes on reading."""
+        self._times = []
+        self._counts = {each.name: [] for each in self._domains}
+        self._failed = {}
+        self._over.clear()
+        self.sample()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread.start()
+
+    def end(self) -> Used:
+        """Reads all once more, and says what was used since `begin`."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.sample()
+        return self.between(self._times[0], self._times[-1])
+
+    def between(self, began: float, ended: float) -> Used:
+        """What was used between two times of the clock, after `end`.
+
+        A time between two readings is taken to lie on a straight line between them. Beyond the
+        first and the last reading nothing is known: the times are brought back to these.
+        """
+        began, ended = (min(max(at, self._times[0]), self._times[-1]) for at in (began, ended))
+        joules: dict[str, float] = {}
+        absent: dict[str, str] = {}
+        for each in self._domains:
+            try:
+                if each.name in self._failed:
+                    raise ValueError(self._failed[each.name])
+                parts = steps(each, self._counts[each.name])
+            except ValueError as error:
+                absent[each.kind] = f"{each.name}: {error}"
+                continue
+            part = sum(
+                joules_of_step * _overlap(first, last, began, ended)
+                for joules_of_step, (first, last) in zip(parts, pairwise(self._times), strict=True)
+            )
+            joules[each.kind] = joules.get(each.kind, 0.0) + part
+        kept = {kind: value for kind, value in joules.items() if kind not in absent}
+        return Used(ended - began, kept, absent)
+
+    def sample(self) -> None:
+        """Reads all; one that cannot be read any more is said at the end."""
+        self._times.append(self._clock())
+        for each in self._domains:
+            if each.name in self._failed:
+                continue
+            try:
+                self._counts[each.name].append(each.read())
+            except OSError as error:
+                self._failed[each.name] = f"{error.strerror or error} while it was read"
+
+    def _go_on(self) -> None:
+        while not self._over.wait(self._period):
+            self.sample()
+
+
+def _overlap(first: float, last: float, began: float, ended: float) -> float:
+    """Which share of the time from `first` to `last` lies between `began` and `ended`."""
+    if last <= first:
+        # No time passed: what was used then belongs to whatever it touches.
+        return 1.0 if began <= first <= ended else 0.0
+    return max(0.0, min(last, ended) - max(first, began)) / (last - first)

@@ -1,0 +1,48 @@
+"""RAPL by the files of the kernel's powercap class: microjoules in /sys/class/powercap."""
+
+from functools import partial
+from pathlib import Path
+
+from lockwright.machine.energy.domain import KINDS, Domain
+from lockwright.machine.tree import Tree
+
+FOLDER = "/sys/class/powercap"
+
+
+def find(tree: Tree) -> tuple[list[Domain], dict[str, str]]:
+    """The domains that can be read, and why others cannot, by name.
+
+    Zones of `intel-rapl-mmio` are left out: they count the same packages once more.
+    """
+    domains, refused = [], {}
+    for zone in tree.match(f"{FOLDER}/intel-rapl:*"):
+        name = tree.text(f"{zone}/name") or ""
+        kind = name.partition("-")[0]
+        if kind not in KINDS:
+            continue
+        parent = Path(zone).name.rpartition(":")[0]
+        if kind not in ("package", "psys"):
+            name = f"{name} of {tree.text(f'{FOLDER}/{parent}/name') or parent}"
+        file = tree.path(f"{zone}/energy_uj")
+        try:
+            _count(file)
+        except (OSError, ValueError) as error:
+            refused[name] = _why(error)
+            continue
+        range_ = tree.number(f"{zone}/max_energy_range_uj")
+        if not range_:
+            refused[name] = "it does not tell its range (max_energy_range_uj)"
+            continue
+        domains.append(Domain(kind, name, "powercap", 1e-6, range_, partial(_count, file)))
+    return domains, refused
+
+
+def _count(file: Path) -> int:
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except ValueError as error:
+        raise OSError(5, "it holds no number") from error
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

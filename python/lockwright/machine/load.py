@@ -1,0 +1,153 @@
+"""What other programs, and a host, take of the processors."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lockwright.base import numbers
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.tree import Tree
+
+BUSY = 0.10
+"""Share of all processors taken by others from which on a measurement is called disturbed: one
+run in ten then shares its processor, and a run-to-run difference of that size is no news."""
+
+STOLEN = 0.01
+"""Share of the processors' time that a host may take: each time it stops a processor in whose
+hands a lock may be."""
+
+_NAMED = 3
+"""How many of the busiest programs are named."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Processor seconds of the whole machine since boot. stolen: by a host, which is busy too."""
+
+    busy: float
+    total: float
+    stolen: float
+
+
+def times(tree: Tree) -> Times | None:
+    """The sums of /proc/stat, see proc(5); None if there is none."""
+    words = (tree.text("/proc/stat") or "").partition("\n")[0].split()[1:9]
+    if len(words) < 8 or not all(word.isdecimal() for word in words):
+        return None
+    per_second = os.sysconf("SC_CLK_TCK")
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(w) / per_second for w in words)
+    busy = user + nice + system + irq + softirq + steal
+    return Times(busy, busy + idle + iowait, steal)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A process: `started`, in clock ticks after boot, tells it from a later one of the same id.
+    seconds: of processors, so far.
+    """
+
+    pid: int
+    started: int
+    name: str
+    seconds: float
+
+
+def programs(tree: Tree) -> list[Program]:
+    """All processes there are, see proc(5)."""
+    found = []
+    for file in tree.match("/proc/[0-9]*/stat"):
+        # The name may hold anything, also a parenthesis: split after the last one.
+        head, _, rest = (tree.text(file) or "").rpartition(")")
+        pid, _, name = head.partition("(")
+        words = rest.split()
+        if len(words) > 19 and pid.strip().isdecimal():
+            ticks = int(words[11]) + int(words[12])
+            seconds = ticks / os.sysconf("SC_CLK_TCK")
+            found.append(Program(int(pid), int(words[19]), name, seconds))
+    return found
+
+
+@dataclass(frozen=True)
+class Load:
+    """What was seen over a while: shares of all processors.
+
+    busiest: the programs that used most, with their shares.
+    """
+
+    others: float
+    stolen: float
+    busiest: tuple[tuple[str, float], ...] = ()
+
+
+def between(
+    before: Times,
+    after: Times,
+    own: float,
+    earlier: Sequence[Program] = (),
+    later: Sequence[Program] = (),
+) -> Load | None:
+    """The load between two looks; None if no time passed.
+
+    own: processor seconds that the looking process itself used. earlier, later: the processes at
+    both looks, to say which were busiest.
+    """
+    total = after.total - before.total
+    if total <= 0:
+        return None
+    others = max(0.0, after.busy - before.busy - own)
+    used = {(each.pid, each.started): each.seconds for each in earlier}
+    shares: dict[str, float] = {}
+    for each in later:
+        if each.pid != os.getpid():
+            spent = each.seconds - used.get((each.pid, each.started), 0.0)
+            shares[each.name] = shares.get(each.name, 0.0) + spent / total
+    ranked = sorted(shares.items(), key=lambda item: -item[1])[:_NAMED]
+    return Load(
+        others / total,
+        (after.stolen - before.stolen) / total,
+        tuple(each for each in ranked if each[1] >= 0.01),
+    )
+
+
+def others(load: Load | None) -> Finding:
+    """What other programs took while it was looked."""
+    effect = (
+        "threads wait for processors instead of locks, and a holder is stopped in the middle of "
+        "its section, which the waiters of some locks bear and of others do not"
+    )
+    if load is None:
+        return Finding("other load", ABSENT, "/proc/stat does not tell", effect, "mount /proc")
+    found = f"{numbers.percent(load.others)} of the processors"
+    named = ", ".join(f"{name} {numbers.percent(share)}" for name, share in load.busiest)
+    if load.others > BUSY:
+        return Finding(
+            "other load",
+            WARN,
+            f"{found}{f' ({named})' if named else ''}",
+            effect,
+            "stop the other programs, or measure when they have ended",
+        )
+    return Finding("other load", OK, found, "too little to change a figure")
+
+
+def steal(tree: Tree, load: Load | None) -> Finding:
+    """What the host of a virtual machine took."""
+    since = times(tree)
+    effect = (
+        "the host stops a processor without the kernel's knowledge, perhaps with the lock in its "
+        "thread's hands; times then have outliers of milliseconds"
+    )
+    if since is None or not since.total:
+        return Finding("steal time", ABSENT, "/proc/stat does not tell", effect, "mount /proc")
+    boot = since.stolen / since.total
+    share = load.stolen if load is not None else boot
+    found = f"{numbers.percent(share, 1)} now, {numbers.percent(boot, 1)} since boot"
+    if max(share, boot) > STOLEN:
+        return Finding(
+            "steal time",
+            WARN,
+            found,
+            effect,
+            "use a host, or a kind of machine, whose processors are yours alone",
+        )
+    return Finding("steal time", OK, found, "no host takes processors that this machine has")

@@ -1,0 +1,208 @@
+"""What is read around each run if the user asks for it: energy, and the processor's counters."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from lockwright.base import numbers
+from lockwright.machine import load
+from lockwright.machine.energy import find
+from lockwright.machine.energy.meter import Meter, Used
+from lockwright.machine.perf.counters import Counting
+from lockwright.machine.tree import Tree
+
+IDLE_SECONDS = 5.0
+"""How long the idle machine's power is measured before the first run."""
+
+FACTS = "meters"
+"""Key, among a comparison's facts, of the idle power and of what cannot be measured."""
+
+SECONDS = "energy_seconds"
+"""Key of the time over which the energy of a run was used."""
+
+WINDOWED = "energy_windowed"
+"""Key that is there where that time is the one in which the run measured, and no more."""
+
+SAMPLING = 0.05
+"""Seconds between readings, at most, where a part of a run is to be told from the rest. In a
+measurement of a second, what is read at its ends is then wrong by a few per cent of what differs
+before and after them."""
+
+TREE = Tree()
+"""The machine whose counters are read."""
+
+
+def joules_key(kind: str) -> str:
+    """Key of the energy of a kind of domain, in joules, summed over the sockets."""
+    return f"joules_{kind}"
+
+
+@dataclass
+class Reading:
+    """What was read around one run: values by key. meter: what read the energy, if anything."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    meter: Meter | None = None
+
+    def put(self, used: Used) -> None:
+        """Keeps the energy that was used."""
+        self.values[SECONDS] = used.seconds
+        self.values |= {joules_key(kind): joules for kind, joules in used.joules.items()}
+
+    def narrow(self, began: float, seconds: float) -> None:
+        """From now on the energy is that of a part of the run, by time.monotonic().
+
+        A part that is not within the run is none: a clock was read wrong.
+        """
+        if self.meter is None or seconds <= 0:
+            return
+        used = self.meter.between(began, began + seconds)
+        if used.seconds >= 0.99 * seconds:
+            self.put(used)
+            self.values[WINDOWED] = 1.0
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The power of the machine before the first run. others: the share of the processors that
+    programs used meanwhile, so how idle it was; None if unknown.
+    """
+
+    watts: Mapping[str, float]
+    seconds: float
+    others: float | None
+
+
+class Meters:
+    """Reads around runs. absent: why something asked for is not there, by name."""
+
+    def __init__(self, *, energy: bool = False, counters: bool = False) -> None:
+        """energy, counters: what is asked for."""
+        self.energy = energy
+        self.counters = counters
+        self.idle: Idle | None = None
+        self.absent: dict[str, str] = {}
+        self.remarks: dict[str, str] = {}
+        self._sources = find.find(TREE) if energy else find.Sources()
+        if counters:
+            trial = Counting()
+            trial.end()
+            self.absent |= trial.absent
+            self.remarks |= trial.remarks
+        if energy and not self._sources.domains:
+            self.absent["energy"] = self._sources.why()
+        self.absent |= {
+            f"energy of {kind}": why
+            for kind, why in self._sources.absent.items()
+            if self._sources.domains
+        }
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is asked for."""
+        return self.energy or self.counters
+
+    def measure_idle(
+        self, seconds: float | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Measures the power of the idle machine, once, if there is energy to read.
+
+        seconds: None for IDLE_SECONDS.
+        """
+        if self.idle is not None or not self._sources.domains:
+            return
+        meter = Meter(self._sources.domains)
+        before = load.times(TREE)
+        meter.begin()
+        sleep(IDLE_SECONDS if seconds is None else seconds)
+        used = meter.end()
+        after = load.times(TREE)
+        seen = load.between(before, after, 0.0) if before and after else None
+        self._note(used)
+        self.idle = Idle(used.watts(), used.seconds, None if seen is None else seen.others)
+
+    @contextmanager
+    def around(self, pid: int = 0, every: float | None = None) -> Iterator[Reading]:
+        """Reads around what the block runs; the reading is filled when the block ends.
+
+        pid: the process that starts the program to be counted within the block; 0 for the
+        calling thread. every: seconds between readings of energy, at most; None for SAMPLING.
+        """
+        every = SAMPLING if every is None else every
+        meter = Meter(self._sources.domains, every) if self._sources.domains else None
+        reading = Reading(meter=meter)
+        counting = Counting(pid) if self.counters else None
+        if meter is not None:
+            meter.begin()
+        try:
+            yield reading
+        finally:
+            used = meter.end() if meter is not None else None
+            if used is not None:
+                self._note(used)
+                reading.put(used)
+            if counting is not None:
+                counts = counting.end()
+                reading.values |= {name.replace(" ", "_"): v for name, v in counts.items()}
+                self.absent |= counting.absent
+                self.remarks |= counting.remarks
+
+    def _note(self, used: Used) -> None:
+        self.absent |= {f"energy of {kind}": why for kind, why in used.absent.items()}
+
+    def as_facts(self) -> dict[str, object]:
+        """What is stored with the results: the idle power, and what is not there."""
+        facts: dict[str, object] = {}
+        if self.idle is not None:
+            facts["idle"] = vars(self.idle)
+        if self.absent:
+            facts["not measurable here"] = dict(self.absent)
+        if self.remarks:
+            facts["remarks"] = dict(self.remarks)
+        return facts
+
+    def said(self) -> list[str]:
+        """What a reader must know of the figures, a line each."""
+        lines = []
+        if self.idle is not None:
+            watts = ", ".join(f"{kind} {value:.1f} W" for kind, value in self.idle.watts.items())
+            line = f"Idle for {self.idle.seconds:.0f} s before the first run: {watts}."
+            if self.idle.others is not None and self.idle.others > load.BUSY:
+                line = (
+                    f"Warning: {line[:-1]}, but other programs used "
+                    f"{numbers.percent(self.idle.others)} of the processors then, so "
+                    "what is above idle is too low."
+                )
+            lines.append(line)
+        lines += [f"Not measurable here: {name} ({why})." for name, why in self.absent.items()]
+        lines += [f"{name}: {remark}." for name, remark in self.remarks.items()]
+        return lines
+
+
+TOTAL = ("package", "dram")
+"""Domains that make up what a socket takes: the others are in them, or they in the others."""
+
+
+def total_joules(values: Mapping[str, float]) -> float | None:
+    """Energy of the packages, and of the memory where it has a counter; None without packages."""
+    if joules_key(TOTAL[0]) not in values:
+        return None
+    return sum(values.get(joules_key(kind), 0.0) for kind in TOTAL)
+
+
+def total_watts(values: Mapping[str, float]) -> float | None:
+    """Mean power of the same over the run."""
+    joules, seconds = total_joules(values), values.get(SECONDS)
+    return joules / seconds if joules is not None and seconds else None
+
+
+def above_idle(values: Mapping[str, float], idle: Idle | None) -> float | None:
+    """That power less the idle machine's, of the same domains; None if one of them is unknown."""
+    watts = total_watts(values)
+    if watts is None or idle is None:
+        return None
+    kinds = [kind for kind in TOTAL if joules_key(kind) in values]
+    if any(kind not in idle.watts for kind in kinds):
+        return None
+    return watts - sum(idle.watts[kind] for kind in kinds)

@@ -1,0 +1,118 @@
+"""Counts of a program and all it starts: cycles, instructions, cache misses, migrations."""
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from lockwright.machine.perf.event import (
+    DISABLED,
+    ENABLE_ON_EXEC,
+    EXCLUDE_KERNEL,
+    HARDWARE,
+    INHERIT,
+    SOFTWARE,
+    Reading,
+    open_event,
+    read_event,
+    why_not,
+)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One of them. type, config: of perf_event_attr; needs_kernel: it happens in the kernel only,
+    so that what a user without the right to watch the kernel would be told is always 0.
+    """
+
+    name: str
+    type: int
+    config: int
+    meaning: str
+    needs_kernel: bool = False
+
+
+COUNTERS = (
+    Counter("cycles", HARDWARE, 0, "processor cycles (PERF_COUNT_HW_CPU_CYCLES)"),
+    Counter("instructions", HARDWARE, 1, "instructions retired (PERF_COUNT_HW_INSTRUCTIONS)"),
+    Counter(
+        "cache misses",
+        HARDWARE,
+        3,
+        "accesses that the last cache did not serve (PERF_COUNT_HW_CACHE_MISSES)",
+    ),
+    Counter(
+        "migrations",
+        SOFTWARE,
+        4,
+        "times a thread went on on another processor (PERF_COUNT_SW_CPU_MIGRATIONS)",
+        needs_kernel=True,
+    ),
+)
+
+USER_ONLY = "in the program only, the kernel left out (perf_event_paranoid)"
+"""Remark on a counter that the kernel gives for a program's own instructions alone."""
+
+Opener = Callable[[int, int, int, int], int]
+"""Type, config, process and bits to a descriptor; raises OSError."""
+
+
+def _open(kind: int, config: int, pid: int, bits: int) -> int:
+    return open_event(kind, config, pid=pid, cpu=-1, bits=bits)
+
+
+class Counting:
+    """Counters on what a process starts by exec from now on, and on all descendants of that.
+
+    absent: why a counter is not there, by its name. remarks: what is to be known of one that is.
+    """
+
+    def __init__(self, pid: int = 0, opener: Opener = _open) -> None:
+        """pid: the process whose first thread starts the programs; 0 for the calling thread."""
+        self.absent: dict[str, str] = {}
+        self.remarks: dict[str, str] = {}
+        self._handles: dict[str, int] = {}
+        bits = DISABLED | INHERIT | ENABLE_ON_EXEC
+        for each in COUNTERS:
+            try:
+                handle = opener(each.type, each.config, pid, bits)
+            except PermissionError as error:
+                if each.needs_kernel:
+                    self.absent[each.name] = why_not(error)
+                    continue
+                try:
+                    handle = opener(each.type, each.config, pid, bits | EXCLUDE_KERNEL)
+                except OSError as second:
+                    self.absent[each.name] = why_not(second)
+                    continue
+                self.remarks[each.name] = USER_ONLY
+            except OSError as error:
+                self.absent[each.name] = why_not(error)
+                continue
+            self._handles[each.name] = handle
+
+    def end(self, read: Callable[[int], Reading] = read_event) -> Mapping[str, float]:
+        """The counts, by name, of what has ended; closes all.
+
+        A counter that had to share the hardware is absent: what it counted is a part of unknown
+        size.
+        """
+        counts: dict[str, float] = {}
+        for name, handle in self._handles.items():
+            try:
+                reading = read(handle)
+            except OSError as error:
+                self.absent[name] = why_not(error)
+                continue
+            finally:
+                with contextlib.suppress(OSError):
+                    os.close(handle)
+            if reading.running < reading.enabled:
+                self.absent[name] = (
+                    "it did not count all the time: other events had the processor's counters, or "
+                    "some processors have none"
+                )
+            else:
+                counts[name] = float(reading.value)
+        self._handles = {}
+        return counts

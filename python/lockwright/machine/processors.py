@@ -1,0 +1,132 @@
+"""How many processors a measurement has, and which of them share a core or a memory node."""
+
+from collections import defaultdict
+
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding, several
+from lockwright.machine.tree import Tree, numbers_of
+
+_CPU = "/sys/devices/system/cpu"
+_NODE = "/sys/devices/system/node"
+
+
+def online(tree: Tree) -> set[int]:
+    """The processors that the system uses; empty if it does not say."""
+    return numbers_of(tree.text(f"{_CPU}/online"))
+
+
+def allowed(tree: Tree) -> set[int]:
+    """The processors that this process may use, by its affinity and its cpuset."""
+    for line in (tree.text("/proc/self/status") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name == "Cpus_allowed_list":
+            return numbers_of(value) & (online(tree) or numbers_of(value))
+    return online(tree)
+
+
+def siblings(tree: Tree, processor: int) -> set[int]:
+    """The processors on the core of one, itself included."""
+    topology = f"{_CPU}/cpu{processor}/topology"
+    # The second is what kernels before 5.3 call it.
+    listed = tree.text(f"{topology}/core_cpus_list") or tree.text(
+        f"{topology}/thread_siblings_list"
+    )
+    return numbers_of(listed) or {processor}
+
+
+def nodes(tree: Tree) -> dict[int, set[int]]:
+    """The processors of each NUMA node; empty if the system does not say."""
+    names = tree.match(f"{_NODE}/node[0-9]*")
+    found = {int(name.rpartition("node")[2]): f"{name}/cpulist" for name in names}
+    return {number: numbers_of(tree.text(found[number])) for number in sorted(found)}
+
+
+def count(tree: Tree) -> Finding:
+    """How many processors, cores and packages there are for a measurement."""
+    effect = (
+        "numbers of threads mean something only beside it: with more threads than processors, a "
+        "lock whose waiters poll waits for time slices"
+    )
+    mine, all_ = allowed(tree), online(tree)
+    if not mine:
+        return Finding("processors", ABSENT, "the system does not say", effect, "mount /sys")
+    cores = {frozenset(siblings(tree, each)) for each in mine}
+    packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in mine}
+    found = f"{several(len(mine), 'processor')} on {several(len(cores), 'core')}"
+    packages.discard(None)
+    if packages:
+        found += f" of {several(len(packages), 'package')}"
+    if len(mine) == 1:
+        return Finding(
+            "processors",
+            WARN,
+            found,
+            "two threads never run at once, so locks are hardly ever contended",
+            "measure on a machine with several processors",
+        )
+    if mine < all_:
+        return Finding(
+            "processors",
+            WARN,
+            f"{found}; the machine has {len(all_)}",
+            "the others may be busy with programs that share caches and memory with yours; threads "
+            "for each processor are reckoned with those that are allowed",
+            "if that is not meant, widen the affinity (taskset) or the cpuset of this process",
+        )
+    return Finding("processors", OK, found, effect)
+
+
+def smt(tree: Tree) -> Finding:
+    """Whether processors share a core."""
+    shared = defaultdict(set)
+    for each in allowed(tree):
+        core = frozenset(siblings(tree, each))
+        shared[core].add(each)
+    together = sum(len(processors) > 1 for processors in shared.values())
+    effect = (
+        "two threads on one core slow each other, and a polling waiter slows the holder; which "
+        "threads meet there is left to chance"
+    )
+    if together:
+        return Finding(
+            "SMT",
+            WARN,
+            f"{together} of {several(len(shared), 'core')} run two or more threads at once",
+            effect,
+            f"pin threads to one processor of each core (taskset), or, as root, echo off > "
+            f"{_CPU}/smt/control",
+        )
+    control = tree.text(f"{_CPU}/smt/control")
+    if not any(tree.exists(f"{_CPU}/cpu{each}/topology") for each in allowed(tree)):
+        return Finding("SMT", ABSENT, "the system does not say", effect, "mount /sys")
+    how = f" ({control})" if control and control != "on" else ""
+    return Finding("SMT", OK, f"each core runs one thread{how}", "no two threads share a core")
+
+
+def numa(tree: Tree) -> Finding:
+    """How many memory nodes there are."""
+    known = nodes(tree)
+    if not known:
+        return Finding(
+            "NUMA",
+            ABSENT,
+            "the system does not say",
+            "locks that keep to a node take all processors for one",
+            "declare the nodes in LOCKWRIGHT_TOPOLOGY if there are several",
+        )
+    mine = {n: cpus & allowed(tree) for n, cpus in known.items() if cpus & allowed(tree)}
+    if len(mine) <= 1:
+        more = "" if len(known) == 1 else f" of {len(known)}; the others are not allowed"
+        return Finding(
+            "NUMA",
+            OK,
+            f"1 node{more}",
+            "locks that keep to a node have nothing to gain here, and can show only what they cost",
+        )
+    sizes = ", ".join(f"{len(cpus)}" for cpus in mine.values())
+    return Finding(
+        "NUMA",
+        OK,
+        f"{len(mine)} nodes with {sizes} processors",
+        "a hand-over to another node takes several times as long; where threads and memory lie "
+        "decides, so pin them or interleave the memory (numactl --interleave=all)",
+    )

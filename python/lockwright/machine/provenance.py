@@ -1,0 +1,98 @@
+"""On what, with what and how something was measured."""
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from lockwright import version
+from lockwright.machine.finding import Finding
+from lockwright.machine.tree import Tree
+
+MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
+"""Facts that must be the same when a comparison is resumed: else its runs do not compare."""
+
+FINDINGS = "findings"
+"""Key of what `lockwright doctor` says of the machine, as it was before the first run."""
+
+
+def machine() -> dict[str, Any]:
+    """Facts about the machine, and what the locks were built with; those that can be had."""
+    from lockwright.machine import processors
+
+    tree = Tree()
+    facts: dict[str, Any] = {
+        "lockwright": version(),
+        "revision": revision(),
+        "machine": platform.machine(),
+        "cpu": cpu_model(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "numa nodes": len(processors.nodes(tree)) or None,
+        "memory (GiB)": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
+        "kernel": platform.release(),
+        "system": _system(),
+        "libc": libc(),
+        "compiler": compiler(),
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
+
+
+def gather(program: Path, libraries: Path) -> dict[str, Any]:
+    """Those of the machine, of the program that is compared, and of the environment."""
+    facts = machine() | {"program": str(program.resolve()), "libraries": str(libraries)}
+    for name, value in sorted(os.environ.items()):
+        if name.startswith("LOCKWRIGHT_"):
+            facts[name] = value
+    return facts
+
+
+def as_facts(findings: list[Finding]) -> list[dict[str, str]]:
+    """Findings as they are stored."""
+    return [vars(each) for each in findings]
+
+
+def cpu_model(tree: Tree | None = None) -> str:
+    """The processor's name, or else its architecture."""
+    for line in ((tree or Tree()).text("/proc/cpuinfo") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in ("model name", "Model", "cpu model"):
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def libc() -> str | None:
+    """The C library and its version, as in `glibc 2.36`; None for one without such a name."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION")
+    except (OSError, ValueError):
+        return None
+
+
+def revision() -> str | None:
+    """The git revision that the libraries were built from; None if they were built without git."""
+    from lockwright.preload import locks
+
+    return Tree(locks.directory()).text("/revision")
+
+
+def compiler() -> str | None:
+    """What the library of the baseline says that it was compiled by; None if it says nothing."""
+    from lockwright.base import elf
+    from lockwright.base.errors import LockwrightError
+    from lockwright.preload import locks
+
+    try:
+        library = locks.registry().path_of(locks.BASELINE)
+    except LockwrightError:
+        return None
+    words = elf.section(library, ".comment").split(b"\0")
+    names = [word.decode(errors="replace") for word in words if word]
+    # The C library's own start-up files name the compiler of the distribution, too.
+    return "; ".join(dict.fromkeys(names)) or None
+
+
+def _system() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None

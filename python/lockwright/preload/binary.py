@@ -1,0 +1,255 @@
+"""Finds the program a command means, and says beforehand why a lock could not be put into it.
+
+The dynamic linker ignores LD_PRELOAD without a word where it cannot or may not obey it; a
+measurement made then is one of the C library's mutex. So every such case is found here.
+"""
+
+import errno
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+from lockwright.base import elf
+from lockwright.base.errors import LockwrightError
+
+_MAX_INTERPRETERS = 5
+"""Depth of scripts that are run by scripts; the kernel's own limit (BINPRM_MAX_RECURSION)."""
+
+_GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
+"""What Go's linker writes, and stripping leaves."""
+
+
+def find(command: str) -> Path:
+    """Absolute path of the program that `command` names, looked up as execvp does.
+
+    Raises LockwrightError if there is none, or if it cannot be executed.
+    """
+    if "/" not in command:
+        found = shutil.which(command)
+        if found is None:
+            raise LockwrightError(
+                f"command '{command}' was not found",
+                "check its spelling and PATH, or give the path of the program",
+            )
+        return Path(found).absolute()
+    path = Path(command).absolute()
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot run '{command}': {error.strerror}", "check the path of the program"
+        ) from error
+    if stat.S_ISDIR(mode):
+        raise LockwrightError(f"'{command}' is a directory", "give the path of a program")
+    if not stat.S_ISREG(mode):
+        raise LockwrightError(f"'{command}' is not a regular file", "give the path of a program")
+    if not os.access(path, os.X_OK):
+        raise LockwrightError(f"'{command}' is not executable", f"make it so: chmod +x {command}")
+    return path
+
+
+def check(program: Path, library: Path, arguments: list[str] | None = None) -> str | None:
+    """Raises LockwrightError if `library` could not be preloaded into `program`.
+
+    Returns what makes it doubtful that the program uses the mutexes that the library swaps, or
+    None. A script is judged by its interpreter. `arguments`: those of `program`, without its name;
+    `env` is looked through to the program that it starts.
+    """
+    native = elf.read(library)
+    if native is None:
+        raise LockwrightError(f"{library} is damaged", "build or install Lockwright again")
+    shown = program
+    arguments = arguments or []
+    for _ in range(_MAX_INTERPRETERS):
+        line = _script_line(program)
+        if line is None:
+            _check_privilege(program, shown)
+            _check_elf(program, shown, native)
+            following = _env_command(arguments) if Path(program).name == "env" else None
+            if following is None:
+                return _doubt(program, shown)
+            program, arguments = find(following[0]), following[1:]
+            shown = program
+            continue
+        if not line:
+            raise LockwrightError(
+                f"'{program}' has an empty #! line", "name its interpreter in its first line"
+            )
+        try:
+            interpreter = find(line[0])
+        except LockwrightError as error:
+            raise LockwrightError(
+                f"the interpreter '{line[0]}' of '{program}' cannot be run",
+                "check the first line of the script",
+            ) from error
+        arguments = [*line[1:], str(program), *arguments]
+        program = interpreter
+    raise LockwrightError(
+        f"'{shown}' is a script of scripts, too deep to follow", "run its interpreter directly"
+    )
+
+
+_SANITIZER_NAME = re.compile(r"lib((a|hwa|l|t|ub)san\.so|clang_rt\.(asan|hwasan|lsan|tsan|ubsan))")
+_SANITIZER_STARTS = ("__asan_init", "__hwasan_init", "__lsan_init", "__tsan_init")
+
+
+def sanitizer(program: Path) -> str | None:
+    """The library of a sanitizer that a program built with it asks for.
+
+    It has to come before a lock's. ThreadSanitizer tells apart what is ordered by each call that
+    passes through it, and then calls what comes next; AddressSanitizer does not start elsewhere.
+    """
+    return next((name for name in elf.needed(program) if _SANITIZER_NAME.match(name)), None)
+
+
+def is_sanitizer(library: str) -> bool:
+    """Whether a word of LD_PRELOAD is the library of a sanitizer, by its name or by what it
+    defines."""
+    path = Path(library)
+    if _SANITIZER_NAME.match(path.name):
+        return True
+    return path.is_file() and any(elf.defines(path, name) for name in _SANITIZER_STARTS)
+
+
+def _name(program: Path, shown: Path) -> str:
+    return f"'{program}'" if program == shown else f"'{program}', which runs '{shown}',"
+
+
+def _check_privilege(program: Path, shown: Path) -> None:
+    """The dynamic linker drops LD_PRELOAD for a program that gains rights by being run.
+
+    A script is not asked: the kernel ignores such bits of its file.
+    """
+    mode = program.stat().st_mode
+    for bit, name in ((stat.S_ISUID, "set-user-ID"), (stat.S_ISGID, "set-group-ID")):
+        if mode & bit:
+            raise LockwrightError(
+                f"{_name(program, shown)} is {name}, and the system preloads nothing into such a "
+                "program",
+                "use a copy of it without that bit",
+            )
+    if os.getuid() != 0 and _has_capabilities(program):
+        raise LockwrightError(
+            f"{_name(program, shown)} has file capabilities, and the system preloads nothing into "
+            "such a program",
+            "use a copy of it without them",
+        )
+
+
+def _has_capabilities(program: Path) -> bool:
+    try:
+        return bool(os.getxattr(program, "security.capability"))
+    except OSError:
+        return False
+
+
+def _script_line(program: Path) -> list[str] | None:
+    """Interpreter and its argument (at most one, as the kernel splits it) of a #! script."""
+    try:
+        with program.open("rb") as file:
+            first = file.readline(512)
+    except OSError as error:
+        if error.errno == errno.EACCES:
+            raise LockwrightError(
+                f"'{program}' cannot be read, so it cannot be judged", "make it readable"
+            ) from error
+        raise
+    if not first.startswith(b"#!"):
+        return None
+    return os.fsdecode(first[2:].strip()).split(maxsplit=1)
+
+
+def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
+    header = elf.read(program)
+    name = _name(program, shown)
+    if header is None:
+        raise LockwrightError(
+            f"{name} is neither an ELF program nor a script with a #! line",
+            "give the program itself, or its interpreter and the script",
+        )
+    if (header.bits, header.little_endian, header.machine) != (
+        native.bits,
+        native.little_endian,
+        native.machine,
+    ):
+        raise LockwrightError(
+            f"{name} is built for {header.architecture}, this Lockwright for {native.architecture}",
+            "use a program and a Lockwright of the same architecture",
+        )
+    if _is_go(program) and (header.interpreter is None or not _calls_mutexes(program)):
+        raise LockwrightError(
+            f"{name} is a Go program, whose locks are Go's own and not the C library's",
+            "see 'lockwright info go-mutex' for that lock under other programs",
+        )
+    if header.interpreter is None:
+        raise LockwrightError(
+            f"{name} is statically linked, so no lock can be put into it",
+            "link it dynamically (without -static)",
+        )
+    if Path(header.interpreter).name.startswith("ld-musl"):
+        raise LockwrightError(
+            f"{name} is linked against musl, and the locks need the GNU C library",
+            "use a build of it for glibc",
+        )
+    if not Path(header.interpreter).exists():
+        raise LockwrightError(
+            f"the dynamic linker '{header.interpreter}' of {name} does not exist",
+            "install the C library that the program was built for",
+        )
+
+
+def _is_go(program: Path) -> bool:
+    return not _GO_SECTIONS.isdisjoint(elf.sections(program))
+
+
+def _calls_mutexes(program: Path) -> bool:
+    """Itself, without the libraries that it is linked with."""
+    return b"\0pthread_mutex_lock\0" in elf.section(program, ".dynstr")
+
+
+def _doubt(program: Path, shown: Path) -> str | None:
+    """What speaks against the program's mutexes being the C library's, in one line; or None."""
+    if _is_go(program):
+        return (
+            f"{_name(program, shown)} is a Go program: Go's own locks stay as they are, and only"
+            " those of C code in it are the C library's"
+        )
+    if b"rustc version" not in elf.section(program, ".comment") or _calls_mutexes(program):
+        return None
+    return (
+        f"{_name(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks of "
+        "Rust's standard library go to the kernel directly and stay as they are"
+    )
+
+
+def _env_command(arguments: list[str]) -> list[str] | None:
+    """The command that `env` with these arguments starts; None if it starts none.
+
+    Options of env that would change where the command is looked up (-C, -P) are not followed.
+    """
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            continue
+        if word in ("-S", "--split-string") or word.startswith(("-S", "--split-string=")):
+            import shlex
+
+            text = word.partition("=")[2] if word.startswith("--") else word[2:]
+            if not text and rest:
+                text = rest.pop(0)
+            try:
+                rest = shlex.split(text) + rest
+            except ValueError:
+                return None
+        elif word in ("-u", "--unset"):
+            rest = rest[1:]
+        elif word in ("-C", "--chdir"):
+            return None
+        elif word.startswith("-") or "=" in word:
+            continue
+        else:
+            return [word, *rest]
+    return None

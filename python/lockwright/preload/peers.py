@@ -1,0 +1,149 @@
+"""Libraries of other projects that are measured beside the locks, preloaded in the same way."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright.base import elf
+from lockwright.base.errors import LockwrightError
+from lockwright.preload import locks
+
+LIBC = "libc"
+"""What `bench` calls the C library with nothing preloaded; no peer can have this name."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library and the name that the tables give it. path: absolute."""
+
+    name: str
+    path: Path
+
+
+def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[Peer, ...]:
+    """The peers that words such as `litl=/opt/litl/lib.so` name.
+
+    taken: names of locks. own: one of our libraries, whose architecture is the right one. Raises
+    LockwrightError for what cannot be preloaded, and for a name that is used already.
+    """
+    peers: list[Peer] = []
+    for word in words:
+        name, equals, path = word.partition("=")
+        if not equals or not path:
+            raise LockwrightError(
+                f"--preload '{word}' is not NAME=PATH",
+                "name the library as it is to be called, as in --preload mine=/opt/libmine.so",
+            )
+        if not _NAME.fullmatch(name):
+            raise LockwrightError(
+                f"--preload '{word}': '{name}' is no name",
+                "use up to 40 letters, digits and . _ + -",
+            )
+        if name == LIBC or name in set(taken):
+            what = "what the C library is called" if name == LIBC else "a lock"
+            raise LockwrightError(
+                f"--preload '{word}': '{name}' is {what}", "choose another name for the library"
+            )
+        if name in {peer.name for peer in peers}:
+            raise LockwrightError(
+                f"--preload names '{name}' twice", "choose a name of its own for each library"
+            )
+        peers.append(Peer(name, Path(path).absolute()))
+        _check(peers[-1], own)
+    return tuple(peers)
+
+
+def _check(peer: Peer, own: Path) -> None:
+    path = peer.path
+    if not path.is_file():
+        why = "is not a file" if path.exists() else "does not exist"
+        raise LockwrightError(f"--preload {peer.name}: {path} {why}", "give the path of a library")
+    if any(separator in str(path) for separator in " :\t\n"):
+        # The dynamic linker splits LD_PRELOAD at both and knows no escape.
+        raise LockwrightError(
+            f"--preload {peer.name}: '{path}' has a space or a colon in it, so it cannot be "
+            "preloaded",
+            "copy it to a path without either",
+        )
+    try:
+        header, native = elf.read(path), elf.read(own)
+    except OSError as error:
+        raise LockwrightError(
+            f"--preload {peer.name}: cannot read {path}: {error.strerror}", "make it readable"
+        ) from error
+    if header is None or not header.shared or elf.is_program(path):
+        raise LockwrightError(
+            f"--preload {peer.name}: {path} is not a shared object",
+            "give a library that was linked with -shared",
+        )
+    if native is not None and header.architecture != native.architecture:
+        raise LockwrightError(
+            f"--preload {peer.name}: {path} is built for {header.architecture}, this Lockwright "
+            f"for {native.architecture}",
+            "build the library for the same architecture",
+        )
+
+
+def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
+    """The peers that the words of --preload name, as `parse` has them.
+
+    program: a dynamically linked one that they are to be preloaded into; it is not run. Raises
+    LockwrightError, too, if the dynamic linker would leave one out, as it does in silence.
+    """
+    if not words:
+        return ()
+    known = locks.registry()
+    place = known.directory / "bench"
+    hidden = locks.registry(place).names if (place / "locks.json").is_file() else []
+    found = parse(words, [*known.names, *hidden], known.path_of(locks.BASELINE))
+    without = _listed(program, {}).stdout.splitlines()
+    for peer in found:
+        seen = _listed(program, {"LD_PRELOAD": str(peer.path)})
+        more = [line for line in seen.stdout.splitlines() if line not in without]
+        problem = _problem(peer, more, seen.stderr)
+        if problem:
+            raise LockwrightError(
+                f"--preload {peer.name}: the dynamic linker does not load {peer.path}: {problem}",
+                f"see what it lacks: ldd {peer.path}",
+            )
+    return found
+
+
+def remarks(peers: Sequence[Peer]) -> list[str]:
+    """What a user should know of libraries that leave the locks of a program as they are."""
+    return [
+        f"{peer.path} defines no pthread_mutex_lock: under '{peer.name}', the mutexes stay the "
+        "C library's"
+        for peer in peers
+        if not elf.defines(peer.path, "pthread_mutex_lock")
+    ]
+
+
+def _listed(program: Path, more: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """What the dynamic linker says that it loads with a program, which it does not start."""
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    return subprocess.run(
+        [program],
+        env=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"} | more,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
+def _problem(peer: Peer, listed: Sequence[str], complaints: str) -> str | None:
+    for line in complaints.splitlines():
+        if "ERROR: ld.so:" in line and str(peer.path) in line:
+            reason = re.search(r"\((.*)\)", line)
+            return reason[1] if reason else line.strip()
+    for line in listed:
+        if "not found" in line:
+            return line.strip()
+    return None

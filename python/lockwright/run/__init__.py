@@ -1,0 +1,1 @@
+"""Runs programs, and keeps what came of each run."""

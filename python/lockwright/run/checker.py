@@ -1,0 +1,357 @@
+"""The model checker for one lock: its source is compiled with the lock's header, and run."""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import selectors
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import headers
+
+_SOURCES = ("check.cpp", "run.cpp", "search.cpp", "trace.cpp")
+_FLAGS = ("-std=c++20", "-O2", "-w", "-U_FORTIFY_SOURCE")
+
+_KEPT = 60
+"""Files that the cache keeps, the ones used last: some ten locks."""
+
+_ERROR = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.M
+)
+_NO_RELACY = re.compile(r"relacy/\S+?: No such file|'relacy/\S+' file not found")
+_LACKS = re.compile(r"a lock needs: ([^\"\n]+)")
+
+PAGE = "docs/adding-a-lock.md"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A lock to check.
+
+    name: what it is called in tables.
+    header: what to include; absolute, or below the headers of the package.
+    type: over `Env`, as in a row of the registry.
+    """
+
+    name: str
+    header: str
+    type: str
+
+    def source(self) -> str:
+        """The translation unit that makes its programs."""
+        return (
+            '#include "lockwright/env/model.hpp"\n'
+            f'#include "{self.header}"\n'
+            '#include "lockwright/row.hpp"\n'
+            '#include "one_lock.hpp"\n'
+            "namespace lockwright {\n"
+            f'LOCKWRIGHT_ROW("{self.name}", checked, "", {self.type})\n'
+            "static_assert(check::is_a_lock<checked_lock<model>>());\n"
+            "namespace check {\n"
+            "std::vector<test_case> cases_of_the_lock() {\n"
+            "  return cases_of<checked_lock<model>>();\n"
+            "}\n"
+            "}  // namespace check\n"
+            "}  // namespace lockwright\n"
+        )
+
+
+def of_header(path: Path, named: str | None) -> Subject:
+    """The lock of a header, whose class template is called as the file is, or `named`."""
+    if not path.is_file():
+        raise LockwrightError(f"there is no file '{path}'", "check the path of the header")
+    if any(letter in '"\\\n' for letter in str(path.absolute())):
+        raise LockwrightError(f"'{path}' has a quote or a backslash in it", "rename it")
+    identifier = re.sub(r"\W", "_", path.stem)
+    type_ = named or identifier
+    if "<" not in type_:
+        type_ += "<Env>"
+    return Subject(identifier.replace("_", "-"), str(path.resolve()), type_)
+
+
+def of_registry(name: str) -> Subject:
+    """A lock of ours, whose row the build has written."""
+    identifier = name.replace("-", "_")
+    header = f"lockwright/row/{identifier}.hpp"
+    if not (headers() / header).is_file():
+        raise LockwrightError(
+            f"'{name}' is not among the installed headers", "name the file of its header instead"
+        )
+    return Subject(name, header, f"typename {identifier}_row::template over<Env>")
+
+
+def sources() -> Path:
+    """The directory of the checker's own source."""
+    import lockwright
+
+    places = [Path(place) / "src" / "check" for place in lockwright.__path__]
+    for place in places:
+        if (place / _SOURCES[0]).is_file():
+            return place.absolute()
+    raise LockwrightError(
+        f"{places[0]}/{_SOURCES[0]} is missing", "build or install Lockwright again"
+    )
+
+
+def compiler() -> list[str]:
+    """The words that start the C++ compiler: $CXX, or the first that is there."""
+    declared = shlex.split(os.environ.get("CXX", ""))
+    if declared:
+        if shutil.which(declared[0]) is None:
+            raise LockwrightError(
+                f"CXX names no program: '{declared[0]}'", "set it to gcc >= 12 or clang >= 14"
+            )
+        return declared
+    for name in ("g++", "g++-14", "g++-13", "g++-12", "clang++"):
+        if shutil.which(name):
+            return [name]
+    raise LockwrightError(
+        "there is no C++ compiler, and the checker is compiled with the lock",
+        "apt-get install g++, or set CXX",
+    )
+
+
+def build(subject: Subject) -> Path:
+    """The checker for this lock, compiled if it is not in the cache. Raises LockwrightError."""
+    cache_ = _cache_directory()
+    with (cache_ / "lock").open("w") as turn:
+        # Two that start together would compile the same.
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        return _build(subject, cache_)
+
+
+def _build(subject: Subject, cache_: Path) -> Path:
+    words = compiler()
+    version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
+    mine = sources()
+    words += [*_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))]
+    words += [f"-I{mine}", f"-I{headers()}"]
+    text = subject.source()
+    generated = cache_ / f"lock-{_digest(text.encode())}.cpp"
+    if not generated.exists():
+        _write(generated, text.encode())
+    units = [_Unit(words, version.stdout, source, cache_) for source in _own(mine)]
+    lock = _Unit(words, version.stdout, generated, cache_)
+    _compile([lock, *units], subject, generated, mine)
+    objects = [str(unit.object) for unit in (lock, *units)]
+    program = cache_ / f"check-{_digest(json.dumps([_file_digest(o) for o in objects]).encode())}"
+    if not program.exists():
+        with tempfile.TemporaryDirectory(dir=cache_) as scratch:
+            linked = Path(scratch) / "check"
+            done = subprocess.run(
+                [*words, *objects, "-o", str(linked)], capture_output=True, text=True, check=False
+            )
+            if done.returncode != 0:
+                raise LockwrightError(
+                    f"the checker does not link: {done.stderr.strip()[-300:]}",
+                    "try another compiler with CXX",
+                )
+            linked.replace(program)
+    used = {generated, program} | {file for unit in (lock, *units) for file in unit.files()}
+    for file in used:
+        os.utime(file)
+    _prune(cache_, used)
+    return program
+
+
+def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[list[str]]:
+    """The fields of each line that the checker prints, as it comes.
+
+    Raises Crashed if it dies, or prints nothing for `patience` seconds.
+    """
+    import signal
+
+    # An interrupt while the process comes into being would leave it behind.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with subprocess.Popen(
+        [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            assert process.stdout is not None
+            rest = b""
+            with selectors.DefaultSelector() as selector:
+                selector.register(process.stdout, selectors.EVENT_READ)
+                while True:
+                    if not selector.select(patience):
+                        raise Crashed("loops without a step that others could see")
+                    some = os.read(process.stdout.fileno(), 1 << 16)
+                    if not some:
+                        break
+                    *whole, rest = (rest + some).split(b"\n")
+                    for line in whole:
+                        yield line.decode(errors="replace").split("\t")
+            if process.wait() < 0:
+                raise Crashed(f"crashes ({signal.Signals(-process.returncode).name})")
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+class Crashed(Exception):
+    """The lock brings the whole checker to a stop; the text says how."""
+
+
+class _Unit:
+    """One source, and its object file in the cache with what that was compiled from."""
+
+    def __init__(self, words: Sequence[str], version: str, source: Path, cache_: Path) -> None:
+        key = _digest(json.dumps([*words, version, str(source)]).encode())
+        self.words = words
+        self.source = source
+        self.object = cache_ / f"{key}.o"
+        self.record = cache_ / f"{key}.json"
+        self.output = b""
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def files(self) -> list[Path]:
+        return [self.object, self.record]
+
+    def is_current(self) -> bool:
+        try:
+            known = json.loads(self.record.read_text())
+            return self.object.exists() and all(
+                _file_digest(file) == digest for file, digest in known.items()
+            )
+        except (OSError, ValueError, AttributeError):
+            return False
+
+    def start(self) -> subprocess.Popen[bytes]:
+        self._scratch = tempfile.TemporaryDirectory(dir=self.object.parent)
+        place = Path(self._scratch.name)
+        return subprocess.Popen(
+            [*self.words, "-MD", "-MF", place / "d", "-c", self.source, "-o", place / "o"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=(place / "err").open("wb"),
+        )
+
+    def finish(self, status: int) -> bool:
+        assert self._scratch is not None
+        place = Path(self._scratch.name)
+        self.output = (place / "err").read_bytes()
+        if status == 0:
+            files = _dependencies((place / "d").read_text())
+            known = {file: _file_digest(file) for file in files}
+            (place / "o").replace(self.object)
+            _write(self.record, json.dumps(known).encode())
+        self.drop()
+        return status == 0
+
+    def drop(self) -> None:
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+
+def _compile(units: Sequence[_Unit], subject: Subject, generated: Path, mine: Path) -> None:
+    waiting = [unit for unit in units if not unit.is_current()]
+    running: dict[_Unit, subprocess.Popen[bytes]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (os.cpu_count() or 1):
+                unit = waiting.pop(0)
+                running[unit] = unit.start()
+            for unit, process in list(running.items()):
+                if process.poll() is not None:
+                    del running[unit]
+                    if not unit.finish(process.returncode):
+                        raise _explained(unit, subject, generated, mine)
+            time.sleep(0.02)
+    finally:
+        for unit, process in running.items():
+            process.kill()
+            process.wait()
+            unit.drop()
+
+
+def _explained(unit: _Unit, subject: Subject, generated: Path, mine: Path) -> LockwrightError:
+    """What the compiler's output means for whoever wants the lock checked."""
+    output = unit.output.decode(errors="replace")
+    if _NO_RELACY.search(output):
+        return LockwrightError(
+            "the model checker Relacy is not installed", "apt-get install relacy-dev"
+        )
+    error = _ERROR.search(output)
+    if error is None:
+        return LockwrightError(
+            f"{unit.words[0]} failed: {output.strip()[-300:] or 'it says nothing'}",
+            "try another compiler with CXX",
+        )
+    file = Path(error["file"])
+    found = f"{file.name}:{error['line']}: {error['text']}"
+    if unit.source != generated:
+        return LockwrightError(
+            f"the checker does not compile: {found}", "use gcc >= 12 or clang >= 14; set CXX"
+        )
+    shown = _relative(subject.header)
+    ours = file == generated or mine in file.parents
+    lacks = _LACKS.search(output)
+    if lacks and ours:
+        return LockwrightError(
+            f"{subject.type} of {shown} lacks '{lacks[1].strip()}'", f"{PAGE} says what it needs"
+        )
+    if file == generated:
+        return LockwrightError(
+            f"{shown} has no class template {subject.type} in namespace lockwright "
+            f"({error['text']})",
+            "name it with --type",
+        )
+    return LockwrightError(f"{shown} does not compile: {found}", f"{PAGE} shows a lock that does")
+
+
+def _relative(header: str) -> str:
+    here = Path.cwd()
+    return str(Path(header).relative_to(here)) if here in Path(header).parents else header
+
+
+def _own(mine: Path) -> list[Path]:
+    return [mine / name for name in _SOURCES]
+
+
+def _cache_directory() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    place = Path(home) / "lockwright" / "check"
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _prune(place: Path, used: set[Path]) -> None:
+    """Deletes what has not been used for longest."""
+    files = [(file.stat().st_mtime, file) for file in place.iterdir()]
+    files.sort(reverse=True)
+    for _, file in files[_KEPT:]:
+        if file not in used and file.is_file() and file.name != "lock":
+            file.unlink(missing_ok=True)
+
+
+def _write(file: Path, content: bytes) -> None:
+    """At once: whoever reads it meanwhile sees all of it or nothing."""
+    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as scratch:
+        scratch.write(content)
+    Path(scratch.name).replace(file)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:24]
+
+
+@cache
+def _file_digest(file: str) -> str:
+    return _digest(Path(file).read_bytes())
+
+
+def _dependencies(rule: str) -> list[str]:
+    """The prerequisites of a make rule."""
+    _, _, text = rule.replace("\\\n", " ").partition(": ")
+    return [word.replace("\\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]

@@ -1,0 +1,56 @@
+"""What is kept of one run."""
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FINISHED = "finished"
+TIMEOUT = "timeout"
+FAILED = "failed"
+NO_METRIC = "no metric"
+OUTCOMES = (FINISHED, TIMEOUT, FAILED, NO_METRIC)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run.
+
+    round: counted ones from 1, warm-up ones below 1; value: in the comparison's unit, None
+    unless finished; wall, user, system: seconds, CPU time over the whole process tree; voluntary,
+    involuntary: context switches; others: share of all CPUs that other processes used, 0..1, None
+    where the run was too short to tell; status: a wait status; note: why it is not finished;
+    started: ISO 8601, UTC; meters: what was read around it, by the keys of
+    lockwright.machine.meters.
+    """
+
+    threads: int
+    round: int
+    lock: str
+    outcome: str
+    value: float | None
+    wall: float
+    user: float
+    system: float
+    voluntary: int
+    involuntary: int
+    others: float | None
+    status: int | None
+    note: str
+    started: str
+    meters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> bool:
+        """Whether this run is no warm-up."""
+        return self.round >= 1
+
+
+def describe_status(status: int) -> str:
+    """A wait status in words."""
+    number = status & 0x7F
+    if number == 0:
+        return f"exit status {status >> 8}"
+    try:
+        return f"killed by {signal.Signals(number).name}"
+    except ValueError:
+        return f"killed by signal {number}"
