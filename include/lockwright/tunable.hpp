@@ -22,14 +22,14 @@ enum class unit : std::uint8_t {
 /// The texts are within, so that a library has nothing to relocate for its tunables: they stay on
 /// pages of its file.
 struct tunable {
-  char name[32];            ///< lower case, with hyphens
-  std::uint64_t initially;  ///< the default
-  unit in;
-  std::uint64_t least;
-  std::uint64_t most;
-  std::uint64_t checked;  ///< in the model checker: so small that all that depends on it happens
-  char meaning[160];      ///< one sentence without a full stop
-  char source[192];       ///< where the default comes from
+  char name[32];                ///< lower case, with hyphens
+  std::uint64_t default_value;  ///< unless the user sets another
+  unit counted_in;
+  std::uint64_t min;
+  std::uint64_t max;
+  std::uint64_t model_value;  ///< in the model checker: small, so that every case occurs
+  char meaning[160];          ///< one sentence without a full stop
+  char source[192];           ///< where the default comes from
 };
 
 /// The tunables of a lock, as its static member `tunables`.

@@ -86,7 +86,7 @@ switches switches_so_far();
 double processor_seconds_so_far();
 
 // As `ticks`, read only after all earlier instructions have completed.
-inline std::uint64_t ticks_after_all() {
+inline std::uint64_t ticks_after_previous() {
 #if defined(__x86_64__)
   asm volatile("lfence" ::: "memory");
 #elif defined(__aarch64__)

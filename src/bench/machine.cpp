@@ -58,9 +58,9 @@ void* hit_back(void* at) {
 constexpr std::uint64_t longest_busy_delay_ns = 200'000;
 
 // A thread that goes to sleep, and one that sees to it.
-struct bed {
+struct sleeper_state {
   word turn;                               // counts the wakes
-  std::atomic<std::uint64_t> lay_down{0};  // when it went to sleep; 0 once seen
+  std::atomic<std::uint64_t> slept_at{0};  // when it went to sleep; 0 once seen
   std::atomic<std::uint64_t> rose{0};      // when it ran again; 0 once seen
   gate start;
   std::atomic<bool> over{false};
@@ -68,11 +68,11 @@ struct bed {
 };
 
 void* nap(void* at) {
-  bed& b = *static_cast<bed*>(at);
+  sleeper_state& b = *static_cast<sleeper_state*>(at);
   pin_to(b.cpu);
   b.start.pass();
   for (std::uint32_t i = 0; !b.over.load(); ++i) {
-    b.lay_down.store(now_ns());
+    b.slept_at.store(now_ns());
     while (b.turn.value.load() == i) {
       futex_wait(b.turn.value, i);
     }
@@ -155,7 +155,7 @@ int transfer(int argc, char** argv) {
 }
 
 nap_times time_naps(const nap_request& request) {
-  static bed b;
+  static sleeper_state b;
   const auto longest = static_cast<std::uint64_t>(request.seconds * 1e9);
   b.cpu = request.sleeper_cpu;
   pthread_t sleeper;
@@ -170,10 +170,10 @@ nap_times time_naps(const nap_request& request) {
   // Fewer on a busy machine.
   for (std::uint32_t i = 0; !b.over.load(); ++i) {
     // On one processor this thread runs again when the other has gone to sleep.
-    const std::uint64_t went = await_time(b.lay_down);
+    const std::uint64_t went = await_time(b.slept_at);
     const std::uint64_t seen = now_ns();
     sleep_ns_each.push_back(seen > went ? seen - went : 0);
-    b.lay_down.store(0);
+    b.slept_at.store(0);
     // A short sleep of this thread would take longer than it was meant to.
     if (request.delay_ns > longest_busy_delay_ns) {
       sleep_ns(request.delay_ns);

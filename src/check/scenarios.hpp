@@ -6,7 +6,7 @@
 
 #include "lockwright/env/model.hpp"
 #include "program.hpp"
-#include "told.hpp"
+#include "traced_lock.hpp"
 
 namespace lockwright::check {
 
@@ -30,7 +30,7 @@ inline void require(bool condition, const char* what,
 
 template <class L>
 struct one_lock : program {
-  told<L> lock{"the lock"};
+  traced_lock<L> lock{"the lock"};
   protected_data data;
 
   void section() {
@@ -75,7 +75,7 @@ struct comes_again final : one_lock<L> {
   }
 };
 
-/// The first thread locks; the others try, and take the long way if refused.
+/// The first thread locks; the others try, and take the slow path if refused.
 template <class L>
 struct trylock final : one_lock<L> {
   void thread(std::uint32_t index) override {
@@ -154,8 +154,8 @@ struct in_time final : one_lock<L> {
 /// Queue nodes go from lock to lock and from thread to thread.
 template <class L>
 struct reuse final : program {
-  told<L> first{"the first lock"};
-  told<L> second{"the second lock"};
+  traced_lock<L> first{"the first lock"};
+  traced_lock<L> second{"the second lock"};
   protected_data of_first, of_second;
 
   void thread(std::uint32_t index) override {
@@ -176,8 +176,8 @@ struct reuse final : program {
 /// Two locks held at once and released in the order of their taking.
 template <class L>
 struct nested final : program {
-  told<L> outer{"the outer lock"};
-  told<L> inner{"the inner lock"};
+  traced_lock<L> outer{"the outer lock"};
+  traced_lock<L> inner{"the inner lock"};
   protected_data of_outer, of_inner;
 
   void thread(std::uint32_t index) override {
@@ -226,8 +226,8 @@ struct released_by_another final : one_lock<L> {
 /// Two locks of one thread are unlocked by two others at once, while there are waiters for both.
 template <class L>
 struct both_released_by_others final : program {
-  told<L> first{"the first lock"};
-  told<L> second{"the second lock"};
+  traced_lock<L> first{"the first lock"};
+  traced_lock<L> second{"the second lock"};
   protected_data of_first, of_second;
   model::atomic<std::uint32_t> locked{0};
 
@@ -251,7 +251,7 @@ struct both_released_by_others final : program {
       second.unlock();
     }
     const bool wants_second = index == 1 || index == 3;
-    told<L>& next = wants_second ? second : first;
+    traced_lock<L>& next = wants_second ? second : first;
     if (index != 2) {
       next.lock();
       (wants_second ? of_second : of_first).change();
@@ -285,8 +285,8 @@ struct thread_exit final : one_lock<L> {
 /// One thread tries first, so that both ways in are unlocked.
 template <class L, std::uint32_t Threads>
 struct last_user_destroys final : program {
-  alignas(told<L>) unsigned char room[sizeof(told<L>)];
-  told<L>* lock = ::new (static_cast<void*>(room)) told<L>{"the lock"};
+  alignas(traced_lock<L>) unsigned char room[sizeof(traced_lock<L>)];
+  traced_lock<L>* lock = ::new (static_cast<void*>(room)) traced_lock<L>{"the lock"};
   protected_data left;
 
   void thread(std::uint32_t index) override {
@@ -297,7 +297,7 @@ struct last_user_destroys final : program {
     const bool last = left.count() == Threads;
     lock->unlock();
     if (last) {
-      lock->~told<L>();
+      lock->~traced_lock<L>();
     }
   }
 };

@@ -5,8 +5,8 @@
 namespace lockwright::check {
 namespace {
 
-/// One forced switch more multiplies the executions by less each time, but never by less than a third
-/// of the time before, on all the locks here. With that, would the next bound still not fit?
+/// One forced switch more multiplies the executions by less each time, but never by less than a
+/// third of the time before, on all the locks here. With that, would the next bound still not fit?
 bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before, double budget) {
   constexpr double decline = 3;
   const double growth =

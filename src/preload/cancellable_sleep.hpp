@@ -7,11 +7,16 @@
 
 #include <cstdint>
 
-#include "counting.hpp"
-#include "deadline.hpp"
-#include "own_waiters.hpp"
+#include "interpose/deadline.hpp"
+#include "preload/counting.hpp"
+#include "preload/waiter_types.hpp"
 
 namespace lockwright::preload {
+
+using interpose::deadline_clock;
+using interpose::kernel_time_in;
+using interpose::share_of;
+using interpose::time_left;
 
 /// Sleeps on the waiter's word. The only place where a cancellation may act:
 /// it is asynchronous here because the kernel is entered without the C library.

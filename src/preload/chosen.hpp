@@ -2,7 +2,7 @@
 // mutex has its own.
 #pragma once
 
-#include "counting.hpp"
+#include "preload/counting.hpp"
 
 #if defined(LOCKWRIGHT_MIXED)
 #include "lockwright/lock/pthread.hpp"

@@ -6,16 +6,27 @@
 #include <cstring>
 #include <new>
 
-#include "cancellable_sleep.hpp"
-#include "cond.hpp"
-#include "condvar.hpp"
-#include "deadline.hpp"
-#include "export.hpp"
-#include "mutex.hpp"
-#include "real.hpp"
-#include "watch.hpp"
+#include "interpose/deadline.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
+#include "preload/cancellable_sleep.hpp"
+#include "preload/cond.hpp"
+#include "preload/condvar.hpp"
+#include "preload/mutex.hpp"
+#include "preload/watch.hpp"
 
 namespace lockwright::preload {
+
+using interpose::clock_of;
+using interpose::deadline_clock;
+using interpose::is_known;
+using interpose::is_refused;
+using interpose::is_valid;
+using interpose::kernel_time_in;
+using interpose::real;
+using interpose::time_left;
+using interpose::timed;
+
 namespace {
 
 using wait_in_progress = wait_with<environment, mutex, condvar>;
@@ -47,8 +58,8 @@ bool await_signal(wait_in_progress& wait, deadline_clock clock, const timespec* 
   return signalled;
 }
 
-int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock clock,
-             const timespec* deadline) {
+int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock clock,
+                  const timespec* deadline) {
   if (deadline != nullptr && !is_valid(*deadline)) {
     return EINVAL;
   }
@@ -57,7 +68,7 @@ int wait_own(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock clock,
   }
   count(event::cond_waited);
   wait_in_progress wait{condvar::of(cond), waiter(with)};
-  wait.self.keeps = mutex::is_kept_by_wait(with);
+  wait.self.keeps = mutex::survives_wait(with);
   if (is_watched()) {
     valgrind::hide(cond, sizeof *cond);
     valgrind::hide(with, sizeof *with);
@@ -87,7 +98,7 @@ void tell_of_signal(pthread_cond_t* cond) {
 
 /// Whether the wait is the C library's affair.
 bool is_left_to_library(pthread_cond_t* cond, pthread_mutex_t* with) {
-  condvar::suit(cond, mutex::is_left_to_library(with));
+  condvar::match_library(cond, mutex::is_left_to_library(with));
   return condvar::is_shared(cond);
 }
 
@@ -112,7 +123,7 @@ int timedwait(pthread_cond_t* cond, pthread_mutex_t* with, timed function,
         clock_of(function, condvar::clock_of_shared(cond)), deadline,
         [cond, with](const timespec* until) { return real.cond_timedwait(cond, with, until); });
   }
-  return wait_own(cond, with, clock_of(function, condvar::of(cond).clock()), deadline);
+  return wait_replaced(cond, with, clock_of(function, condvar::of(cond).clock()), deadline);
 }
 
 }  // namespace lockwright::preload
@@ -154,7 +165,7 @@ int lockwright_cond_wait(pthread_cond_t* cond, pthread_mutex_t* with) {
   if (is_left_to_library(cond, with)) {
     return real.cond_wait(cond, with);
   }
-  return wait_own(cond, with, {CLOCK_REALTIME, false}, nullptr);
+  return wait_replaced(cond, with, {CLOCK_REALTIME, false}, nullptr);
 }
 
 int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
@@ -170,7 +181,7 @@ int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clock
       return real.cond_clockwait(cond, with, id, until);
     });
   }
-  return is_known(id) ? wait_own(cond, with, clock, deadline) : EINVAL;
+  return is_known(id) ? wait_replaced(cond, with, clock, deadline) : EINVAL;
 }
 
 int lockwright_cond_signal(pthread_cond_t* cond) noexcept {

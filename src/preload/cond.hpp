@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "program_clock.hpp"
+#include "interpose/program_clock.hpp"
 
 namespace lockwright::preload {
+
+using interpose::timed;
 
 /// pthread_cond_timedwait(), with a deadline that `function` was given.
 int timedwait(pthread_cond_t* cond, pthread_mutex_t* with, timed function,

@@ -10,15 +10,17 @@
 #include <cstring>
 #include <new>
 
-#include "append.hpp"
-#include "counting.hpp"
-#include "fork.hpp"
-#include "lockwright/three_state.hpp"
-#include "mutex.hpp"
-#include "real.hpp"
-#include "signalling.hpp"
+#include "interpose/real.hpp"
+#include "lockwright/parts/three_state.hpp"
+#include "preload/append.hpp"
+#include "preload/counting.hpp"
+#include "preload/fork.hpp"
+#include "preload/mutex.hpp"
+#include "preload/signalling.hpp"
 
 namespace lockwright::preload {
+
+using interpose::real;
 
 /// The layout, over the first bytes of the C library's pthread_cond_t:
 ///
@@ -64,12 +66,12 @@ class condvar : public signalling<environment, mutex> {
   /// as the mutex, if it was made for several processes. All that wait at a time
   /// have the same mutex, so nobody does when it changes, and a signal that comes
   /// meanwhile finds nobody in either form.
-  static void suit(pthread_cond_t* cond, bool library) {
+  static void match_library(pthread_cond_t* cond, bool library) {
     if (is_shared(cond) == library) {
       return;
     }
     if (!library || (of(cond).clock_ & made_shared) != 0) {
-      change_sides(cond, library);
+      convert(cond, library);
     }
   }
 
@@ -85,7 +87,7 @@ class condvar : public signalling<environment, mutex> {
   // The C library's bit for the monotonic clock, beside shared_bit.
   static constexpr unsigned monotonic_bit = 2;
 
-  [[gnu::noinline]] static void change_sides(pthread_cond_t* cond, bool library) {
+  [[gnu::noinline]] static void convert(pthread_cond_t* cond, bool library) {
     adopting.lock();
     if (is_shared(cond) && !library) {
       const clockid_t clock = clock_of_shared(cond);

@@ -1,25 +1,25 @@
-#include "counting.hpp"
+#include "preload/counting.hpp"
 
 #if LOCKWRIGHT_COUNTING
 
 #include <atomic>
 
-#include "sheet.hpp"
+#include "preload/stats_page.hpp"
 
 namespace lockwright::preload {
 namespace {
 
 /// Where counts go that nobody asked for.
-sheet discarded;
+stats_page discarded;
 
-std::atomic<sheet*> current{nullptr};
+std::atomic<stats_page*> current{nullptr};
 
-/// The sheet, mapped at the first count. Threads that race map it twice, which
+/// The statistics page, mapped at the first count. Threads that race map it twice, which
 /// is harmless: both mappings are the same memory.
-sheet& the_sheet() {
-  sheet* known = current.load(std::memory_order_acquire);
+stats_page& current_page() {
+  stats_page* known = current.load(std::memory_order_acquire);
   if (known == nullptr) {
-    known = map_sheet();
+    known = map_stats_page();
     if (known == nullptr) {
       known = &discarded;
     }
@@ -31,17 +31,18 @@ sheet& the_sheet() {
 }  // namespace
 
 void count(event what) {
-  the_sheet().of[native::self() % sheet::stripes][static_cast<std::uint8_t>(what)].fetch_add(
-      1, std::memory_order_relaxed);
+  current_page()
+      .of[native::self() % stats_page::stripes][static_cast<std::uint8_t>(what)]
+      .fetch_add(1, std::memory_order_relaxed);
 }
 
 void count_process() {
-  the_sheet().processes.fetch_add(1, std::memory_order_relaxed);
-  the_sheet().loaded.note();
+  current_page().processes.fetch_add(1, std::memory_order_relaxed);
+  current_page().loaded.note();
 }
 
 void count_unresolved(std::uint64_t names) {
-  the_sheet().unresolved.fetch_add(names, std::memory_order_relaxed);
+  current_page().unresolved.fetch_add(names, std::memory_order_relaxed);
 }
 
 }  // namespace lockwright::preload

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "generation.hpp"
 #include "lockwright/env/native.hpp"
-#include "watch.hpp"
+#include "preload/generation.hpp"
+#include "preload/watch.hpp"
 
 #ifndef LOCKWRIGHT_COUNTING
 #define LOCKWRIGHT_COUNTING 0

@@ -18,12 +18,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "export.hpp"
+#include "interpose/export.hpp"
+#include "interpose/objects.hpp"
+#include "interpose/real.hpp"
 #include "lockwright/env/native/syscall.hpp"
-#include "objects.hpp"
-#include "real.hpp"
 
 namespace lockwright::preload {
+
+using interpose::c_library;
+using interpose::object_of;
+using interpose::real;
+
 namespace {
 
 #if defined(__x86_64__)

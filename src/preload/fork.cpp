@@ -1,18 +1,23 @@
-#include "fork.hpp"
+#include "preload/fork.hpp"
 
 #include <atomic>
 #include <new>
 
-#include "export.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
 #include "lockwright/env/native/blocks.hpp"
 #include "lockwright/env/native/thread.hpp"
-#include "real.hpp"
-#include "thread_number.hpp"
-#include "watch.hpp"
+#include "preload/watch.hpp"
 
 extern "C" void* __dso_handle;
 
 namespace lockwright::preload {
+
+using interpose::forget_thread_number;
+using interpose::real;
+using interpose::thread_number;
+
 namespace {
 
 /// The C library gives the child's thread its number before any handler runs there.
@@ -22,7 +27,7 @@ void before_fork() { number_of_forking = thread_number(); }
 
 void in_child() {
   generation += one_generation;
-  find_short_way_again();
+  rearm_fast_path();
   number_before_fork = number_of_forking;
   forget_thread_number();
   number_after_fork = thread_number();
@@ -50,7 +55,7 @@ extern "C" {
 int lockwright_register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
                                void* object) noexcept {
   lockwright::preload::follow_forks();
-  return lockwright::preload::real.register_atfork(prepare, parent, child, object);
+  return lockwright::interpose::real.register_atfork(prepare, parent, child, object);
 }
 
 }  // extern "C"

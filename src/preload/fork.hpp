@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "counting.hpp"
-#include "generation.hpp"
-#include "lockwright/three_state.hpp"
+#include "lockwright/parts/three_state.hpp"
+#include "preload/counting.hpp"
+#include "preload/generation.hpp"
 
 namespace lockwright::preload {
 

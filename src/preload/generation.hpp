@@ -1,7 +1,7 @@
 // Which process of a chain of forks this is; see fork.hpp.
 #pragma once
 
-#include "kind.hpp"
+#include "preload/kind.hpp"
 
 namespace lockwright::preload {
 

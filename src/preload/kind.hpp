@@ -1,9 +1,25 @@
 // What the kind word says of a mutex of ours, in bits that the C library's own mutexes leave 0.
 #pragma once
 
-#include "c_library_kind.hpp"
+#include "interpose/kind.hpp"
 
 namespace lockwright::preload {
+
+using interpose::adaptive;
+using interpose::destroyed;
+using interpose::elision_bits;
+using interpose::errorcheck;
+using interpose::is_library;
+using interpose::kind_offset;
+using interpose::kind_word;
+using interpose::knows_owner;
+using interpose::library_bits;
+using interpose::normal;
+using interpose::owner_offset;
+using interpose::recursive;
+using interpose::type_bits;
+using interpose::type_of;
+using interpose::wants_library;
 
 /// The process that an object of ours was last put in order for; see fork.hpp. No static
 /// initialiser and nothing in the C library uses these bits.
@@ -15,7 +31,7 @@ inline constexpr kind_word known_to_tool = 0x4;
 /// In no mutex's word: see watch.hpp.
 inline constexpr kind_word detour = 0x8;
 
-/// Which algorithm the mutex has, where a library has several: see mixed/several.hpp. The C
+/// Which algorithm the mutex has, where a library has several: see mixed/lock_variant.hpp. The C
 /// library looks at none of these bits, nor at those of the generation.
 inline constexpr kind_word algorithm_bits = 0xfc00;
 inline constexpr unsigned algorithm_shift = 10;
@@ -26,9 +42,9 @@ inline constexpr bool is_stale(kind_word kind, kind_word generation) {
 }
 
 /// One of ours, not stale, that does not ask who holds it: one that goes the
-/// short way, see watch.hpp.
-inline constexpr bool is_plain(kind_word kind, kind_word short_way) {
-  kind = (kind ^ short_way) & ~(elision_bits | algorithm_bits);
+/// fast path, see watch.hpp.
+inline constexpr bool is_plain(kind_word kind, kind_word fast_path_kind) {
+  kind = (kind ^ fast_path_kind) & ~(elision_bits | algorithm_bits);
   return kind == normal || kind == adaptive;
 }
 

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "counting.hpp"
+#include "interpose/real.hpp"
 #include "lockwright/lock/pthread.hpp"
-#include "real.hpp"
-#include "watch.hpp"
+#include "preload/counting.hpp"
+#include "preload/watch.hpp"
 
 namespace lockwright::preload {
+
+using interpose::real;
 
 /// The first bytes of a pthread_mutex_t of type normal. What is behind them
 /// belongs to robust mutexes and those with a protocol only.

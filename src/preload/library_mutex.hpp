@@ -10,15 +10,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "counting.hpp"
-#include "kind.hpp"
-#include "library_wait.hpp"
-#include "own_waiters.hpp"
-#include "poll_library.hpp"
-#include "real.hpp"
-#include "thread_number.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
+#include "preload/counting.hpp"
+#include "preload/kind.hpp"
+#include "preload/library_wait.hpp"
+#include "preload/poll_library.hpp"
+#include "preload/waiter_types.hpp"
 
 namespace lockwright::preload {
+
+using interpose::deadline_clock;
+using interpose::real;
+using interpose::thread_number;
 
 /// The layout is the C library's. Two words of it belong to robust mutexes only
 /// and are free in all others that come here:
@@ -110,7 +114,7 @@ class library_mutex {
     return is_left_to_library(mutex) ? nullptr : &of(mutex).line_;
   }
 
-  static bool is_kept_by_wait(pthread_mutex_t* mutex) {
+  static bool survives_wait(pthread_mutex_t* mutex) {
     return type_of(of(mutex).kind_.load(std::memory_order_relaxed)) == recursive &&
            of(mutex).depth_ > 1;
   }

@@ -8,14 +8,17 @@
 
 #include <cstdint>
 
-#include "real.hpp"
-#include "thread_number.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
 
 namespace lockwright::preload {
 
-/// Unlocks with unlock(mutex), and returns its result. Sets `is_counted` if the caller stays counted.
-/// Only the holder changes the count: a caller that is not, by what the C library has noted, stays
-/// uncounted. So it is with lock elision, which notes neither holder nor users.
+using interpose::real;
+using interpose::thread_number;
+
+/// Unlocks with unlock(mutex), and returns its result. Sets `is_counted` if the caller stays
+/// counted. Only the holder changes the count: a caller that is not, by what the C library has
+/// noted, stays uncounted. So it is with lock elision, which notes neither holder nor users.
 template <class Unlock>
 int release_library(pthread_mutex_t* mutex, bool& is_counted, Unlock unlock) {
   const bool is_holder = static_cast<std::uint32_t>(__atomic_load_n(

@@ -5,11 +5,16 @@
 
 #include <cstdint>
 
-#include "counting.hpp"
-#include "deadline.hpp"
+#include "interpose/deadline.hpp"
 #include "lockwright/lock.hpp"
+#include "preload/counting.hpp"
 
 namespace lockwright::preload {
+
+using interpose::backoff_sleep;
+using interpose::deadline_clock;
+using interpose::share_of;
+using interpose::time_left;
 
 /// Calls attempt(deadline of native::now()) until that is true, or `deadline` has passed.
 template <class Attempt>
@@ -37,9 +42,9 @@ bool lock_until(L& lock, deadline_clock clock, const timespec& deadline) {
     return attempt_until(clock, deadline,
                          [&lock](std::uint64_t until) { return lock.try_lock_until(until); });
   } else {
-    naps pause(clock, deadline);
+    backoff_sleep pause(clock, deadline);
     while (!lock.try_lock()) {
-      if (!pause.nap()) {
+      if (!pause.sleep()) {
         return false;
       }
     }

@@ -1,13 +1,13 @@
 // pthread_mutex_*: the entry points.
-#include "mutex.hpp"
+#include "preload/mutex.hpp"
 
-#include "program_clock.hpp"
-#include "watch.hpp"
+#include "interpose/program_clock.hpp"
+#include "preload/watch.hpp"
 
-using lockwright::preload::clock_of;
+using lockwright::interpose::clock_of;
+using lockwright::interpose::timed;
 using lockwright::preload::is_watched;
 using lockwright::preload::mutex;
-using lockwright::preload::timed;
 
 extern "C" {
 
@@ -46,4 +46,4 @@ __attribute__((visibility("default"))) int lockwright_mutex_busylock(pthread_mut
 // is the same in our mutexes: pthread_mutex_consistent, pthread_mutex_getprioceiling
 // and pthread_mutex_setprioceiling. Ours are of no kind that they accept.
 
-#include "mutex_names.hpp"
+#include "interpose/mutex_names.hpp"

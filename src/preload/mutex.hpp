@@ -4,7 +4,7 @@
 
 #if defined(LOCKWRIGHT_MIXED)
 
-#include "mixed/mixed_mutex.hpp"
+#include "preload/mixed/mixed_mutex.hpp"
 
 namespace lockwright::preload {
 
@@ -14,17 +14,17 @@ using mutex = mixed_mutex;
 
 #else
 
-#include "chosen.hpp"
-#include "library_mutex.hpp"
 #include "lockwright/lock/pthread.hpp"
-#include "own_mutex.hpp"
-#include "single.hpp"
+#include "preload/chosen.hpp"
+#include "preload/inline_lock.hpp"
+#include "preload/library_mutex.hpp"
+#include "preload/replaced_mutex.hpp"
 
 namespace lockwright::preload {
 
 template <class L>
 struct mutex_for {
-  using type = own_mutex<single<L>>;
+  using type = replaced_mutex<inline_lock<L>>;
 };
 
 template <class Env>

@@ -5,13 +5,18 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "deadline.hpp"
-#include "kind.hpp"
+#include "interpose/deadline.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
 #include "lockwright/env/native.hpp"
-#include "real.hpp"
-#include "thread_number.hpp"
+#include "preload/kind.hpp"
 
 namespace lockwright::preload {
+
+using interpose::deadline_clock;
+using interpose::library_until;
+using interpose::real;
+using interpose::thread_number;
 
 /// True if the C library's pthread_mutex_lock() would refuse at once, the mutex being
 /// the caller's already. Relaxed: only the caller could have stored its own number.

@@ -7,15 +7,24 @@
 #include <cstring>
 #include <new>
 
-#include "choice.hpp"
-#include "chosen.hpp"
-#include "export.hpp"
-#include "library_lock.hpp"
-#include "own_rwlock.hpp"
-#include "real.hpp"
-#include "watch.hpp"
+#include "interpose/choice.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
+#include "preload/chosen.hpp"
+#include "preload/library_lock.hpp"
+#include "preload/replaced_rwlock.hpp"
+#include "preload/watch.hpp"
 
 namespace lockwright::preload {
+
+using interpose::clock_of;
+using interpose::deadline_clock;
+using interpose::library_until;
+using interpose::real;
+using interpose::rwlock_way;
+using interpose::rwlocks;
+using interpose::timed;
+
 namespace {
 
 template <class L>
@@ -28,8 +37,8 @@ struct in_rwlock<libc_mutex<Env>> {
   using type = library_lock;
 };
 
-using exclusive_rwlock = own_rwlock<exclusive_core<in_rwlock<chosen_lock>::type>>;
-using phase_fair_rwlock = own_rwlock<phase_fair_core>;
+using exclusive_rwlock = replaced_rwlock<exclusive_core<in_rwlock<chosen_lock>::type>>;
+using phase_fair_rwlock = replaced_rwlock<phase_fair_core>;
 
 bool is_left_to_library(const pthread_rwlock_t* lock) {
   return rwlocks.get() == rwlock_way::keep || exclusive_rwlock::is_shared(lock);
@@ -43,9 +52,9 @@ int ours_unwatched(pthread_rwlock_t* lock, Call call) {
 }
 
 /// What a call does that succeeds, for the tools that look for races.
-enum class deed : std::uint8_t { destroys, reads, writes, leaves };
+enum class operation : std::uint8_t { destroys, reads, writes, leaves };
 
-template <deed Does, class Call>
+template <operation Does, class Call>
 int ours(pthread_rwlock_t* lock, Call call) {
   if (!is_watched()) [[likely]] {
     return ours_unwatched(lock, call);
@@ -53,14 +62,14 @@ int ours(pthread_rwlock_t* lock, Call call) {
   // Another address than that of a mutex of the C library which may be inside.
   const char* known_as = reinterpret_cast<const char*>(lock) + 1;
   valgrind::hide(lock, sizeof *lock);
-  if (Does == deed::leaves) {
+  if (Does == operation::leaves) {
     valgrind::released(known_as);
   }
   const int result = ours_unwatched(lock, call);
-  if (result == 0 && (Does == deed::reads || Does == deed::writes)) {
-    valgrind::acquired(known_as, Does == deed::writes);
+  if (result == 0 && (Does == operation::reads || Does == operation::writes)) {
+    valgrind::acquired(known_as, Does == operation::writes);
   }
-  if (Does == deed::destroys) {
+  if (Does == operation::destroys) {
     valgrind::acquired(known_as);  // nobody may have until now
     valgrind::released(known_as);
     valgrind::destroyed(known_as);
@@ -69,11 +78,11 @@ int ours(pthread_rwlock_t* lock, Call call) {
   return result;
 }
 
-template <deed Does>
+template <operation Does>
 int ours_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline) {
   return ours<Does>(lock, [clock, deadline](auto& own) {
-    return Does == deed::reads ? own.clockrdlock(clock, deadline)
-                               : own.clockwrlock(clock, deadline);
+    return Does == operation::reads ? own.clockrdlock(clock, deadline)
+                                    : own.clockwrlock(clock, deadline);
   });
 }
 
@@ -108,18 +117,19 @@ int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* g
 int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
   return is_left_to_library(lock)
              ? real.rwlock_destroy(lock)
-             : ours<deed::destroys>(lock, [](auto& own) { return own.destroy(); });
+             : ours<operation::destroys>(lock, [](auto& own) { return own.destroy(); });
 }
 
 int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_rdlock(lock)
-                                  : ours<deed::reads>(lock, [](auto& own) { return own.rdlock(); });
+  return is_left_to_library(lock)
+             ? real.rwlock_rdlock(lock)
+             : ours<operation::reads>(lock, [](auto& own) { return own.rdlock(); });
 }
 
 int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
   return is_left_to_library(lock)
              ? real.rwlock_tryrdlock(lock)
-             : ours<deed::reads>(lock, [](auto& own) { return own.tryrdlock(); });
+             : ours<operation::reads>(lock, [](auto& own) { return own.tryrdlock(); });
 }
 
 int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t id,
@@ -129,7 +139,7 @@ int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t id,
                                                   [lock, id](const timespec* until) {
                                                     return real.rwlock_clockrdlock(lock, id, until);
                                                   })
-                                  : ours_until<deed::reads>(lock, clock, deadline);
+                                  : ours_until<operation::reads>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
@@ -138,19 +148,19 @@ int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadli
                                                   [lock](const timespec* until) {
                                                     return real.rwlock_timedrdlock(lock, until);
                                                   })
-                                  : ours_until<deed::reads>(lock, clock, deadline);
+                                  : ours_until<operation::reads>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   return is_left_to_library(lock)
              ? real.rwlock_wrlock(lock)
-             : ours<deed::writes>(lock, [](auto& own) { return own.wrlock(); });
+             : ours<operation::writes>(lock, [](auto& own) { return own.wrlock(); });
 }
 
 int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
   return is_left_to_library(lock)
              ? real.rwlock_trywrlock(lock)
-             : ours<deed::writes>(lock, [](auto& own) { return own.trywrlock(); });
+             : ours<operation::writes>(lock, [](auto& own) { return own.trywrlock(); });
 }
 
 int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t id,
@@ -160,7 +170,7 @@ int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t id,
                                                   [lock, id](const timespec* until) {
                                                     return real.rwlock_clockwrlock(lock, id, until);
                                                   })
-                                  : ours_until<deed::writes>(lock, clock, deadline);
+                                  : ours_until<operation::writes>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
@@ -169,15 +179,15 @@ int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadli
                                                   [lock](const timespec* until) {
                                                     return real.rwlock_timedwrlock(lock, until);
                                                   })
-                                  : ours_until<deed::writes>(lock, clock, deadline);
+                                  : ours_until<operation::writes>(lock, clock, deadline);
 }
 
 int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   return is_left_to_library(lock)
              ? real.rwlock_unlock(lock)
-             : ours<deed::leaves>(lock, [](auto& own) { return own.unlock(); });
+             : ours<operation::leaves>(lock, [](auto& own) { return own.unlock(); });
 }
 
 }  // extern "C"
 
-#include "rwlock_names.hpp"
+#include "interpose/rwlock_names.hpp"

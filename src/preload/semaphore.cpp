@@ -1,6 +1,6 @@
 // sem_*: the entry points. Without LOCKWRIGHT_SEM_APPEND all go to the C library,
 // and with it those of shared and named semaphores still do.
-#include "semaphore.hpp"
+#include "preload/semaphore.hpp"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,13 +11,23 @@
 #include <cstring>
 #include <new>
 
-#include "cancellable_sleep.hpp"
-#include "deadline.hpp"
-#include "export.hpp"
-#include "real.hpp"
-#include "watch.hpp"
+#include "interpose/deadline.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
+#include "preload/cancellable_sleep.hpp"
+#include "preload/watch.hpp"
 
 namespace lockwright::preload {
+
+using interpose::clock_of;
+using interpose::deadline_clock;
+using interpose::is_known;
+using interpose::is_refused;
+using interpose::is_valid;
+using interpose::library_until;
+using interpose::real;
+using interpose::timed;
+
 namespace {
 
 bool is_left_to_library(const sem_t* sem) {
@@ -66,7 +76,7 @@ int await_grant(wait_in_progress& wait, deadline_clock clock, const timespec* de
   return error;
 }
 
-int wait_own(sem_t* sem, deadline_clock clock, const timespec* deadline) {
+int wait_replaced(sem_t* sem, deadline_clock clock, const timespec* deadline) {
   pthread_testcancel();
   if (deadline != nullptr && !is_valid(*deadline)) {
     return fail(EINVAL);
@@ -159,7 +169,7 @@ int lockwright_sem_getvalue(sem_t* sem, int* value) noexcept {
 
 int lockwright_sem_wait(sem_t* sem) {
   return is_left_to_library(sem) ? real.sem_wait(sem)
-                                 : wait_own(sem, {CLOCK_REALTIME, false}, nullptr);
+                                 : wait_replaced(sem, {CLOCK_REALTIME, false}, nullptr);
 }
 
 int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
@@ -168,7 +178,7 @@ int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
     return library_wait(clock, deadline,
                         [sem](const timespec* until) { return real.sem_timedwait(sem, until); });
   }
-  return wait_own(sem, clock, deadline);
+  return wait_replaced(sem, clock, deadline);
 }
 
 int lockwright_sem_clockwait(sem_t* sem, clockid_t id, const timespec* deadline) {
@@ -178,7 +188,7 @@ int lockwright_sem_clockwait(sem_t* sem, clockid_t id, const timespec* deadline)
       return real.sem_clockwait(sem, id, until);
     });
   }
-  return is_known(id) ? wait_own(sem, clock, deadline) : fail(EINVAL);
+  return is_known(id) ? wait_replaced(sem, clock, deadline) : fail(EINVAL);
 }
 
 }  // extern "C"

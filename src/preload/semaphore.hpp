@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <new>
 
-#include "append.hpp"
-#include "counting.hpp"
-#include "fork.hpp"
-#include "lockwright/three_state.hpp"
-#include "own_waiters.hpp"
-#include "units.hpp"
+#include "lockwright/parts/three_state.hpp"
+#include "preload/append.hpp"
+#include "preload/counting.hpp"
+#include "preload/fork.hpp"
+#include "preload/units.hpp"
+#include "preload/waiter_types.hpp"
 
 namespace lockwright::preload {
 

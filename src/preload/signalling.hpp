@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/three_state.hpp"
-#include "waiter_queue.hpp"
-#include "waiters.hpp"
+#include "lockwright/parts/three_state.hpp"
+#include "preload/waiter_queue.hpp"
+#include "preload/waiters.hpp"
 
 namespace lockwright::preload {
 

@@ -8,15 +8,20 @@
 #include <cstdint>
 #include <new>
 
-#include "choice.hpp"
-#include "chosen.hpp"
-#include "counting.hpp"
-#include "export.hpp"
+#include "interpose/choice.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
 #include "lockwright/lock/pthread.hpp"
-#include "real.hpp"
-#include "watch.hpp"
+#include "preload/chosen.hpp"
+#include "preload/counting.hpp"
+#include "preload/watch.hpp"
 
 namespace lockwright::preload {
+
+using interpose::real;
+using interpose::spin_way;
+using interpose::spins;
+
 namespace {
 
 /// The layout, over the four bytes of a pthread_spinlock_t:
@@ -104,7 +109,7 @@ bool redirects() { return spin::fits && spins.get() == spin_way::exclusive; }
 bool is_left_to_library(pthread_spinlock_t* lock) { return !redirects() || !spin::is_ours(lock); }
 
 /// Of the C library's mutex its spin locks are the counterpart.
-[[gnu::constructor]] void say_if_it_does_not_fit() {
+[[gnu::constructor]] void warn_if_too_large() {
   if (!spin::fits && !is_library_lock<chosen_lock> && spins.get() == spin_way::exclusive) {
     native_env::complain("this lock does not fit into a pthread_spinlock_t; ",
                          "spin locks stay the C library's");

@@ -2,14 +2,14 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "append.hpp"
-#include "choice.hpp"
-#include "counting.hpp"
-#include "export.hpp"
-#include "fork.hpp"
+#include "interpose/choice.hpp"
+#include "interpose/export.hpp"
+#include "interpose/program_clock.hpp"
 #include "lockwright/env/native/fatal.hpp"
-#include "program_clock.hpp"
-#include "watch.hpp"
+#include "preload/append.hpp"
+#include "preload/counting.hpp"
+#include "preload/fork.hpp"
+#include "preload/watch.hpp"
 
 namespace {
 
@@ -107,13 +107,13 @@ void check_that_names_resolve_here() {
 /// Reads the environment and looks the C library's functions up, if nobody has
 /// done so yet: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
-  lockwright::preload::find_program_clock();
+  lockwright::interpose::find_program_clock();
   lockwright::preload::ask_who_watches();
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();
-  lockwright::preload::rwlocks.get();
-  lockwright::preload::spins.get();
+  lockwright::interpose::rwlocks.get();
+  lockwright::interpose::spins.get();
   check_that_names_resolve_here();
   lockwright::preload::follow_forks();
 }

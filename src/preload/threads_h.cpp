@@ -1,16 +1,16 @@
 // mtx_* and cnd_* of C11: the same objects under other names. The C library's
 // own call its mutexes by internal names, and would pass by this library.
-#include "c11.hpp"
-#include "cond.hpp"
-#include "mutex.hpp"
-#include "program_clock.hpp"
+#include "interpose/c11.hpp"
+#include "interpose/program_clock.hpp"
+#include "preload/cond.hpp"
+#include "preload/mutex.hpp"
 
-using lockwright::preload::c11;
-using lockwright::preload::c11_init;
-using lockwright::preload::clock_of;
+using lockwright::interpose::c11;
+using lockwright::interpose::c11_init;
+using lockwright::interpose::clock_of;
+using lockwright::interpose::posix;
+using lockwright::interpose::timed;
 using lockwright::preload::mutex;
-using lockwright::preload::posix;
-using lockwright::preload::timed;
 using lockwright::preload::timedwait;
 
 extern "C" {

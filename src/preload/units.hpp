@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/three_state.hpp"
-#include "waiter_queue.hpp"
-#include "waiters.hpp"
+#include "lockwright/parts/three_state.hpp"
+#include "preload/waiter_queue.hpp"
+#include "preload/waiters.hpp"
 
 namespace lockwright::preload {
 
@@ -110,13 +110,13 @@ class units {
       chosen->grant();
       return outcome::posted;
     }
-    const outcome done = add_beside_those_who_leave();
+    const outcome done = post_despite_leavers();
     guard_.unlock();
     return done;
   }
 
   /// They are inside still, so nobody destroys the semaphore before the guard is free.
-  outcome add_beside_those_who_leave() {
+  outcome post_despite_leavers() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     while (seen >= one_waiter) {
       if (count_of(seen) == SEM_VALUE_MAX) {

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "waiters.hpp"
+#include "preload/waiters.hpp"
 
 namespace lockwright::preload {
 

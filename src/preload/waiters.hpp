@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "kind.hpp"
+#include "preload/kind.hpp"
 
 namespace lockwright::preload {
 

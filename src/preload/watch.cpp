@@ -1,17 +1,21 @@
-#include "watch.hpp"
+#include "preload/watch.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
-#include "fork.hpp"
-#include "real.hpp"
-#include "thread_number.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
+#include "preload/fork.hpp"
 
 // The linker's: the first byte of this library in memory.
 extern "C" [[gnu::visibility("hidden")]] const ElfW(Ehdr) __ehdr_start;
 
 namespace lockwright::preload {
+
+using interpose::find_thread_number;
+using interpose::real;
+
 namespace {
 
 /// The variables of this library are shared between threads in its own ways.
@@ -35,7 +39,7 @@ bool ask_who_watches() {
     hide_variables();
   }
   watched_by.store(tool ? watcher::tool : watcher::nobody, std::memory_order_relaxed);
-  find_short_way_again();
+  rearm_fast_path();
   return tool;
 }
 
@@ -51,9 +55,9 @@ int init_for_tool(pthread_mutex_t* mutex) {
   return real.mutex_init(mutex, &attributes);
 }
 
-void find_short_way_again() {
+void rearm_fast_path() {
   if (watched_by.load(std::memory_order_relaxed) == watcher::nobody && find_thread_number()) {
-    short_way.store(generation, std::memory_order_release);
+    fast_path_kind.store(generation, std::memory_order_release);
   }
 }
 

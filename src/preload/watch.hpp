@@ -1,6 +1,6 @@
 // Whether a tool looks for races in this process, which has to be told of each
-// lock. Mutexes have a short way and a long way through this library; under such
-// a tool all go the long way, where there is room to ask.
+// lock. Mutexes have a fast path and a slow path through this library; under such
+// a tool all go the slow path, where there is room to ask.
 #pragma once
 
 #include <pthread.h>
@@ -8,18 +8,18 @@
 #include <atomic>
 #include <cstdint>
 
-#include "kind.hpp"
 #include "lockwright/env/native/valgrind.hpp"
+#include "preload/kind.hpp"
 
 namespace lockwright::preload {
 
 namespace valgrind = native_env::valgrind;
 
-/// What the kind word of a normal mutex is that goes the short way: `generation`,
+/// What the kind word of a normal mutex is that goes the fast path: `generation`,
 /// once it is known that nobody watches and where the caller's number lies, see
 /// thread_number.hpp. The detour is in no mutex's word, so until then, and with a
 /// tool, no mutex does.
-inline constinit std::atomic<kind_word> short_way{detour};
+inline constinit std::atomic<kind_word> fast_path_kind{detour};
 
 enum class watcher : std::uint8_t { unknown, nobody, tool };
 inline constinit std::atomic<watcher> watched_by{watcher::unknown};
@@ -39,6 +39,6 @@ bool is_of_tool(const void* caller);
 int init_for_tool(pthread_mutex_t* mutex);
 
 /// For the child of a fork, whose generation has changed.
-void find_short_way_again();
+void rearm_fast_path();
 
 }  // namespace lockwright::preload

@@ -1,14 +1,14 @@
-#include "account.hpp"
+#include "probe/account.hpp"
 
 #include <sys/resource.h>
 
 #include <utility>
 
-#include "clock.hpp"
 #include "lockwright/env/native/syscall.hpp"
-#include "records.hpp"
-#include "stacks.hpp"
-#include "state.hpp"
+#include "probe/clock.hpp"
+#include "probe/records.hpp"
+#include "probe/stacks.hpp"
+#include "probe/state.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -33,10 +33,11 @@ std::uint64_t involuntary_switches() {
   return static_cast<std::uint64_t>(used.ru_nivcsw);
 }
 
-void note_moment(sheet& target, thread_slot& thread, std::uint16_t kind, const record& of,
+void note_moment(profile_buffer& target, thread_slot& thread, std::uint16_t kind, const record& of,
                  std::uint64_t caller, std::uint64_t begin, std::uint64_t end) {
   const std::uint32_t used = target.moment_blocks_used.load(std::memory_order_relaxed);
-  constexpr std::uint32_t blocks = sheet::moment_numbers / sheet::moments_in_block;
+  constexpr std::uint32_t blocks =
+      profile_buffer::moment_numbers / profile_buffer::moments_in_block;
   // The fuller, the seldomer, so that a long run has a timeline to its end.
   const std::uint32_t shift = used < blocks ? used * 8 / blocks : 8;
   if (end - thread.last_moment < moment_every() << shift) {
@@ -50,14 +51,14 @@ void note_moment(sheet& target, thread_slot& thread, std::uint16_t kind, const r
     if (taken >= blocks) {
       return;
     }
-    thread.next_moment = std::uint64_t{taken} * sheet::moments_in_block;
-    thread.moments_left = sheet::moments_in_block;
+    thread.next_moment = std::uint64_t{taken} * profile_buffer::moments_in_block;
+    thread.moments_left = profile_buffer::moments_in_block;
   }
   thread.last_moment = end;
   --thread.moments_left;
   const std::uint64_t at = thread.next_moment++;
   // Threads that share a place may both have taken the last of its block.
-  if (at >= sheet::moment_numbers) {
+  if (at >= profile_buffer::moment_numbers) {
     return;
   }
   target.moments[at] = {.begin = begin,
@@ -69,7 +70,7 @@ void note_moment(sheet& target, thread_slot& thread, std::uint16_t kind, const r
 }
 
 /// From the thread to the record, of which the caller need not be the holder.
-void put_waits(sheet& target, thread_slot& thread) {
+void put_waits(profile_buffer& target, thread_slot& thread) {
   if (thread.waits == 0) {
     return;
   }
@@ -87,7 +88,7 @@ void note_thread(record& of, const thread_slot& thread) {
 
 }  // namespace
 
-std::uint32_t stack_in_turn(sheet& target, thread_slot& thread, const record& of,
+std::uint32_t stack_in_turn(profile_buffer& target, thread_slot& thread, const record& of,
                             std::uint64_t caller, std::uint64_t now) {
   if (now - thread.last_stack < stack_every() || thread.is_walking != 0) {
     return 0;
@@ -118,7 +119,7 @@ std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32
   return number;
 }
 
-void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller) {
+void note_failure(profile_buffer& target, thread_slot& thread, words& mutex, std::uint64_t caller) {
   ++thread.failed_trylocks;
   const record& of = record_of(target, mutex, caller);
   const std::uint32_t number = number_of(target, of) + 1;
@@ -133,8 +134,8 @@ void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_
   ++thread.failures;
 }
 
-std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, std::uint64_t waited,
-                         bool is_looked_into) {
+std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const record& of,
+                         std::uint64_t waited, bool is_looked_into) {
   const std::uint32_t number = number_of(target, of) + 1;
   if (thread.waited_for != number) {
     put_waits(target, thread);
@@ -153,7 +154,7 @@ std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, s
   return is_looked_into ? std::exchange(thread.short_waits, 0) : 0;
 }
 
-void note_wait(sheet& target, thread_slot& thread, record& of, const words& mutex,
+void note_wait(profile_buffer& target, thread_slot& thread, record& of, const words& mutex,
                const wait& seen) {
   const std::uint64_t weight = seen.weight;
   const std::uint64_t waited = seen.end - seen.begin;
@@ -196,7 +197,7 @@ void note_wait(sheet& target, thread_slot& thread, record& of, const words& mute
   }
 }
 
-void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
+void begin_hold(profile_buffer& target, thread_slot& thread, record& of, words& mutex,
                 const acquisition& seen) {
   thread.last_record = number_of(target, of) + std::uint64_t{1};
   of.acquisitions += seen.weight;
@@ -236,7 +237,7 @@ void resume_hold(record& of, words& mutex, std::uint64_t caller) {
 
 void end_hold(words& mutex, std::uint64_t releaser) {
   const std::uint64_t now = ticks();
-  sheet* target = attached();
+  profile_buffer* target = attached();
   const std::uint64_t caller = mutex.site & address_bits;
   __atomic_store_n(&mutex.site, caller, __ATOMIC_RELAXED);
   record* known = target == nullptr ? nullptr : known_record(*target, mutex);
@@ -283,7 +284,7 @@ void note_release(words& mutex) {
   if (mutex.site == 0 || __atomic_load_n(&mutex.number, __ATOMIC_RELAXED) < one_measured) {
     return;
   }
-  sheet* target = attached();
+  profile_buffer* target = attached();
   record* known = target == nullptr ? nullptr : known_record(*target, mutex);
   if (known == nullptr) {
     return;

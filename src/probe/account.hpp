@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "sheet.hpp"
-#include "words.hpp"
+#include "probe/profile_buffer.hpp"
+#include "probe/words.hpp"
 
 namespace lockwright::probe {
 
 /// The stack of the caller of a lock function, as a number plus one, if one is due; else 0.
-std::uint32_t stack_in_turn(sheet& target, thread_slot& thread, const record& of,
+std::uint32_t stack_in_turn(profile_buffer& target, thread_slot& thread, const record& of,
                             std::uint64_t caller, std::uint64_t now);
 
 /// The stack of an initialisation at a place, as a number plus one, if one is due; else 0.
@@ -18,14 +18,14 @@ std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32
                              std::uint64_t caller);
 
 /// A trylock found the mutex held.
-void note_failure(sheet& target, thread_slot& thread, words& mutex, std::uint64_t caller);
+void note_failure(profile_buffer& target, thread_slot& thread, words& mutex, std::uint64_t caller);
 
 /// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a
 /// long wait always has weight 1. Measured waits last longer than others, because the holder has to
 /// note when it releases the mutex, so their durations do not enter the sum.
 /// is_looked_into: the wait was measured.
-std::uint32_t count_wait(sheet& target, thread_slot& thread, const record& of, std::uint64_t waited,
-                         bool is_looked_into);
+std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const record& of,
+                         std::uint64_t waited, bool is_looked_into);
 
 /// One wait, with the sampling weight `weight`. for_hand_over: the weight of the handover at its
 /// end, 0 if that was not measured. in_vain: it ended at a deadline, without the mutex. A
@@ -41,7 +41,7 @@ struct wait {
   std::uint64_t end;
   bool in_vain;
 };
-void note_wait(sheet& target, thread_slot& thread, record& of, const words& mutex,
+void note_wait(profile_buffer& target, thread_slot& thread, record& of, const words& mutex,
                const wait& seen);
 
 /// An acquisition of sampling weight `weight`, whose holding time is measured from now on.
@@ -53,7 +53,7 @@ struct acquisition {
   bool tried;
   std::uint64_t caller;
 };
-void begin_hold(sheet& target, thread_slot& thread, record& of, words& mutex,
+void begin_hold(profile_buffer& target, thread_slot& thread, record& of, words& mutex,
                 const acquisition& seen);
 
 /// Continues the measurement after a condition wait has reacquired the mutex.

@@ -1,23 +1,23 @@
 // pthread_cond_*: the C library's own, which need its own mutexes. What is added is the end of a
-// measured holding before a wait and its continuation after, and counts. A wait gives the mutex back
-// and takes it again inside the C library, so the time for which a woken thread waits for the mutex
-// is not seen as such.
-#include "cond.hpp"
+// measured holding before a wait and its continuation after, and counts. A wait gives the mutex
+// back and takes it again inside the C library, so the time for which a woken thread waits for the
+// mutex is not seen as such.
+#include "probe/cond.hpp"
 
 #include <atomic>
 
-#include "account.hpp"
-#include "export.hpp"
-#include "mutex.hpp"
-#include "real.hpp"
-#include "records.hpp"
-#include "state.hpp"
-#include "words.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
+#include "probe/account.hpp"
+#include "probe/mutex.hpp"
+#include "probe/records.hpp"
+#include "probe/state.hpp"
+#include "probe/words.hpp"
 
 namespace lockwright::probe {
 namespace {
 
-using preload::real;
+using interpose::real;
 
 /// Which mutex a condition variable was last waited with, by its address; what does not fit pushes
 /// out what was there.
@@ -81,14 +81,14 @@ class pause {
  private:
   words& its;
   thread_slot* thread = nullptr;
-  sheet* target = nullptr;
+  profile_buffer* target = nullptr;
   record* of = nullptr;
   std::uint64_t weight = 0;
   std::uint64_t site = 0;
 };
 
 void note_signal(const pthread_cond_t* cond) {
-  sheet* target = attached();
+  profile_buffer* target = attached();
   const pairing& last = pairing_of(cond);
   if (target != nullptr &&
       last.cond.load(std::memory_order_relaxed) == reinterpret_cast<std::uint64_t>(cond)) {
@@ -138,7 +138,7 @@ int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
 int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
                               const timespec* deadline) {
   lockwright::probe::pause here(cond, with);
-  return here.end(lockwright::preload::real.cond_clockwait(cond, with, clock, deadline),
+  return here.end(lockwright::interpose::real.cond_clockwait(cond, with, clock, deadline),
                   LOCKWRIGHT_CALLER);
 }
 

@@ -1,4 +1,4 @@
-#include "family.hpp"
+#include "probe/family.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "clock.hpp"
 #include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/file.hpp"
 #include "lockwright/env/native/syscall.hpp"
+#include "probe/clock.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -35,43 +35,43 @@ bool is_read() { return system_call(SYS_faccessat, AT_FDCWD, argument(path), F_O
 bool may_be_long() {
   rlimit longest{};
   return system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, argument(&longest)) == 0 &&
-         longest.rlim_cur >= sizeof(sheet);
+         longest.rlim_cur >= sizeof(profile_buffer);
 }
 
-/// A sheet of this layout; null for any other file. Closes the file.
-sheet* map_file(long file) {
-  auto* mapped = static_cast<sheet*>(native_env::map_shared(file, sizeof(sheet)));
+/// A buffer of this layout; null for any other file. Closes the file.
+profile_buffer* map_file(long file) {
+  auto* mapped = static_cast<profile_buffer*>(native_env::map_shared(file, sizeof(profile_buffer)));
   if (mapped == nullptr) {
     return nullptr;
   }
-  if (std::memcmp(mapped->magic, sheet::expected, sizeof mapped->magic) != 0 ||
-      mapped->bytes != sizeof(sheet)) {
-    system_call(SYS_munmap, argument(mapped), sizeof(sheet));
+  if (std::memcmp(mapped->magic, profile_buffer::expected, sizeof mapped->magic) != 0 ||
+      mapped->bytes != sizeof(profile_buffer)) {
+    system_call(SYS_munmap, argument(mapped), sizeof(profile_buffer));
     return nullptr;
   }
   if (mapped->pid.load() == 0) {
     // A fault on a lock path would take longer than what is measured there. Kernels before 5.14
     // have no such request, and fault.
     constexpr long populate_write = 23;
-    system_call(SYS_madvise, argument(mapped), sizeof(sheet), populate_write);
+    system_call(SYS_madvise, argument(mapped), sizeof(profile_buffer), populate_write);
   }
   return mapped;
 }
 
-/// Makes the file a sheet that is nobody's yet.
+/// Makes the file a buffer that is nobody's yet.
 bool fill(long file) {
-  const std::uint64_t bytes = sizeof(sheet);
+  const std::uint64_t bytes = sizeof(profile_buffer);
   return system_call(SYS_fallocate, file, 0, 0, static_cast<long>(bytes)) == 0 &&
-         system_call(SYS_pwrite64, file, argument(sheet::expected), sizeof sheet::expected, 0) >
-             0 &&
-         system_call(SYS_pwrite64, file, argument(&bytes), sizeof bytes, offsetof(sheet, bytes)) >
-             0;
+         system_call(SYS_pwrite64, file, argument(profile_buffer::expected),
+                     sizeof profile_buffer::expected, 0) > 0 &&
+         system_call(SYS_pwrite64, file, argument(&bytes), sizeof bytes,
+                     offsetof(profile_buffer, bytes)) > 0;
 }
 
 /// What the process was before says nothing of what it is now.
-void forget(sheet& target) {
-  constexpr std::size_t first = offsetof(sheet, creations);
-  std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(sheet) - first);
+void forget(profile_buffer& target) {
+  constexpr std::size_t first = offsetof(profile_buffer, creations);
+  std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(profile_buffer) - first);
   for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
                      &target.records_used, &target.details_used, &target.moment_blocks_used}) {
     used->store(0);
@@ -79,8 +79,8 @@ void forget(sheet& target) {
 }
 
 /// Acquisitions of the threads of the process that has this one, by now.
-std::uint64_t taken_in(const sheet& first) {
-  const std::uint32_t used = std::min(first.threads_used.load(), sheet::thread_numbers);
+std::uint64_t taken_in(const profile_buffer& first) {
+  const std::uint32_t used = std::min(first.threads_used.load(), profile_buffer::thread_numbers);
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < used; ++i) {
     const thread_slot& each = first.threads[i];
@@ -93,7 +93,7 @@ std::uint64_t taken_in(const sheet& first) {
 
 }  // namespace
 
-sheet* map_first() {
+profile_buffer* map_first() {
   const char* named = native_env::environment_variable("LOCKWRIGHT_PROFILE");
   const std::size_t length = named == nullptr ? 0 : std::strlen(named);
   if (length == 0 || length > sizeof path - 4) {
@@ -103,7 +103,7 @@ sheet* map_first() {
   return map_file(open_file(path));
 }
 
-bool claim(sheet& target) {
+bool claim(profile_buffer& target) {
   std::uint32_t present = 0;
   if (target.pid.compare_exchange_strong(present, self())) {
     const instant now = both_clocks();
@@ -122,16 +122,16 @@ bool claim(sheet& target) {
   return true;
 }
 
-other& note_other(sheet& first) {
+other& note_other(profile_buffer& first) {
   const std::uint32_t number = first.others.fetch_add(1, std::memory_order_relaxed);
-  if (number >= sheet::other_numbers) {
-    return first.each_other[sheet::other_numbers];
+  if (number >= profile_buffer::other_numbers) {
+    return first.each_other[profile_buffer::other_numbers];
   }
   first.each_other[number].pid = self();
   return first.each_other[number];
 }
 
-bool is_worth_a_file(sheet& first, std::uint32_t taken) {
+bool is_worth_a_file(profile_buffer& first, std::uint32_t taken) {
   if (taken >= worth_a_file) {
     return true;
   }
@@ -142,7 +142,7 @@ bool is_worth_a_file(sheet& first, std::uint32_t taken) {
   return (others == 0 || is_most) && first.most.compare_exchange_strong(most, taken);
 }
 
-sheet* take_own(sheet& first) {
+profile_buffer* take_own(profile_buffer& first) {
   if (!is_read() || !may_be_long()) {
     return nullptr;
   }
@@ -150,7 +150,7 @@ sheet* take_own(sheet& first) {
   char name[sizeof path + 2];
   const std::size_t length = std::strlen(path);
   std::memcpy(name, path, length);
-  sheet* found = nullptr;
+  profile_buffer* found = nullptr;
   for (unsigned number = 1; number <= most_files && found == nullptr; ++number) {
     name[length] = '.';
     name[length + 1] = static_cast<char>('0' + number);
@@ -168,7 +168,7 @@ sheet* take_own(sheet& first) {
       break;
     }
     // One that another has taken may be what this process had as another program.
-    sheet* mapped = map_file(file);
+    profile_buffer* mapped = map_file(file);
     if (mapped != nullptr && claim(*mapped)) {
       found = mapped;
       // The reader looks for files only as far as this says that there are some.
@@ -176,7 +176,7 @@ sheet* take_own(sheet& first) {
       while (known < number && !first.files.compare_exchange_weak(known, number)) {
       }
     } else if (mapped != nullptr) {
-      system_call(SYS_munmap, argument(mapped), sizeof(sheet));
+      system_call(SYS_munmap, argument(mapped), sizeof(profile_buffer));
     }
   }
   return found;

@@ -1,26 +1,29 @@
 // pthread_mutex_*. An acquisition that is not sampled and finds the mutex free costs what the C
 // library's does: the same protocol on the same words, without the call and the choice by kinds,
 // which pays for a countdown and for the word that says who called.
-#include "mutex.hpp"
+#include "probe/mutex.hpp"
 
 #include <errno.h>
 #include <linux/futex.h>
 
-#include "account.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
 #include "lockwright/env/native/syscall.hpp"
-#include "real.hpp"
-#include "records.hpp"
-#include "state.hpp"
-#include "thread_number.hpp"
-#include "words.hpp"
+#include "probe/account.hpp"
+#include "probe/records.hpp"
+#include "probe/state.hpp"
+#include "probe/words.hpp"
 
 namespace lockwright::probe {
+
+using interpose::thread_number;
+
 namespace {
 
-using preload::knows_owner;
-using preload::real;
-using preload::recursive;
-using preload::type_of;
+using interpose::knows_owner;
+using interpose::real;
+using interpose::recursive;
+using interpose::type_of;
 
 /// Until when to wait.
 struct limit {
@@ -61,20 +64,20 @@ void own(words& mutex, const thread_slot& thread, std::uint64_t caller) {
 /// Who had it before, for a caller that holds it and has not said so yet.
 std::uint32_t previous(const words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
 
-/// The calling thread's slot and the sheet; null where nobody reads what this thread does.
-sheet* find(thread_slot*& thread) {
+/// The calling thread's slot and the buffer; null where nobody reads what this thread does.
+profile_buffer* find(thread_slot*& thread) {
   thread = mine != &nobody ? mine : &meet_thread();
-  sheet* target = mine != &nobody ? attached() : nullptr;
+  profile_buffer* target = mine != &nobody ? attached() : nullptr;
   if (thread->number == no_number && target != nullptr) {
     thread = &meet_thread();
   }
   return target;
 }
 
-/// The same when it takes a mutex, which may make its process worth a sheet; waits: if it has to.
-sheet* meet(thread_slot*& thread, bool waits = false) {
+/// The same when it takes a mutex, which may make its process worth a buffer; waits: if it has to.
+profile_buffer* meet(thread_slot*& thread, bool waits = false) {
   const bool is_met = mine != &nobody;
-  sheet* target = find(thread);
+  profile_buffer* target = find(thread);
   if (target != nullptr) {
     return target;
   }
@@ -102,7 +105,7 @@ std::uint32_t sample(thread_slot& thread) {
 [[gnu::noinline]] int lock_contended(pthread_mutex_t* mutex, std::uint64_t caller,
                                      std::uint32_t weight, const limit* until = nullptr) {
   thread_slot* thread = nullptr;
-  sheet* target = meet(thread, true);
+  profile_buffer* target = meet(thread, true);
   if (target == nullptr) {
     return wait_for(mutex, until);
   }
@@ -160,7 +163,7 @@ std::uint32_t sample(thread_slot& thread) {
                                    const limit* until = nullptr) {
   words& its = words::of(mutex);
   thread_slot* thread = nullptr;
-  sheet* target = meet(thread);
+  profile_buffer* target = meet(thread);
   if (target == nullptr) {
     if (!take(its)) {
       return lock_contended(mutex, caller, 0, until);
@@ -186,7 +189,7 @@ std::uint32_t sample(thread_slot& thread) {
 void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t last, bool tried) {
   words& its = words::of(mutex);
   thread_slot* thread = nullptr;
-  sheet* target = meet(thread);
+  profile_buffer* target = meet(thread);
   if (is_simple(its)) {
     its.count = thread->tid;  // a thread that nobody had met took it without a number
   }
@@ -210,7 +213,7 @@ bool is_held_by_caller(const words& mutex) {
                                  const limit* until = nullptr) {
   words& its = words::of(mutex);
   thread_slot* thread = nullptr;
-  sheet* target = find(thread);
+  profile_buffer* target = find(thread);
   if (!is_profiled(its) || is_held_by_caller(its)) {
     thread->unprofiled += is_profiled(its) ? 0 : 1;
     return tries ? real.mutex_trylock(mutex) : wait_for(mutex, until);
@@ -258,7 +261,7 @@ bool is_held_by_caller(const words& mutex) {
 
 [[gnu::noinline]] int busy(pthread_mutex_t* mutex, std::uint64_t caller) {
   thread_slot* thread = nullptr;
-  if (sheet* target = meet(thread); target != nullptr) {
+  if (profile_buffer* target = meet(thread); target != nullptr) {
     note_failure(*target, *thread, words::of(mutex), caller);
   }
   return EBUSY;
@@ -278,7 +281,7 @@ bool is_held_by_caller(const words& mutex) {
 int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uint64_t caller) {
   const int error = real.mutex_init(mutex, attributes);
   thread_slot* thread = nullptr;
-  sheet* target = find(thread);
+  profile_buffer* target = find(thread);
   words& its = words::of(mutex);
   beginnings* begun = target != nullptr ? &target->begun : begun_before();
   if (error != 0 || begun == nullptr || mine == &nobody || !is_profiled(its)) {
@@ -310,7 +313,7 @@ int destroy(pthread_mutex_t* mutex) {
   words& its = words::of(mutex);
   // A process that does no more than this has nothing to say.
   if (is_profiled(its) && (mine != &nobody || attached() != nullptr)) {
-    sheet* target = find(thread);
+    profile_buffer* target = find(thread);
     ++thread->destroyed;
     if (record* known = target != nullptr ? known_record(*target, its) : nullptr;
         known != nullptr) {
@@ -429,4 +432,4 @@ int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
 
 }  // extern "C"
 
-#include "mutex_names.hpp"
+#include "interpose/mutex_names.hpp"

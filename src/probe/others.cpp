@@ -3,16 +3,16 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "export.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
 #include "lockwright/env/native/syscall.hpp"
-#include "real.hpp"
-#include "state.hpp"
+#include "probe/state.hpp"
 
 namespace {
 
+using lockwright::interpose::real;
 using lockwright::native_env::argument;
 using lockwright::native_env::system_call;
-using lockwright::preload::real;
 using namespace lockwright::probe;
 
 long with_errno(long result) {

@@ -1,16 +1,17 @@
-#include "records.hpp"
+#include "probe/records.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 
 #include <cstring>
 
-#include "clock.hpp"
+#include "probe/clock.hpp"
 
 namespace lockwright::probe {
 namespace {
 
-constexpr std::uint32_t own_records = sheet::record_numbers - sheet::shared_records;
+constexpr std::uint32_t own_records =
+    profile_buffer::record_numbers - profile_buffer::shared_records;
 
 std::uint64_t scrambled(std::uint64_t value) {
   value *= 0x9e3779b97f4a7c15;
@@ -23,16 +24,16 @@ bool is_of(const record& one, const words& mutex) {
 }
 
 /// What is common to all mutexes of a place.
-record& shared_record(sheet& target, std::uint32_t place, std::uint64_t caller) {
+record& shared_record(profile_buffer& target, std::uint32_t place, std::uint64_t caller) {
   const std::uint64_t of = place != 0 ? place & ((1U << origin_shift) - 1) : caller;
-  record& one = target.records[own_records + scrambled(of) % sheet::shared_records];
+  record& one = target.records[own_records + scrambled(of) % profile_buffer::shared_records];
   one.place = place;
   one.first_site = caller;
   one.kind = record::is_shared;
   return one;
 }
 
-[[gnu::noinline, gnu::cold]] record& make_record(sheet& target, words& mutex,
+[[gnu::noinline, gnu::cold]] record& make_record(profile_buffer& target, words& mutex,
                                                  std::uint64_t caller) {
   auto* link = reinterpret_cast<std::uint64_t*>(&mutex.link);
   std::uint64_t present = __atomic_load_n(link, __ATOMIC_RELAXED);
@@ -72,27 +73,27 @@ record& shared_record(sheet& target, std::uint32_t place, std::uint64_t caller) 
 
 }  // namespace
 
-record* known_record(sheet& target, const words& mutex) {
+record* known_record(profile_buffer& target, const words& mutex) {
   const std::uint32_t id = __atomic_load_n(&mutex.link, __ATOMIC_ACQUIRE);
-  if (id == 0 || id > sheet::record_numbers) {
+  if (id == 0 || id > profile_buffer::record_numbers) {
     return nullptr;
   }
   record& one = target.records[id - 1];
   return is_of(one, mutex) ? &one : nullptr;
 }
 
-record& record_of(sheet& target, words& mutex, std::uint64_t caller) {
+record& record_of(profile_buffer& target, words& mutex, std::uint64_t caller) {
   record* known = known_record(target, mutex);
   return known != nullptr ? *known : make_record(target, mutex, caller);
 }
 
-detail* detail_of(sheet& target, record& of) {
+detail* detail_of(profile_buffer& target, record& of) {
   if (of.detail == 0) [[unlikely]] {
-    if (target.details_used.load(std::memory_order_relaxed) >= sheet::detail_numbers) {
+    if (target.details_used.load(std::memory_order_relaxed) >= profile_buffer::detail_numbers) {
       return nullptr;
     }
     const std::uint32_t number = target.details_used.fetch_add(1, std::memory_order_relaxed);
-    if (number >= sheet::detail_numbers) {
+    if (number >= profile_buffer::detail_numbers) {
       return nullptr;
     }
     of.detail = number + 1;
@@ -100,7 +101,7 @@ detail* detail_of(sheet& target, record& of) {
   return &target.details[of.detail - 1];
 }
 
-std::uint32_t site_of(sheet& target, detail& of, std::uint64_t caller) {
+std::uint32_t site_of(profile_buffer& target, detail& of, std::uint64_t caller) {
   if (caller == 0) {
     return 0;
   }
@@ -145,7 +146,7 @@ std::uint32_t place_of(beginnings& begun, std::uint64_t caller) {
   return 0;
 }
 
-void note_module([[maybe_unused]] sheet& target, [[maybe_unused]] std::uint64_t address) {
+void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::uint64_t address) {
 #if __GLIBC_PREREQ(2, 35)
   const std::uint32_t used = target.modules_used.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < used; ++i) {
@@ -160,7 +161,7 @@ void note_module([[maybe_unused]] sheet& target, [[maybe_unused]] std::uint64_t 
     return;
   }
   const std::uint32_t number = target.modules_taken.fetch_add(1, std::memory_order_relaxed);
-  if (number >= sheet::module_numbers) {
+  if (number >= profile_buffer::module_numbers) {
     return;
   }
   module& made = target.modules[number];

@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <cstring>
 
-#include "choice.hpp"
-#include "deadline.hpp"
-#include "export.hpp"
-#include "mutex.hpp"
-#include "real.hpp"
-#include "state.hpp"
-#include "words.hpp"
+#include "interpose/choice.hpp"
+#include "interpose/deadline.hpp"
+#include "interpose/export.hpp"
+#include "interpose/real.hpp"
+#include "probe/mutex.hpp"
+#include "probe/state.hpp"
+#include "probe/words.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -38,7 +38,7 @@ constexpr std::uint32_t writing = 1U << 31;
 constexpr std::uint32_t of_library = ~0U;  ///< processes share it
 
 bool is_left_to_library(pthread_rwlock_t* lock) {
-  return preload::rwlocks.get() != preload::rwlock_way::exclusive ||
+  return interpose::rwlocks.get() != interpose::rwlock_way::exclusive ||
          exclusive::of(lock).depth == of_library;
 }
 
@@ -93,7 +93,7 @@ int write(pthread_rwlock_t* lock, int held, Take take) {
 
 // Unlike for a mutex, an invalid timespec is rejected even if the lock is free.
 bool is_time(clockid_t clock, const timespec* deadline) {
-  return preload::is_known(clock) && preload::is_valid(*deadline);
+  return interpose::is_known(clock) && interpose::is_valid(*deadline);
 }
 
 int read_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline,
@@ -118,7 +118,7 @@ int write_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadlin
 }  // namespace lockwright::probe
 
 using namespace lockwright::probe;
-using lockwright::preload::real;
+using lockwright::interpose::real;
 
 extern "C" {
 
@@ -128,7 +128,7 @@ int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* g
     pthread_rwlockattr_getpshared(given, &shared);
   }
   exclusive& own = exclusive::of(lock);
-  if (lockwright::preload::rwlocks.get() != lockwright::preload::rwlock_way::exclusive ||
+  if (lockwright::interpose::rwlocks.get() != lockwright::interpose::rwlock_way::exclusive ||
       shared != PTHREAD_PROCESS_PRIVATE) {
     const int error = real.rwlock_init(lock, given);
     own.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
@@ -215,4 +215,4 @@ int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
 
 }  // extern "C"
 
-#include "rwlock_names.hpp"
+#include "interpose/rwlock_names.hpp"

@@ -1,9 +1,9 @@
-#include "stacks.hpp"
+#include "probe/stacks.hpp"
 
 #include <unwind.h>
 
-#include "records.hpp"
-#include "state.hpp"
+#include "probe/records.hpp"
+#include "probe/state.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -40,7 +40,7 @@ walked walk_from(std::uint64_t caller, unsigned most) {
 
 /// Finds the entry of a table that has the stack, or makes it; returns its number plus one.
 template <typename Entry, std::uint32_t numbers>
-std::uint32_t entry_of(sheet* target, Entry (&table)[numbers], const walked& found,
+std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const walked& found,
                        std::uint32_t Entry::* member, std::uint32_t of) {
   if (found.frames == 0) {
     return 0;
@@ -75,7 +75,7 @@ std::uint32_t entry_of(sheet* target, Entry (&table)[numbers], const walked& fou
 
 }  // namespace
 
-std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller) {
+std::uint32_t walk(profile_buffer& target, std::uint32_t record, std::uint64_t caller) {
   const walked found = walk_from(caller, stack::depth);
   return entry_of(&target, target.stacks, found, &stack::record, record);
 }

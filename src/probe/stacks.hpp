@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "sheet.hpp"
+#include "probe/profile_buffer.hpp"
 
 namespace lockwright::probe {
 
 /// Walks the calling thread's stack from the frame that returns to `caller` outwards. Returns its
-/// number in the sheet, plus one; 0 if there is none or no room for it.
-std::uint32_t walk(sheet& target, std::uint32_t record, std::uint64_t caller);
+/// number in the buffer, plus one; 0 if there is none or no room for it.
+std::uint32_t walk(profile_buffer& target, std::uint32_t record, std::uint64_t caller);
 
 /// The same of the stack of an initialisation. place: its number plus one.
 std::uint32_t walk_origin(beginnings& begun, std::uint32_t place, std::uint64_t caller);

@@ -1,5 +1,5 @@
 // When the library has been loaded. A mutex may have been taken before.
-#include "state.hpp"
+#include "probe/state.hpp"
 
 namespace {
 

@@ -1,14 +1,14 @@
-#include "state.hpp"
+#include "probe/state.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "family.hpp"
-#include "real.hpp"
-#include "records.hpp"
-#include "thread_number.hpp"
+#include "interpose/real.hpp"
+#include "interpose/thread_number.hpp"
+#include "probe/family.hpp"
+#include "probe/records.hpp"
 
 extern "C" void* __dso_handle;
 
@@ -19,27 +19,27 @@ namespace {
 enum class standing : std::uint32_t { unknown, attaching, attached, apart, alone };
 
 constinit std::atomic<standing> process{standing::unknown};
-constinit sheet* the_sheet = nullptr;
+constinit profile_buffer* attached_buffer = nullptr;
 
 /// Mapped when this library was loaded, since that takes a millisecond; not yet claimed.
-constinit sheet* prepared = nullptr;
+constinit profile_buffer* prepared = nullptr;
 
 /// Of the process that came first.
-constinit sheet* first = nullptr;
+constinit profile_buffer* first = nullptr;
 
 /// Of the process that this one was forked from, if it had one; its mutexes bear the numbers of
 /// places in it.
-constinit sheet* inherited = nullptr;
+constinit profile_buffer* inherited = nullptr;
 
-/// Of this process in the first sheet, if it has said that it takes mutexes.
+/// Of this process in the first buffer, if it has said that it takes mutexes.
 constinit std::atomic<other*> as_other{nullptr};
 
-/// Acquisitions of threads that nobody reads, as far as they have looked around; and what of it does
-/// not stand in the first sheet yet.
+/// Acquisitions of threads that nobody reads, as far as they have looked around; and what of it
+/// does not stand in the first buffer yet.
 constinit std::atomic<std::uint32_t> looked{0};
 constinit std::atomic<std::uint32_t> unsaid{0};
 
-/// What has begun without a sheet; until `is_early` that is what stands in the inherited one.
+/// What has begun without a buffer; until `is_early` that is what stands in the inherited one.
 constinit beginnings early{};
 constinit std::atomic<bool> is_early{false};
 
@@ -52,7 +52,7 @@ void begin_early() {
 }
 
 /// Puts it where it belongs, with the files that its addresses lie in.
-void move_early(sheet& target) {
+void move_early(profile_buffer& target) {
   begin_early();
   std::memcpy(static_cast<void*>(&target.begun), &early, sizeof early);
   for (const place& each : early.places) {
@@ -90,7 +90,7 @@ void look_again(std::uint32_t taken) {
 }
 
 /// Puts what a thread did while nobody read it where it is read.
-void move_unread(sheet& target, thread_slot& slot) {
+void move_unread(profile_buffer& target, thread_slot& slot) {
   slot.rwlock_calls += unread.rwlock_calls;
   slot.spin_calls += unread.spin_calls;
   slot.mmap_calls += unread.mmap_calls;
@@ -106,7 +106,8 @@ void move_unread(sheet& target, thread_slot& slot) {
   unread = {};
 }
 
-/// A thread that takes mutexes seldom has each looked at, one that does nothing else one in so many.
+/// A thread that takes mutexes seldom has each looked at, one that does nothing else one in so
+/// many.
 constexpr std::uint32_t most_period = 1 << 16;
 
 void note_clocks(thread_slot& thread) {
@@ -115,17 +116,17 @@ void note_clocks(thread_slot& thread) {
   thread.clock_ticks = now.ticks;
 }
 
-/// A child's sheet is its parent's: it keeps its hands off, and is a process like any other.
+/// A child's buffer is its parent's: it keeps its hands off, and is a process like any other.
 void in_child() {
   if (first == nullptr) {
     return;
   }
   prepared = first;
-  if (the_sheet != nullptr) {
-    inherited = the_sheet;
+  if (attached_buffer != nullptr) {
+    inherited = attached_buffer;
     is_early = false;
   }
-  the_sheet = nullptr;
+  attached_buffer = nullptr;
   as_other = nullptr;
   looked = 0;
   unsaid = 0;
@@ -139,18 +140,18 @@ void in_child() {
 constinit thread_slot nobody{};
 thread_local constinit thread_slot* mine = &nobody;
 
-sheet* attached() {
-  return process.load(std::memory_order_acquire) == standing::attached ? the_sheet : nullptr;
+profile_buffer* attached() {
+  return process.load(std::memory_order_acquire) == standing::attached ? attached_buffer : nullptr;
 }
 
-sheet* attach() {
+profile_buffer* attach() {
   standing present = process.load(std::memory_order_acquire);
   // Without an environment the C library has not started: whoever locks then does so unseen.
   if (present == standing::unknown && environ != nullptr &&
       process.compare_exchange_strong(present, standing::attaching)) {
     first = prepared != nullptr ? prepared : map_first();
     const bool is_ours = first != nullptr && claim(*first);
-    the_sheet = is_ours ? first : nullptr;
+    attached_buffer = is_ours ? first : nullptr;
     const standing apart = first != nullptr ? standing::apart : standing::alone;
     process.store(is_ours ? standing::attached : apart, std::memory_order_release);
   }
@@ -164,19 +165,19 @@ void prepare() {
   if (first != nullptr) {
     first->loaded.note();
   }
-  preload::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
+  interpose::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
 }
 
 thread_slot& meet_thread() {
-  sheet* target = attach();
+  profile_buffer* target = attach();
   thread_slot* slot = &unread;
   if (target != nullptr) {
-    const std::uint32_t number =
-        target->threads_used.fetch_add(1, std::memory_order_relaxed) % sheet::thread_numbers;
+    const std::uint32_t number = target->threads_used.fetch_add(1, std::memory_order_relaxed) %
+                                 profile_buffer::thread_numbers;
     slot = &target->threads[number];
     slot->number = number;
   }
-  slot->tid = preload::thread_number();
+  slot->tid = interpose::thread_number();
   const standing present = process.load(std::memory_order_relaxed);
   if (slot == &unread) {
     slot->number = no_number;
@@ -216,7 +217,7 @@ beginnings* begun_before() {
   return &early;
 }
 
-sheet* join(bool is_worth) {
+profile_buffer* join(bool is_worth) {
   if (mine != &unread || process.load(std::memory_order_acquire) == standing::alone) {
     unread.countdown = for_long;
     return attached();
@@ -233,11 +234,11 @@ sheet* join(bool is_worth) {
     }
     present = standing::apart;
     if (is_worth || is_worth_a_file(*first, taken)) {
-      the_sheet = take_own(*first);
-      present = the_sheet != nullptr ? standing::attached : standing::alone;
+      attached_buffer = take_own(*first);
+      present = attached_buffer != nullptr ? standing::attached : standing::alone;
     }
     if (present == standing::attached) {
-      move_early(*the_sheet);
+      move_early(*attached_buffer);
       // The acquisition that brought it here counts as the first of those that are read.
       unread.acquisitions -= is_worth ? 0 : 1;
     } else if (present == standing::alone) {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "clock.hpp"
-#include "sheet.hpp"
+#include "probe/clock.hpp"
+#include "probe/profile_buffer.hpp"
 
 namespace lockwright::probe {
 
@@ -21,19 +21,19 @@ inline std::uint64_t wait_every() { return 64 * ticks_per_microsecond(); }
 /// Where threads count before they have been seen; never reaches an end.
 extern thread_slot nobody;
 
-/// The calling thread's place in the sheet, or what it has instead.
+/// The calling thread's place in the buffer, or what it has instead.
 extern thread_local constinit thread_slot* mine;
 
 /// Null where this process is not the one that is profiled.
-sheet* attached();
+profile_buffer* attached();
 
-/// The sheet, mapped and claimed if nobody has tried yet; null if this process is not profiled.
-sheet* attach();
+/// The buffer, mapped and claimed if nobody has tried yet; null if this process is not profiled.
+profile_buffer* attach();
 
-/// Notes what the calling thread has taken unread, and when it is to come here again; a file for this
-/// process, if it has none and is worth one. Null if it still has none. is_worth: it is, however few
-/// mutexes it has taken.
-sheet* join(bool is_worth);
+/// Notes what the calling thread has taken unread, and when it is to come here again; a file for
+/// this process, if it has none and is worth one. Null if it still has none. is_worth: it is,
+/// however few mutexes it has taken.
+profile_buffer* join(bool is_worth);
 
 /// Where a process that has no file yet notes from where mutexes are initialised; null if it will
 /// never have one.
@@ -42,16 +42,16 @@ beginnings* begun_before();
 /// The number of the slot of a thread that nobody reads.
 inline constexpr std::uint32_t no_number = ~0U;
 
-/// What takes time or may allocate, and so must not be left to the first lock call: maps the sheet,
-/// and lets a child of this process, whose sheet is its parent's, keep its hands off. To be called
-/// once.
+/// What takes time or may allocate, and so must not be left to the first lock call: maps the
+/// buffer, and lets a child of this process, whose buffer is its parent's, keep its hands off. To
+/// be called once.
 void prepare();
 
 /// The calling thread's slot, which may be one that nobody reads. Sets `mine`.
 thread_slot& meet_thread();
 
-/// Calls of one thread that are counted and no more, by the power of two, that make its process worth
-/// a file.
+/// Calls of one thread that are counted and no more, by the power of two, that make its process
+/// worth a file.
 inline constexpr std::uint64_t many_calls = 1024;
 
 /// Where the calling thread counts a call of which no more is known.

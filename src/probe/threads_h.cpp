@@ -1,13 +1,13 @@
 // mtx_* and cnd_* of C11: the same objects under other names. The C library's own call its mutexes
 // by internal names, and would pass by this library. What is not here does nothing but call it.
-#include "c11.hpp"
-#include "cond.hpp"
-#include "mutex.hpp"
+#include "interpose/c11.hpp"
+#include "probe/cond.hpp"
+#include "probe/mutex.hpp"
 
 using namespace lockwright::probe;
-using lockwright::preload::c11;
-using lockwright::preload::c11_init;
-using lockwright::preload::posix;
+using lockwright::interpose::c11;
+using lockwright::interpose::c11_init;
+using lockwright::interpose::posix;
 
 extern "C" {
 

@@ -22,13 +22,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "c_library_kind.hpp"
-#include "sheet.hpp"
+#include "interpose/kind.hpp"
+#include "probe/profile_buffer.hpp"
 
 namespace lockwright::probe {
 
-using preload::is_library;
-using preload::normal;
+using interpose::is_library;
+using interpose::normal;
 
 struct words {
   std::uint32_t lock;

@@ -74,10 +74,10 @@ const char* text(bool value) { return value ? "true" : "false"; }
 void emit(const char* lock, const lockwright::tunable& each) {
   std::printf("{\"name\": \"%s\", \"variable\": \"%s\", \"default\": %llu, \"unit\": \"%s\", ",
               each.name, lockwright::native_env::variable_name{lock, each.name}.text(),
-              static_cast<unsigned long long>(each.initially), name_of(each.in));
+              static_cast<unsigned long long>(each.default_value), name_of(each.counted_in));
   std::printf("\"least\": %llu, \"most\": %llu, \"meaning\": \"%s\", \"source\": \"%s\"}",
-              static_cast<unsigned long long>(each.least),
-              static_cast<unsigned long long>(each.most), each.meaning, each.source);
+              static_cast<unsigned long long>(each.min), static_cast<unsigned long long>(each.max),
+              each.meaning, each.source);
 }
 
 template <class L>

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "clock.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // Of more threads that wait without sleeping, those that hold the mutex would hardly ever run.
 constexpr std::uint64_t most_awake = 4;
 
-void write(actor& me) {
+void write(worker& me) {
   while (!me.at.over()) {
     guarded& it = me.at.any_mutex(me);
     if (me.at.plan.threads <= most_awake && me.draw.one_in(8)) {
@@ -25,7 +25,7 @@ void write(actor& me) {
   }
 }
 
-void attempt(actor& me) {
+void attempt(worker& me) {
   while (!me.at.over()) {
     guarded& it = me.at.any_mutex(me);
     if (it.try_lock(me)) {
@@ -36,7 +36,7 @@ void attempt(actor& me) {
   }
 }
 
-void hurry(actor& me) {
+void hurry(worker& me) {
   while (!me.at.over()) {
     guarded& it = me.at.any_mutex(me);
     // Deadlines that have passed, that are hardly ahead, and that a section can outlast.
@@ -50,7 +50,7 @@ void hurry(actor& me) {
 }
 
 // Waits on a condition variable for a signal that may not come.
-void wait_a_while(actor& me, condition& on) {
+void wait_a_while(worker& me, condition& on) {
   while (!me.at.over()) {
     guarded& it = me.at.mutexes()[0];
     it.lock(me);
@@ -65,7 +65,7 @@ void wait_a_while(actor& me, condition& on) {
 }
 
 // Holds two at a time, taken in order and given back in either.
-void nest(actor& me) {
+void nest(worker& me) {
   while (!me.at.over()) {
     auto& all = me.at.mutexes();
     const std::uint64_t first = me.draw.below(all.size());
@@ -91,33 +91,33 @@ void nest(actor& me) {
 
 }  // namespace
 
-void write_until_over(stage& on) { on.cast("writer", write); }
+void write_until_over(phase_run& on) { on.add_worker("writer", write); }
 
-void crowd(stage& on) {
+void crowd(phase_run& on) {
   const auto seldom = std::make_shared<condition>(CLOCK_MONOTONIC);
-  const auto waiter = [seldom](actor& me) { wait_a_while(me, *seldom); };
+  const auto waiter = [seldom](worker& me) { wait_a_while(me, *seldom); };
   for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
     // The first mutexes, so that any two threads contend.
     const std::uint64_t part = i < 2 ? 0 : i % 8;
     if (part == 3) {
-      on.cast("trylocker", attempt);
+      on.add_worker("trylocker", attempt);
     } else if (part == 4) {
-      on.cast("locker with deadlines", hurry);
+      on.add_worker("locker with deadlines", hurry);
     } else if (part == 5 && !on.plan.greedy) {
-      on.cast("holder of two", nest);
+      on.add_worker("holder of two", nest);
     } else if (part == 6) {
-      on.cast("waiter with deadlines", waiter);
+      on.add_worker("waiter with deadlines", waiter);
     } else {
-      on.cast("writer", write);
+      on.add_worker("writer", write);
     }
   }
   // However few there are, all the calls are made.
   if (on.plan.threads < 7) {
-    on.cast("trylocker", attempt);
-    on.cast("locker with deadlines", hurry);
-    on.cast("waiter with deadlines", waiter);
+    on.add_worker("trylocker", attempt);
+    on.add_worker("locker with deadlines", hurry);
+    on.add_worker("waiter with deadlines", waiter);
     if (!on.plan.greedy) {
-      on.cast("holder of two", nest);
+      on.add_worker("holder of two", nest);
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "clock.hpp"
-#include "stage.hpp"
+#include "phase_run.hpp"
 #include "stopper.hpp"
 
 namespace torture {
@@ -43,7 +43,7 @@ void prepare_disturbances() {
 
 std::uint64_t signals_handled() { return handled.load(); }
 
-disturbance::disturbance(stage& on, stopper& stops)
+disturbance::disturbance(phase_run& on, stopper& stops)
     : on_{on}, stops_{stops}, draw_{on.plan.seed ^ 0xC2B2AE3D27D4EB4Fu} {
   stops_.allow(on.plan.stops);
 }
@@ -78,7 +78,7 @@ void disturbance::shuffle() {
     return;
   }
   next_shuffle_ = on_.tick() + draw_.between(2, 20);
-  for (const actor& each : on_.actors()) {
+  for (const worker& each : on_.workers()) {
     const int tid = each.tid.load();
     if (tid == 0 || each.now.load() == act::absent || !draw_.one_in(4)) {
       continue;
@@ -95,7 +95,7 @@ void disturbance::shuffle() {
 
 void disturbance::send_signals() {
   for (std::uint64_t i = draw_.below(4); i > 0; --i) {
-    const actor& one = on_.actors()[draw_.below(on_.actors().size())];
+    const worker& one = on_.workers()[draw_.below(on_.workers().size())];
     if (const int tid = one.tid.load(); tid != 0 && one.now.load() != act::absent) {
       syscall(SYS_tgkill, getpid(), tid, SIGUSR1);
     }

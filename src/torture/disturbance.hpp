@@ -8,12 +8,12 @@
 
 namespace torture {
 
-class stage;
+class phase_run;
 class stopper;
 
 class disturbance {
  public:
-  disturbance(stage& on, stopper& stops);
+  disturbance(phase_run& on, stopper& stops);
   void beat();
   // No more from now on.
   void end();
@@ -23,7 +23,7 @@ class disturbance {
   void shuffle();
   void send_signals();
 
-  stage& on_;
+  phase_run& on_;
   stopper& stops_;
   dice draw_;
   bool halted_ = false;

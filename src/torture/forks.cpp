@@ -9,10 +9,10 @@
 #include <string>
 
 #include "clock.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
 #include "report.hpp"
 #include "stacks.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -52,7 +52,7 @@ struct place {
 };
 
 // In the child, which is the only thread of its process. Ends with a verdict.
-[[noreturn]] void be_child(stage& on, place& of, pid_t parent, std::uint64_t held) {
+[[noreturn]] void be_child(phase_run& on, place& of, pid_t parent, std::uint64_t held) {
   if (!follow(parent)) {
     std::_Exit(orphan);
   }
@@ -96,7 +96,7 @@ struct place {
   std::_Exit(well);
 }
 
-void await_child(actor& me, pid_t child) {
+void await_child(worker& me, pid_t child) {
   me.does(act::directs);
   const std::uint64_t began = me.at.tick();
   int status = 0;
@@ -117,7 +117,7 @@ void await_child(actor& me, pid_t child) {
   }
 }
 
-void beget(actor& me, place& of) {
+void fork_loop(worker& me, place& of) {
   auto& all = me.at.mutexes();
   while (!me.at.over()) {
     // Forks with all mutexes held, as pthread_atfork handlers do, with one, or with none.
@@ -143,7 +143,7 @@ void beget(actor& me, place& of) {
 }
 
 // Waits on the condition variable while other threads fork.
-void wait_about(actor& me, place& of) {
+void wait_during_forks(worker& me, place& of) {
   while (!me.at.over()) {
     of.mutex.lock(me);
     of.mutex.wait_within(me, of.woken, me.draw.between(1, 5 * ms));
@@ -154,13 +154,13 @@ void wait_about(actor& me, place& of) {
 
 }  // namespace
 
-void forks(stage& on) {
+void forks(phase_run& on) {
   const auto of = std::make_shared<place>(on.mutexes()[0]);
-  on.cast("forker", [of](actor& me) { beget(me, *of); });
+  on.add_worker("forker", [of](worker& me) { fork_loop(me, *of); });
   if (on.plan.threads >= 4) {
-    on.cast("forker", [of](actor& me) { beget(me, *of); });
+    on.add_worker("forker", [of](worker& me) { fork_loop(me, *of); });
   }
-  on.cast("waiter", [of](actor& me) { wait_about(me, *of); });
+  on.add_worker("waiter", [of](worker& me) { wait_during_forks(me, *of); });
   for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
     write_until_over(on);
   }

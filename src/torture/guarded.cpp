@@ -54,7 +54,7 @@ guarded::guarded(std::uint32_t id, int kind) : number{id}, type{kind} {
 
 void guarded::end() { must(pthread_mutex_destroy(&mutex), "pthread_mutex_destroy"); }
 
-void guarded::enter(actor& me) {
+void guarded::enter(worker& me) {
   const std::uint32_t other = owner_.load(std::memory_order_relaxed);
   if (other != 0) {
     fail("exclusion", "thread " + std::to_string(me.number) + " was let into " + named(*this) +
@@ -74,7 +74,7 @@ void guarded::enter(actor& me) {
   me.does(act::inside, this);
 }
 
-void guarded::leave(actor& me) {
+void guarded::leave(worker& me) {
   settle();
   const std::uint64_t right = right_ + 1;
   const std::uint32_t other = owner_.load(std::memory_order_relaxed);
@@ -87,19 +87,19 @@ void guarded::leave(actor& me) {
   settle();
 }
 
-void guarded::lock(actor& me) {
+void guarded::lock(worker& me) {
   me.does(act::locks, this);
   must(pthread_mutex_lock(&mutex), "pthread_mutex_lock");
   enter(me);
 }
 
-void guarded::lock_awake(actor& me) {
+void guarded::lock_awake(worker& me) {
   me.does(act::locks, this);
   must(lockwright_mutex_busylock(&mutex), "lockwright_mutex_busylock");
   enter(me);
 }
 
-bool guarded::try_lock(actor& me) {
+bool guarded::try_lock(worker& me) {
   me.does(act::tries, this);
   const int result = pthread_mutex_trylock(&mutex);
   if (result == EBUSY) {
@@ -111,7 +111,7 @@ bool guarded::try_lock(actor& me) {
   return true;
 }
 
-bool guarded::lock_within(actor& me, std::uint64_t ns) {
+bool guarded::lock_within(worker& me, std::uint64_t ns) {
   const bool old = me.draw.one_in(2);
   const clockid_t clock = old || me.draw.one_in(2) ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   const std::uint64_t deadline = now(clock) + ns;
@@ -131,7 +131,7 @@ bool guarded::lock_within(actor& me, std::uint64_t ns) {
   return true;
 }
 
-void guarded::unlock(actor& me) {
+void guarded::unlock(worker& me) {
   leave(me);
   me.does(act::unlocks, this);
   must(pthread_mutex_unlock(&mutex), "pthread_mutex_unlock");
@@ -142,14 +142,14 @@ void guarded::lock_again() { must(pthread_mutex_lock(&mutex), "pthread_mutex_loc
 
 void guarded::unlock_again() { must(pthread_mutex_unlock(&mutex), "pthread_mutex_unlock"); }
 
-void guarded::wait(actor& me, condition& on) {
+void guarded::wait(worker& me, condition& on) {
   leave(me);
   me.does(act::waits, this);
   must(pthread_cond_wait(&on.cond, &mutex), "pthread_cond_wait");
   enter(me);
 }
 
-bool guarded::wait_within(actor& me, condition& on, std::uint64_t ns) {
+bool guarded::wait_within(worker& me, condition& on, std::uint64_t ns) {
   const bool old = me.draw.one_in(2);
   const clockid_t clock = old ? on.clock : me.draw.one_in(2) ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   const std::uint64_t deadline = now(clock) + ns;

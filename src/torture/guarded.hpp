@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "actor.hpp"
+#include "worker.hpp"
 
 namespace torture {
 
@@ -42,25 +42,25 @@ class guarded {
   // Destroys the mutex, which must be unused.
   void end();
 
-  void lock(actor& me);
+  void lock(worker& me);
   // The same without ever sleeping.
-  void lock_awake(actor& me);
-  bool try_lock(actor& me);
+  void lock_awake(worker& me);
+  bool try_lock(worker& me);
   // False if the deadline, so many nanoseconds ahead, came first, and indeed it has.
-  bool lock_within(actor& me, std::uint64_t ns);
-  void unlock(actor& me);
+  bool lock_within(worker& me, std::uint64_t ns);
+  void unlock(worker& me);
 
   // The mutex of a recursive one a second time, and back.
   void lock_again();
   void unlock_again();
 
-  void wait(actor& me, condition& on);
+  void wait(worker& me, condition& on);
   // False if the deadline came first, and indeed it has.
-  bool wait_within(actor& me, condition& on, std::uint64_t ns);
+  bool wait_within(worker& me, condition& on, std::uint64_t ns);
 
   // Records the caller as holder, after it acquired the mutex by another call.
-  void enter(actor& me);
-  void leave(actor& me);
+  void enter(worker& me);
+  void leave(worker& me);
 
   // The number of sections so far, readable without the mutex.
   [[nodiscard]] std::uint64_t entries() const { return entries_.load(std::memory_order_relaxed); }

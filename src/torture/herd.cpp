@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "phase_run.hpp"
 #include "phases.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -19,7 +19,7 @@ struct herd_state {
   bool last = false;
 };
 
-void follow_calls(actor& me, herd_state& of) {
+void follow_calls(worker& me, herd_state& of) {
   std::uint64_t seen = 0;
   for (bool last = false; !last;) {
     of.mutex.lock(me);
@@ -36,7 +36,7 @@ void follow_calls(actor& me, herd_state& of) {
   }
 }
 
-void call(actor& me, herd_state& of, std::uint64_t herd) {
+void call(worker& me, herd_state& of, std::uint64_t herd) {
   for (bool last = false; !last;) {
     me.at.gap(me);
     of.mutex.lock(me);
@@ -68,12 +68,12 @@ void call(actor& me, herd_state& of, std::uint64_t herd) {
 
 }  // namespace
 
-void herd(stage& on) {
+void herd(phase_run& on) {
   const auto state = std::make_shared<herd_state>(on.mutexes()[0]);
   const std::uint64_t count = on.plan.threads;
-  on.cast("caller", [state, count](actor& me) { call(me, *state, count); });
+  on.add_worker("caller", [state, count](worker& me) { call(me, *state, count); });
   for (std::uint64_t i = 0; i < count; ++i) {
-    on.cast("herd", [state](actor& me) { follow_calls(me, *state); });
+    on.add_worker("herd", [state](worker& me) { follow_calls(me, *state); });
   }
   if (dice(on.plan.seed).one_in(2)) {
     write_until_over(on);

@@ -12,12 +12,12 @@
 #include "clock.hpp"
 #include "disturbance.hpp"
 #include "footprint.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
 #include "plan.hpp"
 #include "report.hpp"
 #include "settings.hpp"
 #include "stacks.hpp"
-#include "stage.hpp"
 #include "stopper.hpp"
 
 namespace torture {
@@ -25,12 +25,12 @@ namespace {
 
 constexpr struct {
   const char* kind;
-  void (*set_up)(stage&);
-} phases[] = {{"crowd", crowd}, {"births", births}, {"rings", rings},
-              {"herd", herd},   {"market", market}, {"forks", forks},
-              {"order", order}, {"reuse", reuse},   {"memory", memory}};
+  void (*set_up)(phase_run&);
+} phases[] = {{"crowd", crowd}, {"churn", churn},         {"rings", rings},
+              {"herd", herd},   {"producers", producers}, {"forks", forks},
+              {"order", order}, {"reuse", reuse},         {"memory", memory}};
 
-void set_up(stage& on) {
+void set_up(phase_run& on) {
   for (const auto& each : phases) {
     if (on.plan.kind == each.kind) {
       each.set_up(on);
@@ -101,13 +101,13 @@ int run(const settings& given) {
     const phase current =
         drawn.at(given.phase < 0 ? number : static_cast<std::uint64_t>(given.phase));
     line("phase").field("number", current.number).field("what", current.description()).print();
-    stage on(given, current);
+    phase_run on(given, current);
     announce(&given, &current, &on);
     set_up(on);
     const double left = static_cast<double>(length - (now() - began)) / 1e9;
-    on.perform(std::clamp(left, 0.05, each), stops);
+    on.run(std::clamp(left, 0.05, each), stops);
     sections += on.sections();
-    threads = std::max<std::uint64_t>(threads, on.actors().size());
+    threads = std::max<std::uint64_t>(threads, on.workers().size());
     announce(&given, &current, nullptr);
     memory_taken.check(number);
   }

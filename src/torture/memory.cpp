@@ -8,9 +8,9 @@
 
 #include "clock.hpp"
 #include "footprint.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
 #include "report.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -18,19 +18,19 @@ namespace {
 // A kind of operation; each thread does the same number in every window.
 struct work {
   const char* name;
-  void (*once)(actor& me, actor& child);
+  void (*once)(worker& me, worker& child);
   std::uint64_t amount;  // per thread
   // The least growth per operation that counts as a leak.
   std::uint64_t bytes_each;
 };
 
-void lock_once(actor& me, actor&) {
+void lock_once(worker& me, worker&) {
   guarded& it = me.at.any_mutex(me);
   it.lock(me);
   it.unlock(me);
 }
 
-void wait_once(actor& me, actor&) {
+void wait_once(worker& me, worker&) {
   guarded& it = me.at.any_mutex(me);
   condition nobody_signals(CLOCK_MONOTONIC);
   it.lock(me);
@@ -41,7 +41,7 @@ void wait_once(actor& me, actor&) {
   }
 }
 
-void make_and_end(actor& me, actor&) {
+void make_and_end(worker& me, worker&) {
   pthread_mutex_t made;
   must(pthread_mutex_init(&made, nullptr), "pthread_mutex_init");
   must(pthread_mutex_lock(&made), "pthread_mutex_lock");
@@ -50,17 +50,17 @@ void make_and_end(actor& me, actor&) {
   me.does(act::between);
 }
 
-void bear_one(actor& me, actor& child) {
-  me.at.bear(child, [](actor& it) { lock_once(it, it); });
+void start_and_join(worker& me, worker& child) {
+  me.at.start_helper(child, [](worker& it) { lock_once(it, it); });
   me.does(act::directs);
-  me.at.bury(child);
+  me.at.join_helper(child);
   me.does(act::between);
 }
 
 constexpr work works[] = {{"acquisition", lock_once, 6'000, 16},
                           {"wait", wait_once, 2'000, 64},
                           {"mutex", make_and_end, 3'000, 32},
-                          {"thread", bear_one, 60, 1024}};
+                          {"thread", start_and_join, 60, 1024}};
 
 // The first window fills caches; memory must not grow in the others.
 constexpr int windows = 4;
@@ -70,7 +70,7 @@ constexpr std::uint64_t least_bytes = 96 << 10;
 constexpr std::uint64_t longest_window = 400 * ms;
 constexpr std::uint64_t most_workers = 4;
 
-struct office {
+struct accounts {
   alignas(apart) std::atomic<std::uint32_t> window{0};  // odd while it is open
   std::atomic<const work*> task{nullptr};               // null: the threads end
   alignas(apart) std::atomic<std::uint32_t> busy{0};
@@ -79,7 +79,7 @@ struct office {
   std::uint32_t workers = 0;
 };
 
-void toil(actor& me, office& in, actor& child) {
+void do_tasks(worker& me, accounts& in, worker& child) {
   for (std::uint32_t window = 0;; window += 2) {
     me.does(act::halted);
     while (in.window.load() == window) {
@@ -104,13 +104,13 @@ void toil(actor& me, office& in, actor& child) {
   }
 }
 
-void step(office& in) {
+void step(accounts& in) {
   in.window.fetch_add(1);
   futex_wake(in.window);
 }
 
 // Runs one window and returns by how many bytes memory grew.
-std::int64_t growth(office& in, const work& task, std::uint64_t& done) {
+std::int64_t growth(accounts& in, const work& task, std::uint64_t& done) {
   const std::uint64_t before = measure_footprint().bytes;
   in.task.store(&task);
   in.done.store(0);
@@ -127,7 +127,7 @@ std::int64_t growth(office& in, const work& task, std::uint64_t& done) {
   return static_cast<std::int64_t>(measure_footprint().bytes - before);
 }
 
-void judge(const work& task, office& in) {
+void judge(const work& task, accounts& in) {
   bool leaks = true;
   std::string grew;
   for (int i = 0; i < windows; ++i) {
@@ -144,7 +144,7 @@ void judge(const work& task, office& in) {
   }
 }
 
-void keep_books(actor& me, office& in) {
+void measure_windows(worker& me, accounts& in) {
   me.does(act::directs);
   // At least once, even if the phase is already over.
   do {
@@ -158,14 +158,14 @@ void keep_books(actor& me, office& in) {
 
 }  // namespace
 
-void memory(stage& on) {
-  const auto in = std::make_shared<office>();
+void memory(phase_run& on) {
+  const auto in = std::make_shared<accounts>();
   in->workers = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(std::min(on.plan.threads, processors()), 2, most_workers));
-  on.cast("bookkeeper", [in](actor& me) { keep_books(me, *in); });
+  on.add_worker("measurer", [in](worker& me) { measure_windows(me, *in); });
   for (std::uint32_t i = 0; i < in->workers; ++i) {
-    actor& child = on.understudy("child");
-    on.cast("worker", [in, &child](actor& me) { toil(me, *in, child); });
+    worker& child = on.add_helper("child");
+    on.add_worker("worker", [in, &child](worker& me) { do_tasks(me, *in, child); });
   }
 }
 

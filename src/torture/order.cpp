@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "clock.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
 #include "report.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -31,7 +31,7 @@ struct alignas(apart) comer {
   std::uint64_t used_before = 0;    // processor time
   bool gives_up = false;
   std::uint64_t rank = 0;
-  const actor* who = nullptr;
+  const worker* who = nullptr;
 };
 
 struct line_up {
@@ -55,7 +55,7 @@ bool sleeps(int tid) {
   return after != nullptr && after[1] == ' ' && after[2] == 'S';
 }
 
-std::uint64_t used_by(const actor& one) {
+std::uint64_t used_by(const worker& one) {
   clockid_t clock = 0;
   return pthread_getcpuclockid(one.thread, &clock) == 0 ? now(clock) : 0;
 }
@@ -92,7 +92,7 @@ void tell(comer& one, std::uint32_t what) {
   futex_wake(one.told);
 }
 
-void come(actor& me, line_up& to, comer& own) {
+void come(worker& me, line_up& to, comer& own) {
   for (;;) {
     me.does(act::halted);
     while (own.told.load() == idle) {
@@ -131,7 +131,7 @@ void check(const line_up& of, const std::vector<comer*>& came) {
   }
 }
 
-void usher(actor& me, line_up& to) {
+void sequence(worker& me, line_up& to) {
   while (!me.at.over()) {
     std::vector<comer*> came;
     to.mutex.lock(me);
@@ -177,12 +177,12 @@ void usher(actor& me, line_up& to) {
 
 }  // namespace
 
-void order(stage& on) {
+void order(phase_run& on) {
   const std::uint64_t most = on.asked.parks ? most_sleeping : most_polling;
   const auto to = std::make_shared<line_up>(on.mutexes()[0], std::min(on.plan.threads, most));
-  on.cast("usher", [to](actor& me) { usher(me, *to); });
+  on.add_worker("sequencer", [to](worker& me) { sequence(me, *to); });
   for (comer& each : to->comers) {
-    each.who = &on.cast("comer", [to, &each](actor& me) { come(me, *to, each); });
+    each.who = &on.add_worker("arrival", [to, &each](worker& me) { come(me, *to, each); });
   }
 }
 

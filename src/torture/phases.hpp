@@ -3,31 +3,31 @@
 
 namespace torture {
 
-class stage;
+class phase_run;
 
 // Lock, trylock, lock with deadlines, and threads that hold several mutexes at once.
-void crowd(stage& on);
+void crowd(phase_run& on);
 // Short-lived threads that lock a few times and end.
-void births(stage& on);
+void churn(phase_run& on);
 // Tokens that are passed on by condition variables.
-void rings(stage& on);
+void rings(phase_run& on);
 // Repeated broadcasts to many waiters; the condition variable is destroyed right after.
-void herd(stage& on);
+void herd(phase_run& on);
 // A buffer of one item with producers and consumers, some of which are cancelled.
-void market(stage& on);
+void producers(phase_run& on);
 // Children of a process whose mutexes are contended.
-void forks(stage& on);
+void forks(phase_run& on);
 // Threads that provably queued one after the other must be admitted in that order.
-void order(stage& on);
+void order(phase_run& on);
 // The last user of a mutex destroys it at once.
-void reuse(stage& on);
+void reuse(phase_run& on);
 // Repeated work, during which memory must not grow.
-void memory(stage& on);
+void memory(phase_run& on);
 
 // For the crash handler: whether the address is in a destroyed mutex.
 bool is_retired(const void* address);
 
 // A thread that locks, works and unlocks until it is over.
-void write_until_over(stage& on);
+void write_until_over(phase_run& on);
 
 }  // namespace torture

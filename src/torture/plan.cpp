@@ -15,8 +15,8 @@ namespace torture {
 namespace {
 
 // The crowd twice, for it has the most to find.
-constexpr const char* all_kinds[] = {"crowd",  "births", "crowd", "rings", "herd",
-                                     "market", "forks",  "order", "reuse", "memory"};
+constexpr const char* all_kinds[] = {"crowd",     "churn", "crowd", "rings", "herd",
+                                     "producers", "forks", "order", "reuse", "memory"};
 constexpr const char* disturbances[] = {"stutter", "shuffle", "stops", "signals"};
 
 constexpr int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,

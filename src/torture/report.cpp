@@ -10,15 +10,15 @@
 #include <cstring>
 
 #include "clock.hpp"
+#include "phase_run.hpp"
 #include "stacks.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
 
 const settings* asked = nullptr;
 const phase* going_on = nullptr;
-const stage* set_up = nullptr;
+const phase_run* set_up = nullptr;
 
 bool (*retired)(const void*) = nullptr;
 
@@ -35,7 +35,7 @@ void crash(int number, siginfo_t* info, void*) {
 
 }  // namespace
 
-void announce(const settings* given, const phase* current, const stage* on) {
+void announce(const settings* given, const phase* current, const phase_run* on) {
   asked = given;
   going_on = current;
   set_up = on;

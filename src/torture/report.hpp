@@ -11,10 +11,10 @@
 
 namespace torture {
 
-class stage;
+class phase_run;
 
 // Sets the phase that messages name; null for none.
-void announce(const settings* given, const phase* current, const stage* on);
+void announce(const settings* given, const phase* current, const phase_run* on);
 
 // Prints the failure, the phase, each thread's activity, the bytes of the mutexes and the stacks,
 // and ends the process with status 1. If several threads fail, only the first one reports.

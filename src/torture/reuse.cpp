@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "clock.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
 #include "report.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -97,7 +97,7 @@ struct team {
   std::atomic<bool> ended{false};
 };
 
-void use(actor& me, team& of) {
+void use(worker& me, team& of) {
   for (std::uint32_t round = 0; !of.ended.load(); ++round) {
     arena::shared& it = of.mutexes.of(round);
     me.does(act::locks);
@@ -143,14 +143,14 @@ bool is_retired(const void* address) {
   });
 }
 
-void reuse(stage& on) {
+void reuse(phase_run& on) {
   for (std::uint64_t left = on.plan.threads, teams = 0; left >= 2 && teams < most_arenas; ++teams) {
     const auto of = std::make_shared<team>();
     of->members = std::min(left, most_members);
     left -= of->members;
     of->mutexes.make(0, on.plan.type, of->members);
     for (std::uint64_t i = 0; i < of->members; ++i) {
-      on.cast("user", [of](actor& me) { use(me, *of); });
+      on.add_worker("user", [of](worker& me) { use(me, *of); });
     }
   }
 }

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "clock.hpp"
+#include "phase_run.hpp"
 #include "phases.hpp"
-#include "stage.hpp"
 
 namespace torture {
 namespace {
@@ -35,7 +35,7 @@ struct ring {
   bool last = false;     // the current round ends the phase
 };
 
-void turn(actor& me, ring& in, std::uint64_t own) {
+void turn(worker& me, ring& in, std::uint64_t own) {
   const std::uint64_t next = (own + 1) % in.places.size();
   ring::place& here = in.places[own];
   // One thread in four also polls, by waits with a deadline.
@@ -82,7 +82,7 @@ void turn(actor& me, ring& in, std::uint64_t own) {
 
 }  // namespace
 
-void rings(stage& on) {
+void rings(phase_run& on) {
   dice draw(on.plan.seed);
   const std::uint64_t count = on.plan.threads < 8 ? 1 : 2;
   const std::uint64_t members = on.plan.threads / count < 2 ? 2 : on.plan.threads / count;
@@ -91,7 +91,7 @@ void rings(stage& on) {
     const std::uint64_t tokens = draw.one_in(2) ? 1 : draw.between(1, members);
     const auto one = std::make_shared<ring>(by, members, tokens, draw.one_in(2));
     for (std::uint64_t own = 0; own < members; ++own) {
-      on.cast("ring", [one, own](actor& me) { turn(me, *one, own); });
+      on.add_worker("ring", [one, own](worker& me) { turn(me, *one, own); });
     }
   }
   if (draw.one_in(2)) {

@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "clock.hpp"
-#include "stage.hpp"
+#include "phase_run.hpp"
 
 namespace torture {
 namespace {
@@ -40,9 +40,9 @@ void prepare_stacks() {
   sigaction(SIGUSR2, &action, nullptr);
 }
 
-void show_stacks(const stage& on) {
+void show_stacks(const phase_run& on) {
   int left = most_stacks;
-  for (const actor& each : on.actors()) {
+  for (const worker& each : on.workers()) {
     const int tid = each.tid.load();
     if (each.now.load() == act::absent || tid == 0 || left-- <= 0) {
       continue;

@@ -1,12 +1,12 @@
-// The stacks of all threads of a stage, each printed by its own thread when asked by a signal.
+// The stacks of all threads of a phase, each printed by its own thread when asked by a signal.
 #pragma once
 
 namespace torture {
 
-class stage;
+class phase_run;
 
 void prepare_stacks();
-void show_stacks(const stage& on);
+void show_stacks(const phase_run& on);
 // Asks another process of this program for the stack of its first thread.
 void show_stack_of(int pid);
 

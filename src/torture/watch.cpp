@@ -19,12 +19,12 @@ constexpr std::uint64_t times_for_luck = 20;
 constexpr std::uint64_t turns_in_order = 20'000;
 constexpr std::uint64_t times_patience = 3;
 // A shorter wait may only mean that the thread was not running, however many turns have passed.
-constexpr std::uint64_t starved_after_ticks = 1'000'000'000 / stage::tick_ns;
+constexpr std::uint64_t starved_after_ticks = 1'000'000'000 / phase_run::tick_ns;
 
 }  // namespace
 
-watch::watch(const stage& on)
-    : on_{on}, waits_(on.actors().size()), traffic_(on.mutexes().size()) {}
+watch::watch(const phase_run& on)
+    : on_{on}, waits_(on.workers().size()), traffic_(on.mutexes().size()) {}
 
 void watch::look() {
   const std::uint64_t tick = on_.tick();
@@ -34,7 +34,7 @@ void watch::look() {
       seen = {entries, tick};
     }
   }
-  for (const actor& each : on_.actors()) {
+  for (const worker& each : on_.workers()) {
     const act what = each.now.load(std::memory_order_acquire);
     const std::uint64_t since = each.since.load(std::memory_order_relaxed);
     if (what == act::absent || what == act::halted || what == act::directs) {
@@ -51,7 +51,7 @@ void watch::look() {
   }
 }
 
-void watch::judge(const actor& one, act what, const wait& seen) const {
+void watch::judge(const worker& one, act what, const wait& seen) const {
   const std::uint64_t tick = on_.tick();
   char waited[40];
   std::snprintf(waited, sizeof waited, "%.1f s", on_.seconds_since(seen.since));
@@ -82,7 +82,7 @@ void watch::judge(const actor& one, act what, const wait& seen) const {
     fail("progress", who + " has waited for " + waited + " at " + where);
   }
   const std::uint64_t passed = with->entries() - seen.entries;
-  const std::uint64_t threads = on_.actors().size();
+  const std::uint64_t threads = on_.workers().size();
   const std::uint64_t bound = on_.asked.fifo
                                   ? turns_in_order
                                   : on_.asked.turns * (times_for_luck + times_for_each * threads);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stage.hpp"
+#include "phase_run.hpp"
 
 namespace torture {
 
@@ -15,7 +15,7 @@ namespace torture {
 //   unfair lock would have admitted it.
 class watch {
  public:
-  explicit watch(const stage& on);
+  explicit watch(const phase_run& on);
   void look();
 
  private:
@@ -28,9 +28,9 @@ class watch {
     std::uint64_t changed = 0;  // the tick
   };
 
-  void judge(const actor& one, act what, const wait& seen) const;
+  void judge(const worker& one, act what, const wait& seen) const;
 
-  const stage& on_;
+  const phase_run& on_;
   std::vector<wait> waits_;
   std::vector<traffic> traffic_;
 };

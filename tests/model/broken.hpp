@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace lockwright::broken {
 

@@ -5,13 +5,13 @@
 #include <new>
 
 #include "lockwright/lock.hpp"
+#include "preload/signalling.hpp"
 #include "scenarios.hpp"
-#include "signalling.hpp"
 #include "waits.hpp"
 
 namespace lockwright::check {
 
-/// What src/preload/own_mutex.hpp makes of a lock, for a mutex that does not ask who holds it.
+/// What src/preload/replaced_mutex.hpp makes of a lock, for a mutex that does not ask who holds it.
 template <class L>
 class model_mutex {
  public:
@@ -53,7 +53,7 @@ class model_mutex {
   model::atomic<std::uint32_t> owner_{0};
 };
 
-/// A mutex and a condition variable, and what wait_own() in src/preload/cond.cpp does with them.
+/// A mutex and a condition variable, and what wait_replaced() in src/preload/cond.cpp does with them.
 template <class L, template <class> class Mutex, template <class, class> class Condvar>
 class cond_program : public program {
  public:

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-#include "lockwright/phase_fair.hpp"
+#include "lockwright/rwlock/phase_fair.hpp"
 #include "scenarios.hpp"
 
 namespace lockwright::check {

@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <new>
 
+#include "preload/units.hpp"
 #include "scenarios.hpp"
-#include "units.hpp"
 #include "waits.hpp"
 
 namespace lockwright::check {
 
 struct no_signals {};
 
-/// A semaphore, and what wait_own() in src/preload/semaphore.cpp does with it.
+/// A semaphore, and what wait_replaced() in src/preload/semaphore.cpp does with it.
 template <template <class, class, class> class Semaphore, template <class> class Wait>
 class unit_program : public program {
  public:

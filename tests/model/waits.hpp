@@ -5,8 +5,8 @@
 #include <exception>
 #include <new>
 
+#include "preload/waiters.hpp"
 #include "scenarios.hpp"
-#include "waiters.hpp"
 
 namespace lockwright::check {
 

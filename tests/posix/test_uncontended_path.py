@@ -165,7 +165,7 @@ def test_one_atomic_too_many_is_found() -> None:
     assert atomics(taken, taken.function()) == 2
 
 
-def test_the_short_way_is_accepted() -> None:
+def test_the_fast_path_is_accepted() -> None:
     for taken in paths_through(locate.program("posix", "detour_none.so")):
         assert detours(taken, taken.function()) == []
         assert atomics(taken, taken.function()) == (0 if taken.call == "unlock" else 1)

@@ -1,5 +1,5 @@
 // ahmcs: which threads go straight to the root, and which through the queue of their node. One
-// queue node a thread is in use on the short way, two on the long one.
+// queue node a thread is in use on the fast path, two on the long one.
 #include <string_view>
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "lockwright/lazy_part.hpp"
+#include "lockwright/parts/lazy_part.hpp"
 #include "observed.hpp"
 
 namespace {

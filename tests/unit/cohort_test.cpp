@@ -1,5 +1,5 @@
 // The cohort composition: what the local and the global lock are asked for, and how often.
-#include "lockwright/cohort.hpp"
+#include "lockwright/parts/cohort.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,11 +38,11 @@ class counted {
 };
 
 constexpr lockwright::tunable three{.name = "three",
-                                    .initially = 3,
-                                    .in = lockwright::unit::count,
-                                    .least = 3,
-                                    .most = 3,
-                                    .checked = 3,
+                                    .default_value = 3,
+                                    .counted_in = lockwright::unit::count,
+                                    .min = 3,
+                                    .max = 3,
+                                    .model_value = 3,
                                     .meaning = "",
                                     .source = ""};
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lockwright/lock/gcr.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/outside.hpp"
 #include "observed.hpp"
 
 namespace {

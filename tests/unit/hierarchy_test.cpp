@@ -62,7 +62,7 @@ std::size_t batch_of() {
   if constexpr (requires { L::tunables; }) {
     for (const lockwright::tunable* one : L::tunables) {
       if (std::string_view{one->name} == "batch") {
-        return one->initially;
+        return one->default_value;
       }
     }
   }

@@ -72,7 +72,7 @@ TEST_F(Levels, the_nearest_come_first) {
 }
 
 TEST_F(Levels, each_level_gives_way_after_a_bound) {
-  const std::size_t batch = lock_type::algorithm::batch.initially;
+  const std::size_t batch = lock_type::algorithm::batch.default_value;
   lock.lock();
   wait_from(2);
   wait_from(1);

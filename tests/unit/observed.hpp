@@ -21,7 +21,7 @@
 
 #include "../support/sleeps.hpp"
 #include "lockwright/env/native.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace testing_locks {
 

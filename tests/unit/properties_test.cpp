@@ -21,7 +21,7 @@ class Properties : public ::testing::Test {
     if constexpr (requires { native_lock::tunables; }) {
       for (const lockwright::tunable* each : native_lock::tunables) {
         ends = ends || (std::string_view{each->name} == "timeout-ns" &&
-                        std::chrono::nanoseconds{each->initially} < sleep);
+                        std::chrono::nanoseconds{each->default_value} < sleep);
       }
     }
     return ends;

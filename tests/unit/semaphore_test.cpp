@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../src/preload/semaphore.hpp"
+#include "preload/semaphore.hpp"
 
 namespace lockwright::preload {
 

@@ -32,19 +32,19 @@ struct model {
   ///
   /// A waiter that parks polls in batches and then looks at the clock; waiting
   /// for the others at each poll, it would never get as far in a short program.
-  /// So at its first poll such a waiter may also hurry: the rest of the batch
-  /// follows at once, with nothing in between. That it could hurry later adds
+  /// So at its first poll such a waiter may also poll a whole batch: the rest of it
+  /// follows at once, with nothing in between. That it could do so later adds
   /// nothing: what it does after the batch may be any time later anyhow.
   static void relax(const location& at = location::current()) {
     model_env::thread_state& me = model_env::here();
-    if (me.hurry != 0) {
-      --me.hurry;
+    if (me.batch_polls_left != 0) {
+      --me.batch_polls_left;
       return;
     }
     if (model_env::world_now.impatient && me.polls_a_word && !me.patient) {
       me.patient = true;
       if (model_env::choose(2) == 1) {
-        me.hurry = polls_of_a_hurry_;
+        me.batch_polls_left = polls_of_a_batch_;
         return;
       }
     }
@@ -54,7 +54,7 @@ struct model {
   static void delay(std::uint32_t, const location& at = location::current()) { yield(at); }
 
   static void yield(const location& at = location::current()) {
-    model_env::here().hurry = 0;
+    model_env::here().batch_polls_left = 0;
     const model_env::pause others;
     rl::yield(1, model_env::relacy_info(at));
   }
@@ -102,18 +102,18 @@ struct model {
   /// up whenever a waiter looks at the clock. When it looks is what is searched.
   static std::uint64_t now() {
     model_env::thread_state& me = model_env::here();
-    me.hurry = 0;
+    me.batch_polls_left = 0;
     return me.clock += 1'000;
   }
 
   template <const tunable& What, const char* Lock>
   static std::uint64_t setting() {
-    return What.checked;
+    return What.model_value;
   }
 
   template <const tunable& What>
   static std::uint64_t value() {
-    return What.checked;
+    return What.model_value;
   }
 
   /// Both outcomes are tried, however unlikely one is.
@@ -172,14 +172,14 @@ struct model {
   }
 
   /// A thread has one bit for all locks, and begins with either value.
-  static bool recall(const void*) {
+  static bool hint(const void*) {
     model_env::thread_state& me = model_env::here();
     if (!me.remembers) {
-      remember(nullptr, model_env::choose(2) == 1);
+      set_hint(nullptr, model_env::choose(2) == 1);
     }
     return me.remembered;
   }
-  static void remember(const void*, bool what) {
+  static void set_hint(const void*, bool what) {
     model_env::thread_state& me = model_env::here();
     me.remembers = true;
     me.remembered = what;
@@ -288,7 +288,7 @@ struct model {
   }
 
   // What is left of a batch of 16 after its first poll.
-  static constexpr std::uint32_t polls_of_a_hurry_ = 15;
+  static constexpr std::uint32_t polls_of_a_batch_ = 15;
 };
 
 }  // namespace lockwright

@@ -172,8 +172,8 @@ struct native {
 
   /// What the calling thread last remembered about a lock, or about another one:
   /// locks may share the bit. False to begin with.
-  static bool recall(const void* about) { return native_env::recall(about); }
-  static void remember(const void* about, bool what) { native_env::remember(about, what); }
+  static bool hint(const void* about) { return native_env::hint(about); }
+  static void set_hint(const void* about, bool what) { native_env::set_hint(about, what); }
 
   /// The caller's own T, null when the caller is about to end. It begins with a
   /// pointer that T does not use, and is otherwise zeroed, or as the thread left

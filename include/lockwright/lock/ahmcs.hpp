@@ -97,21 +97,21 @@ class ahmcs : hmcs<Env> {
     node* behind = me->next.load(std::memory_order_relaxed);
     if (me->at != nullptr) {
       const bool began = me->status.load(std::memory_order_relaxed) == levels_below::cohort_start_;
-      Env::remember(this, began && behind == nullptr);
+      Env::set_hint(this, began && behind == nullptr);
       levels_below::unlock(levels);
       return;
     }
     if (behind == nullptr) {
-      Env::remember(this, true);
+      Env::set_hint(this, true);
     } else if (levels.root.load(std::memory_order_relaxed) != behind) {
-      Env::remember(this, false);
+      Env::set_hint(this, false);
     }
     this->release_root(levels);
   }
 
  private:
   bool goes_straight(tree& levels) const {
-    return Env::recall(this) ||
+    return Env::hint(this) ||
            (levels.root.load(std::memory_order_relaxed) == nullptr &&
             levels.leaves[Env::node()].tail.load(std::memory_order_relaxed) == nullptr);
   }

@@ -17,9 +17,9 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
-#include "lockwright/prefetch.hpp"
-#include "lockwright/spread_tickets.hpp"
+#include "lockwright/parts/outside.hpp"
+#include "lockwright/parts/prefetch.hpp"
+#include "lockwright/parts/spread_tickets.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -28,11 +28,11 @@ template <class Env>
 struct array_of_slots {
   static constexpr tunable slots{
       .name = "slots",
-      .initially = 512,
-      .in = unit::count,
-      .least = 1,
-      .most = 1u << 16,
-      .checked = 2,
+      .default_value = 512,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 16,
+      .model_value = 2,
       .meaning = "the places of the ring, 64 bytes each; best no fewer than threads",
       .source = "the lock study's library (LiTL)"};
 

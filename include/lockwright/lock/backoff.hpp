@@ -16,9 +16,9 @@
 
 #include <cstdint>
 
-#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
-#include "lockwright/test_and_set.hpp"
+#include "lockwright/parts/growing_delay.hpp"
+#include "lockwright/parts/test_and_set.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -37,19 +37,19 @@ class backoff {
           "coherence traffic, but unfair, and idle for a while after a release."};
 
   static constexpr tunable shortest{.name = "shortest",
-                                    .initially = 1u << 9,
-                                    .in = unit::turns,
-                                    .least = 0,
-                                    .most = 1u << 30,
-                                    .checked = 1,
+                                    .default_value = 1u << 9,
+                                    .counted_in = unit::turns,
+                                    .min = 0,
+                                    .max = 1u << 30,
+                                    .model_value = 1,
                                     .meaning = "the delay after the first failed attempt",
                                     .source = "the lock study's library (LiTL)"};
   static constexpr tunable longest{.name = "longest",
-                                   .initially = (1u << 20) - 1,
-                                   .in = unit::turns,
-                                   .least = 0,
-                                   .most = 1u << 30,
-                                   .checked = 2,
+                                   .default_value = (1u << 20) - 1,
+                                   .counted_in = unit::turns,
+                                   .min = 0,
+                                   .max = 1u << 30,
+                                   .model_value = 2,
                                    .meaning = "the longest delay between two attempts",
                                    .source = "the lock study's library (LiTL)"};
   static constexpr tunable_list<2> tunables{&shortest, &longest};
@@ -69,7 +69,7 @@ class backoff {
 
   bool try_lock() { return byte_.take(); }
 
-  void unlock() { byte_.let_go(); }
+  void unlock() { byte_.release(); }
 
  private:
   /// True if it took the lock, false if `goes_on()` was not willing to.

@@ -37,9 +37,9 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/outside.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -87,11 +87,11 @@ class biased {
 
   static constexpr tunable first_sleep{
       .name = "recheck-ns",
-      .initially = 1'000'000,
-      .in = unit::nanoseconds,
-      .least = 1'000,
-      .most = 1'000'000'000,
-      .checked = 1'000'000,
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 1'000,
+      .max = 1'000'000'000,
+      .model_value = 1'000'000,
       .meaning = "how long a revoking thread sleeps before it looks again, at first",
       .source =
           "about a scheduler's time slice, in which the owner's unlock "
@@ -107,7 +107,7 @@ class biased {
 
   static std::uint64_t bytes_outside() { return lockwright::bytes_outside<Inner>(); }
 
-  // Inlined, or the call would cost as much as the rest of the short way in.
+  // Inlined, or the call would cost as much as the rest of the fast path in.
   [[gnu::always_inline]] arrival lock() {
     if (enter_by_bias() || become_owner()) {
       return arrival::uncontended;

@@ -12,10 +12,10 @@
 // the locks mcs and backoff themselves.
 #pragma once
 
-#include "lockwright/cohort.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/backoff.hpp"
 #include "lockwright/lock/mcs.hpp"
+#include "lockwright/parts/cohort.hpp"
 
 namespace lockwright {
 

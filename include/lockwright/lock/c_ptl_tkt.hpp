@@ -10,11 +10,11 @@
 // wait; here the number is drawn only if it is being served (see spread_tickets).
 #pragma once
 
-#include "lockwright/cohort.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/partitioned.hpp"
 #include "lockwright/lock/ticket.hpp"
-#include "lockwright/spread_tickets.hpp"
+#include "lockwright/parts/cohort.hpp"
+#include "lockwright/parts/spread_tickets.hpp"
 
 namespace lockwright {
 

@@ -8,9 +8,9 @@
 // the lock ticket itself.
 #pragma once
 
-#include "lockwright/cohort.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/ticket.hpp"
+#include "lockwright/parts/cohort.hpp"
 
 namespace lockwright {
 

@@ -29,7 +29,7 @@
 #include <atomic>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace lockwright {
 

@@ -11,7 +11,7 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/clh.hpp"
-#include "lockwright/prefetch.hpp"
+#include "lockwright/parts/prefetch.hpp"
 
 namespace lockwright {
 

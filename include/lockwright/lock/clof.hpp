@@ -37,9 +37,9 @@
 #include <cstdint>
 #include <tuple>
 
-#include "lockwright/cohort.hpp"
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/cohort.hpp"
+#include "lockwright/parts/outside.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -104,11 +104,11 @@ class clof {
 
   static constexpr tunable batch{
       .name = "batch",
-      .initially = 128,
-      .in = unit::count,
-      .least = 1,
-      .most = 0xffff'ffffu,
-      .checked = 1,
+      .default_value = 128,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 0xffff'ffffu,
+      .model_value = 1,
       .meaning = "how often a group passes on within itself what is above it, at most",
       .source = "the published threshold of keeping local"};
   static constexpr tunable_list<1> tunables{&batch};

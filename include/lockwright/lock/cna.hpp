@@ -37,10 +37,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -60,11 +60,11 @@ class cna_queue {
 
   static constexpr tunable turn{
       .name = "turn-one-in",
-      .initially = 0x10000,
-      .in = unit::one_in,
-      .least = 0,
-      .most = 0xffff'ffff,
-      .checked = 2,
+      .default_value = 0x10000,
+      .counted_in = unit::one_in,
+      .min = 0,
+      .max = 0xffff'ffff,
+      .model_value = 2,
       .meaning =
           "how rarely the waiters of other NUMA nodes get their turn while the holder's node "
           "has waiters",

@@ -55,11 +55,11 @@ class fissile {
 
   static constexpr tunable patience{
       .name = "patience",
-      .initially = 1000,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 1,
+      .default_value = 1000,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 1,
       .meaning = "how often the first of the queue sees the lock held before it is handed the lock",
       .source = "several lengths of a short section; its authors leave it open"};
   /// With fewer threads nobody in the queue is set aside.

@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/three_state.hpp"
+#include "lockwright/parts/three_state.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -42,11 +42,11 @@ class futex {
           "at ease with more threads than cores."};
 
   static constexpr tunable spin{.name = "spin",
-                                .initially = 100,
-                                .in = unit::count,
-                                .least = 0,
-                                .most = 1u << 20,
-                                .checked = 1,
+                                .default_value = 100,
+                                .counted_in = unit::count,
+                                .min = 0,
+                                .max = 1u << 20,
+                                .model_value = 1,
                                 .meaning = "how often a waiter polls before it sleeps",
                                 .source = "the futex mutex of Rust's standard library"};
   static constexpr tunable_list<1> tunables{&spin};

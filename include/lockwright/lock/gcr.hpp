@@ -46,9 +46,9 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/mcs.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/outside.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -91,40 +91,40 @@ class gcr {
 
   static constexpr tunable active{
       .name = "active",
-      .initially = 2,
-      .in = unit::count,
-      .least = 1,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 2,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning =
           "a thread that comes becomes active while fewer than that many are; the first "
           "passive one, while at most half of one less are",
       .source = "the published algorithm; 1 and 4 keep less of the throughput on 2 processors"};
   static constexpr tunable promotion{
       .name = "promotion",
-      .initially = 0x4000,
-      .in = unit::count,
-      .least = 1,
-      .most = 1u << 31,
-      .checked = 2,
+      .default_value = 0x4000,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 31,
+      .model_value = 2,
       .meaning = "after how many acquisitions the first passive thread becomes active",
       .source = "the published algorithm"};
   static constexpr tunable patience{
       .name = "patience-ns",
-      .initially = 5'000'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 2'000,
+      .default_value = 5'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 2'000,
       .meaning = "the longest time that the first passive thread waits to become active",
       .source = "about as long as `promotion` short sections take"};
   static constexpr tunable nap{
       .name = "nap-ns",
-      .initially = 1'000'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 0,
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 0,
       .meaning =
           "the longest time that the first passive thread sleeps between two looks at "
           "whether there are still active ones",

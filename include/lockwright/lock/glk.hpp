@@ -51,12 +51,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/crowding.hpp"
-#include "lockwright/lazy_part.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "lockwright/lock/mcs.hpp"
 #include "lockwright/lock/ticket.hpp"
+#include "lockwright/parts/crowding.hpp"
+#include "lockwright/parts/lazy_part.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -94,49 +94,49 @@ class glk {
 
   static constexpr tunable sample{
       .name = "sample",
-      .initially = 128,
-      .in = unit::count,
-      .least = 2,
-      .most = 1u << 20,
-      .checked = 2,
+      .default_value = 128,
+      .counted_in = unit::count,
+      .min = 2,
+      .max = 1u << 20,
+      .model_value = 2,
       .meaning =
           "every so many acquisitions the waiters are counted; a power of two, or the "
           "next smaller one is used",
       .source = "the published algorithm"};
   static constexpr tunable period{
       .name = "period",
-      .initially = 4096,
-      .in = unit::count,
-      .least = 2,
-      .most = 1u << 30,
-      .checked = 2,
+      .default_value = 4096,
+      .counted_in = unit::count,
+      .min = 2,
+      .max = 1u << 30,
+      .model_value = 2,
       .meaning = "every so many acquisitions the lock to use is chosen; a power of two, as above",
       .source = "the published algorithm"};
   static constexpr tunable many{
       .name = "many",
-      .initially = 3,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 3,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning = "so many before it on average when a number is drawn, and the queue is used",
       .source = "the published algorithm"};
   static constexpr tunable few{
       .name = "few",
-      .initially = 2,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 2,
+      .default_value = 2,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 2,
       .meaning = "less than so many in the queue on average, the holder too, and it is not used",
       .source = "the published algorithm"};
   static constexpr tunable memory{
       .name = "memory",
-      .initially = 8,
-      .in = unit::count,
-      .least = 1,
-      .most = 1u << 20,
-      .checked = 4,
+      .default_value = 8,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 4,
       .meaning = "one part in so many of a period of the queue is the end of the one before",
       .source = "the published library"};
   static constexpr auto tunables =
@@ -147,7 +147,7 @@ class glk {
 
   static std::uint64_t bytes_outside() { return lazy_part<Env, rest>::bytes(); }
 
-  // Inlined, or the call would cost as much as the rest of the short way in.
+  // Inlined, or the call would cost as much as the rest of the fast path in.
   [[gnu::always_inline]] arrival lock() {
     arrival found = arrival::uncontended;
     while (!enter(found)) {
@@ -164,11 +164,11 @@ class glk {
     if (in_use() == as) [[likely]] {
       return true;
     }
-    let_go(as);
+    release(as);
     return false;
   }
 
-  [[gnu::always_inline]] void unlock() { let_go(looks_in_use()); }
+  [[gnu::always_inline]] void unlock() { release(looks_in_use()); }
 
  private:
   /// For who is inside, and as a guess for others.
@@ -197,7 +197,7 @@ class glk {
     return stay(by_ticket, [this, number] { return after_ticket(number); });
   }
 
-  // The ticket lock is the short way. The others stand apart, or it would not be inlined.
+  // The ticket lock is the fast path. The others stand apart, or it would not be inlined.
 
   [[gnu::noinline]] bool enter_other(mode as, arrival& found) {
     rest& more = *rest_.made();
@@ -219,7 +219,7 @@ class glk {
       // sees it change.
       rest_.made()->in_use.store(best, std::memory_order_release);
     }
-    let_go(as);
+    release(as);
     return false;
   }
 
@@ -229,7 +229,7 @@ class glk {
     return as == by_mcs ? rest_.made()->queue.try_lock() : rest_.made()->mutex.try_lock();
   }
 
-  void let_go(mode as) {
+  void release(mode as) {
     if (as == by_ticket) [[likely]] {
       ticket_.unlock();
     } else {

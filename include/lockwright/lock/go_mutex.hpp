@@ -30,8 +30,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/fifo_semaphore.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/fifo_semaphore.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -52,28 +52,28 @@ class go_mutex {
           "bounded waiting."};
 
   static constexpr tunable spins{.name = "spins",
-                                 .initially = 4,
-                                 .in = unit::count,
-                                 .least = 0,
-                                 .most = 1u << 20,
-                                 .checked = 1,
+                                 .default_value = 4,
+                                 .counted_in = unit::count,
+                                 .min = 0,
+                                 .max = 1u << 20,
+                                 .model_value = 1,
                                  .meaning = "how often a thread looks again before it sleeps",
                                  .source = "the Go runtime (active_spin)"};
   static constexpr tunable pauses{.name = "pauses",
-                                  .initially = 30,
-                                  .in = unit::count,
-                                  .least = 0,
-                                  .most = 1u << 20,
-                                  .checked = 0,
+                                  .default_value = 30,
+                                  .counted_in = unit::count,
+                                  .min = 0,
+                                  .max = 1u << 20,
+                                  .model_value = 0,
                                   .meaning = "polite pauses between two looks",
                                   .source = "the Go runtime (active_spin_cnt)"};
   static constexpr tunable starvation{
       .name = "starvation-ns",
-      .initially = 1'000'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 0,
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 0,
       .meaning = "the wait after which a thread asks that the mutex be handed over",
       .source = "the published algorithm (starvationThresholdNs)"};
   /// With fewer threads nobody queues behind what is left of a list of three.

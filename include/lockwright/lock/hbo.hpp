@@ -18,8 +18,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/growing_delay.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -39,42 +39,42 @@ class hbo {
           "holder's. Light, and keeps to a node by chance; can starve the other nodes."};
 
   static constexpr tunable shortest{.name = "shortest",
-                                    .initially = 1u << 9,
-                                    .in = unit::turns,
-                                    .least = 0,
-                                    .most = 1u << 30,
-                                    .checked = 1,
+                                    .default_value = 1u << 9,
+                                    .counted_in = unit::turns,
+                                    .min = 0,
+                                    .max = 1u << 30,
+                                    .model_value = 1,
                                     .meaning = "the first delay when the holder is on this node",
                                     .source = "as for backoff, in the lock study's library (LiTL)"};
   static constexpr tunable longest{.name = "longest",
-                                   .initially = 1u << 12,
-                                   .in = unit::turns,
-                                   .least = 0,
-                                   .most = 1u << 30,
-                                   .checked = 2,
+                                   .default_value = 1u << 12,
+                                   .counted_in = unit::turns,
+                                   .min = 0,
+                                   .max = 1u << 30,
+                                   .model_value = 2,
                                    .meaning = "the longest delay when the holder is on this node",
                                    .source = "eight times the shortest"};
   static constexpr tunable remote_shortest{
       .name = "remote-shortest",
-      .initially = 1u << 11,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 1,
+      .default_value = 1u << 11,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 1,
       .meaning = "the first delay when the holder is on another node",
       .source = "four times that on the holder's node"};
   static constexpr tunable remote_longest{
       .name = "remote-longest",
-      .initially = 1u << 14,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 2,
+      .default_value = 1u << 14,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 2,
       .meaning = "the longest delay when the holder is on another node",
       .source = "four times that on the holder's node"};
   static constexpr tunable_list<4> tunables{&shortest, &longest, &remote_shortest, &remote_longest};
 
-  // Inlined, or the call would cost as much as the rest of the short way in.
+  // Inlined, or the call would cost as much as the rest of the fast path in.
   [[gnu::always_inline]] arrival lock() {
     const std::uint32_t here = Env::node() + 1;
     std::uint32_t holder = free_;

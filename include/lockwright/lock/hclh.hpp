@@ -48,7 +48,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/outside.hpp"
 
 namespace lockwright {
 
@@ -137,7 +137,7 @@ class hclh {
         // Release pairs with the acquire in splice() and try_lock() that finds null.
         global.compare_exchange_strong(last, nullptr, std::memory_order_release,
                                        std::memory_order_relaxed)) {
-      let_go(*me);
+      release(*me);
       return;
     }
     // Release pairs with the acquire in splice(). The rest is the next master's.
@@ -173,7 +173,7 @@ class hclh {
       Env::give_node(&before);
       return {true, arrival::contended};
     }
-    let_go(before);
+    release(before);
     return {false, arrival::uncontended};
   }
 
@@ -192,7 +192,7 @@ class hclh {
     // Relaxed: it tells who comes behind to let the node go, and nothing else.
     last->near.store(spliced_, std::memory_order_relaxed);
     if (nobody_behind) {
-      let_go(*last);
+      release(*last);
     }
     if (before == nullptr) {
       return arrival::uncontended;
@@ -205,12 +205,12 @@ class hclh {
     while (before.far.load(std::memory_order_acquire) == waiting_) {
       Env::relax();
     }
-    let_go(before);
+    release(before);
   }
 
   /// For one of the two that look at a spliced node. Acquire and release: what
   /// the first did with the node comes before the second recycles it.
-  static void let_go(node& one) {
+  static void release(node& one) {
     if (one.left.fetch_add(1, std::memory_order_acq_rel) == 1) {
       Env::give_node(&one);
     }

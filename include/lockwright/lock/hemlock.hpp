@@ -106,7 +106,7 @@ class hemlock {
       holder_.store(mine, std::memory_order_relaxed);
       return true;
     }
-    let_go(mine);
+    release(mine);
     return false;
   }
 
@@ -118,7 +118,7 @@ class hemlock {
                                        std::memory_order_relaxed)) {
       hand_over(*mine);
     }
-    let_go(mine);
+    release(mine);
   }
 
  private:
@@ -138,7 +138,7 @@ class hemlock {
     return own;
   }
 
-  static void let_go(word* mine) {
+  static void release(word* mine) {
     if (mine->is_node) [[unlikely]] {
       Env::give_node(mine);
     }

@@ -39,7 +39,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/outside.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -85,11 +85,11 @@ class hmcs {
 
   static constexpr tunable batch{
       .name = "batch",
-      .initially = 100,
-      .in = unit::count,
-      .least = 1,
-      .most = std::uint64_t{1} << 32,
-      .checked = 2,
+      .default_value = 100,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = std::uint64_t{1} << 32,
+      .model_value = 2,
       .meaning = "how often a NUMA node passes the lock on within itself, at most",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable_list<1> tunables{&batch};

@@ -16,10 +16,10 @@
 
 #include <cstdint>
 
-#include "lockwright/cohort.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/ticket.hpp"
-#include "lockwright/proportional.hpp"
+#include "lockwright/parts/cohort.hpp"
+#include "lockwright/parts/proportional.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -27,20 +27,20 @@ namespace lockwright {
 struct hticket_numbers {
   static constexpr tunable batch{
       .name = "batch",
-      .initially = 128,
-      .in = unit::count,
-      .least = 1,
-      .most = std::uint64_t{1} << 32,
-      .checked = 1,
+      .default_value = 128,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = std::uint64_t{1} << 32,
+      .model_value = 1,
       .meaning = "how often a NUMA node passes the lock on within itself, at most",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable between_nodes{
       .name = "between-nodes",
-      .initially = 256,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 256,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning = "the delay, at the global lock, for each node that is before the waiter's",
       .source = "libslock"};
 };
@@ -51,7 +51,7 @@ template <class Env>
 struct hticket_global_poller {
   static constexpr tunable_list<1> tunables{&hticket_numbers::between_nodes};
 
-  static void stay_away(std::uint32_t before_mine, const void*) {
+  static void back_off(std::uint32_t before_mine, const void*) {
     if (before_mine == 1) {
       Env::relax();
     } else {

@@ -30,10 +30,10 @@
 
 #include <atomic>
 
-#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 

@@ -36,11 +36,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
-#include "lockwright/restriction.hpp"
+#include "lockwright/parts/flagged.hpp"
+#include "lockwright/parts/restriction.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 

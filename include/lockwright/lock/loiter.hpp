@@ -42,11 +42,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/await_link.hpp"
-#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/growing_delay.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -73,49 +73,49 @@ class loiter {
 
   static constexpr tunable attempts{
       .name = "attempts",
-      .initially = 8,
-      .in = unit::count,
-      .least = 1,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 8,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning = "how often an arriving thread looks for a free lock before it queues",
       .source = "with the delays, about as long as a waiter polls before it sleeps"};
   static constexpr tunable shortest{
       .name = "shortest",
-      .initially = 1u << 6,
-      .in = unit::turns,
-      .least = 1,
-      .most = 1u << 30,
-      .checked = 1,
+      .default_value = 1u << 6,
+      .counted_in = unit::turns,
+      .min = 1,
+      .max = 1u << 30,
+      .model_value = 1,
       .meaning =
           "the longest that the delay before the second attempt can be; it is random, and "
           "the bound doubles from attempt to attempt",
       .source = "about a transfer of a cache line"};
   static constexpr tunable longest{
       .name = "longest",
-      .initially = 1u << 12,
-      .in = unit::turns,
-      .least = 1,
-      .most = 1u << 30,
-      .checked = 1,
+      .default_value = 1u << 12,
+      .counted_in = unit::turns,
+      .min = 1,
+      .max = 1u << 30,
+      .model_value = 1,
       .meaning = "the longest delay between two attempts",
       .source = "with the attempts, about as long as a waiter polls before it sleeps"};
   static constexpr tunable patience{
       .name = "patience",
-      .initially = 1000,
-      .in = unit::count,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 1,
+      .default_value = 1000,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 1,
       .meaning = "how often others may be faster than the standby before it is handed the lock",
       .source = "as often as the publication's other locks let the oldest waiter come next"};
   static constexpr tunable courtesy{
       .name = "courtesy",
-      .initially = 512,
-      .in = unit::turns,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 1,
+      .default_value = 512,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 1,
       .meaning = "how long the standby leaves a free lock to arriving threads",
       .source =
           "longer than a release and the next acquisition by the same thread take, several "

@@ -21,9 +21,9 @@
 
 #include <atomic>
 
-#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace lockwright {
 

@@ -10,7 +10,7 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/mcs.hpp"
-#include "lockwright/prefetch.hpp"
+#include "lockwright/parts/prefetch.hpp"
 
 namespace lockwright {
 

@@ -43,11 +43,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/outside.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -82,38 +82,38 @@ class mcs_timepub {
           "uncontended."};
 
   static constexpr tunable patience{.name = "patience-ns",
-                                    .initially = 50'000,
-                                    .in = unit::nanoseconds,
-                                    .least = 0,
-                                    .most = std::uint64_t{1} << 50,
-                                    .checked = 1'000,
+                                    .default_value = 50'000,
+                                    .counted_in = unit::nanoseconds,
+                                    .min = 0,
+                                    .max = std::uint64_t{1} << 50,
+                                    .model_value = 1'000,
                                     .meaning = "how long a waiter polls in one attempt",
                                     .source = "the lock study's library (LiTL)"};
   static constexpr tunable update_delay{
       .name = "update-delay-ns",
-      .initially = 10'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 1'000,
+      .default_value = 10'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 1'000,
       .meaning = "how old the time of a waiter may be that the lock is handed to",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable longest_section{
       .name = "max-cs-ns",
-      .initially = 10'000'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 1'000,
+      .default_value = 10'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 1'000,
       .meaning = "how long the holder has to be inside for waiters to give their processor away",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable scan_limit{
       .name = "scan-limit",
-      .initially = 1000,
-      .in = unit::count,
-      .least = 0,
-      .most = std::uint64_t{1} << 32,
-      .checked = 1,
+      .default_value = 1000,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = std::uint64_t{1} << 32,
+      .model_value = 1,
       .meaning = "how many waiters a release sends to the end of the queue before it is through",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable_list<4> tunables{&patience, &update_delay, &longest_section,

@@ -31,11 +31,11 @@
 
 #include <cstdint>
 
-#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
-#include "lockwright/mcscr.hpp"
-#include "lockwright/passive_set.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/flagged.hpp"
+#include "lockwright/parts/mcscr.hpp"
+#include "lockwright/parts/passive_set.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace lockwright {
 

@@ -50,11 +50,11 @@ class doubling_oracle {
  public:
   static constexpr tunable late_every{
       .name = "shrink-after",
-      .initially = 10,
-      .in = unit::count,
-      .least = 1,
-      .most = 255,
-      .checked = 1,
+      .default_value = 10,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 255,
+      .model_value = 1,
       .meaning = "acquisitions without a late wake-up after which the window is narrowed by one",
       .source = "Marotta et al., CCPE 32(22), 2020"};
   static constexpr tunable_list<1> tunables{&late_every};
@@ -93,11 +93,11 @@ class mutable_window {
 
   static constexpr tunable widest{
       .name = "most-awake",
-      .initially = 0,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 14,
-      .checked = 2,
+      .default_value = 0,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 14,
+      .model_value = 2,
       .meaning = "the widest window: threads awake, with the holder; 0 is one for each CPU",
       .source = "Marotta et al., CCPE 32(22), 2020"};
   static constexpr auto tunables = join(tunable_list<1>{&widest}, Oracle<Env>::tunables);

@@ -47,8 +47,8 @@
 #include <type_traits>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -65,11 +65,11 @@ struct sleep_a_while {
   static constexpr bool bounded = true;
   static constexpr tunable longest{
       .name = "timeout-ns",
-      .initially = 16'000'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 1'000'000,
+      .default_value = 16'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 1'000'000,
       .meaning = "how long a waiter sleeps before it polls until it has the lock",
       .source = "the shortest that costs no throughput (Falsafi et al., USENIX ATC 2016)"};
   static constexpr tunable_list<1> tunables{&longest};
@@ -100,56 +100,56 @@ class mutexee {
   // The paper's numbers are cycles of a processor with 2.8 GHz.
   static constexpr tunable spin_in_spin_mode{
       .name = "spin-ns",
-      .initially = 2'900,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 0,
+      .default_value = 2'900,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 0,
       .meaning = "how long a waiter polls before it sleeps, while few sleep",
       .source = "8000 cycles (Falsafi et al., USENIX ATC 2016)"};
   static constexpr tunable spin_in_mutex_mode{
       .name = "spin-mutex-mode-ns",
-      .initially = 90,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 0,
+      .default_value = 90,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 0,
       .meaning = "how long a waiter polls before it sleeps, while many sleep",
       .source = "256 cycles (Falsafi et al., USENIX ATC 2016)"};
   static constexpr tunable grace_in_spin_mode{
       .name = "grace-ns",
-      .initially = 140,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 0,
+      .default_value = 140,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 0,
       .meaning = "how long an unlock waits for a taker before it wakes a sleeper, while few sleep",
       .source = "384 cycles (Falsafi et al., USENIX ATC 2016)"};
   static constexpr tunable grace_in_mutex_mode{
       .name = "grace-mutex-mode-ns",
-      .initially = 46,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 0,
+      .default_value = 46,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 0,
       .meaning = "the same while many sleep",
       .source = "128 cycles (Falsafi et al., USENIX ATC 2016)"};
   static constexpr tunable period{
       .name = "period",
-      .initially = 2'048,
-      .in = unit::count,
-      .least = 1,
-      .most = (1u << 15) - 1,
-      .checked = 1,
+      .default_value = 2'048,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = (1u << 15) - 1,
+      .model_value = 1,
       .meaning = "contended acquisitions between two choices of the mode",
       .source = "the authors' library (lockin)"};
   static constexpr tunable share{
       .name = "sleep-percent",
-      .initially = 30,
-      .in = unit::count,
-      .least = 0,
-      .most = 100,
-      .checked = 30,
+      .default_value = 30,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 100,
+      .model_value = 30,
       .meaning = "how many of a hundred contended acquisitions may come by sleep in spin mode",
       .source = "Falsafi et al., USENIX ATC 2016"};
   static constexpr auto tunables =

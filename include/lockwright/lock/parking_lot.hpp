@@ -31,7 +31,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/parking_table.hpp"
+#include "lockwright/parts/parking_table.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -54,22 +54,22 @@ class parking_lot {
 
   static constexpr tunable spins{
       .name = "spins",
-      .initially = 10,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 0,
+      .default_value = 10,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 0,
       .meaning =
           "how often a thread looks again before it sleeps, while nobody else sleeps; from "
           "the fourth time on it lets others run",
       .source = "parking_lot (SpinWait)"};
   static constexpr tunable fair{
       .name = "fair-ns",
-      .initially = 1'000'000,
-      .in = unit::nanoseconds,
-      .least = 1,
-      .most = 0xffff'ffffu,
-      .checked = 1,
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 1,
+      .max = 0xffff'ffffu,
+      .model_value = 1,
       .meaning = "an unlock hands over when a time by chance up to this has passed",
       .source = "parking_lot: half a millisecond on average"};
   /// With fewer threads nobody queues behind what is left of a list of three.

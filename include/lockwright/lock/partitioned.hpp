@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/outside.hpp"
-#include "lockwright/spread_tickets.hpp"
+#include "lockwright/parts/outside.hpp"
+#include "lockwright/parts/spread_tickets.hpp"
 
 namespace lockwright {
 

@@ -28,7 +28,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
-#include "lockwright/three_state.hpp"
+#include "lockwright/parts/three_state.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -48,37 +48,37 @@ class pthreadadapt {
           "cores."};
 
   static constexpr tunable most{.name = "spin-tries",
-                                .initially = 100,
-                                .in = unit::count,
-                                .least = 0,
-                                .most = std::uint64_t{1} << 50,
-                                .checked = 2,
+                                .default_value = 100,
+                                .counted_in = unit::count,
+                                .min = 0,
+                                .max = std::uint64_t{1} << 50,
+                                .model_value = 2,
                                 .meaning = "how often a waiter tries before it sleeps, at most",
                                 .source = "the GNU C Library (mutex_spin_count)"};
   static constexpr tunable growth{
       .name = "growth",
-      .initially = 2,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 10,
-      .checked = 1,
+      .default_value = 2,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 10,
+      .model_value = 1,
       .meaning = "how many times the tries that were needed lately a waiter tries",
       .source = "the GNU C Library"};
   static constexpr tunable margin{.name = "spin-margin",
-                                  .initially = 10,
-                                  .in = unit::count,
-                                  .least = 0,
-                                  .most = std::uint64_t{1} << 50,
-                                  .checked = 1,
+                                  .default_value = 10,
+                                  .counted_in = unit::count,
+                                  .min = 0,
+                                  .max = std::uint64_t{1} << 50,
+                                  .model_value = 1,
                                   .meaning = "and how often on top of that",
                                   .source = "the GNU C Library"};
   static constexpr tunable inertia{
       .name = "inertia",
-      .initially = 8,
-      .in = unit::count,
-      .least = 1,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 8,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning = "one part in so many of an average is the last waiter's",
       .source = "the GNU C Library"};
   static constexpr tunable_list<4> tunables{&most, &growth, &margin, &inertia};

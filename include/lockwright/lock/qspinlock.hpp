@@ -36,10 +36,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -66,11 +66,11 @@ class qspinlock {
 
   static constexpr tunable pending_polls{
       .name = "pending-polls",
-      .initially = 512,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 30,
-      .checked = 1,
+      .default_value = 512,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 1,
       .meaning =
           "how often a thread that sees the lock on its way to the pending waiter looks "
           "again before it queues",

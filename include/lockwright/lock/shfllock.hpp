@@ -48,10 +48,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/await_link.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/wait.hpp"
 
 namespace lockwright {
 
@@ -179,22 +179,22 @@ struct shfl_park {
 
   static constexpr tunable patience{
       .name = "patience-ns",
-      .initially = 1'000'000,
-      .in = unit::nanoseconds,
-      .least = 0,
-      .most = std::uint64_t{1} << 50,
-      .checked = 2'500,
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 50,
+      .model_value = 2'500,
       .meaning = "how long the first in the queue lets others steal the lock",
       .source =
           "a fraction of a time slice, so that stealing bridges the absence of a waiter and "
           "starves nobody"};
   static constexpr tunable looks{
       .name = "looks",
-      .initially = 32,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 32,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning = "so often an arriving thread looks whether the lock is free before it queues too",
       .source =
           "as long as a few short sections, and much shorter than a waiter takes to wake up; of 4 "
@@ -400,11 +400,11 @@ class shfllock {
 
   static constexpr tunable batch{
       .name = "batch",
-      .initially = 1024,
-      .in = unit::count,
-      .least = 1,
-      .most = std::uint64_t{1} << 32,
-      .checked = 4,
+      .default_value = 1024,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = std::uint64_t{1} << 32,
+      .model_value = 4,
       .meaning = "how many waiters of one NUMA node are brought together, at most",
       .source = "its authors' MAX_SHUFFLES (SOSP 2019)"};
   /// With fewer threads nobody is moved in the queue: it takes a holder, a shuffler, one to pass

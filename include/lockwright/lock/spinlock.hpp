@@ -15,8 +15,8 @@
 #pragma once
 
 #include "lockwright/lock.hpp"
-#include "lockwright/test_and_set.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/test_and_set.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace lockwright {
 
@@ -47,7 +47,7 @@ class spinlock {
     return try_lock() || poll_until<Env>(deadline, [this] { return try_lock(); });
   }
 
-  void unlock() { word_.let_go(); }
+  void unlock() { word_.release(); }
 
  private:
   [[gnu::noinline]] void poll_and_take() {

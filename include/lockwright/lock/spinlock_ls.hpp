@@ -16,7 +16,7 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/spinlock.hpp"
-#include "lockwright/test_and_set.hpp"
+#include "lockwright/parts/test_and_set.hpp"
 
 namespace lockwright {
 

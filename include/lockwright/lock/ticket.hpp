@@ -28,7 +28,7 @@ template <class Env>
 struct patient_poller {
   static constexpr tunable_list<0> tunables{};
 
-  static void stay_away(std::uint32_t, const void*) { Env::relax(); }
+  static void back_off(std::uint32_t, const void*) { Env::relax(); }
 };
 
 template <class Env, class Poller = patient_poller<Env>>
@@ -97,7 +97,7 @@ class ticket {
   [[gnu::noinline]] void await(std::uint32_t mine, std::uint32_t served) {
     Poller me;
     do {
-      me.stay_away(mine - served, &grant_);
+      me.back_off(mine - served, &grant_);
       served = grant_.load(std::memory_order_acquire);
     } while (served != mine);
   }

@@ -17,7 +17,7 @@
 
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/ticket.hpp"
-#include "lockwright/proportional.hpp"
+#include "lockwright/parts/proportional.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -29,17 +29,17 @@ class ticket_ls_poller {
  public:
   static constexpr tunable yield_beyond{
       .name = "yield-beyond",
-      .initially = 20,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 1,
+      .default_value = 20,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 1,
       .meaning = "a waiter with more numbers than that before its own yields its processor",
       .source = "libslock"};
   static constexpr auto tunables = join(delay::tunables, tunable_list<1>{&yield_beyond});
 
-  void stay_away(std::uint32_t before_mine, const void* polled) {
-    delay_.stay_away(before_mine, polled);
+  void back_off(std::uint32_t before_mine, const void* polled) {
+    delay_.back_off(before_mine, polled);
     if (before_mine > Env::template value<yield_beyond>()) {
       Env::yield();
     }

@@ -14,8 +14,8 @@
 #pragma once
 
 #include "lockwright/lock.hpp"
-#include "lockwright/test_and_set.hpp"
-#include "lockwright/wait.hpp"
+#include "lockwright/parts/test_and_set.hpp"
+#include "lockwright/parts/wait.hpp"
 
 namespace lockwright {
 
@@ -53,7 +53,7 @@ class ttas {
     return try_lock() || poll_until<Env>(deadline, [this] { return try_lock(); });
   }
 
-  void unlock() { byte_.let_go(); }
+  void unlock() { byte_.release(); }
 
  private:
   [[gnu::noinline]] void poll_and_take() {

@@ -26,9 +26,9 @@
 
 #include <cstdint>
 
-#include "lockwright/growing_delay.hpp"
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/ttas.hpp"
+#include "lockwright/parts/growing_delay.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -38,19 +38,19 @@ template <class Env>
 class backing_off_racer {
  public:
   static constexpr tunable shortest{.name = "shortest",
-                                    .initially = 1,
-                                    .in = unit::turns,
-                                    .least = 1,
-                                    .most = 1u << 30,
-                                    .checked = 1,
+                                    .default_value = 1,
+                                    .counted_in = unit::turns,
+                                    .min = 1,
+                                    .max = 1u << 30,
+                                    .model_value = 1,
                                     .meaning = "the bound of the delay after the first lost race",
                                     .source = "the lock study's library (LiTL)"};
   static constexpr tunable longest{.name = "longest",
-                                   .initially = 1'000,
-                                   .in = unit::turns,
-                                   .least = 1,
-                                   .most = 1u << 30,
-                                   .checked = 2,
+                                   .default_value = 1'000,
+                                   .counted_in = unit::turns,
+                                   .min = 1,
+                                   .max = 1u << 30,
+                                   .model_value = 2,
                                    .meaning = "the highest bound of a delay",
                                    .source = "the lock study's library (LiTL)"};
   static constexpr tunable_list<2> tunables{&shortest, &longest};

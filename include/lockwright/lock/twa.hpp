@@ -58,27 +58,27 @@ class twa {
 
   static constexpr tunable long_term{
       .name = "long-term",
-      .initially = 1,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 16,
-      .checked = 0,
+      .default_value = 1,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 16,
+      .model_value = 0,
       .meaning =
           "with how many others before it, at most, a waiter polls the "
           "serving word",
       .source = "its authors' LongTermThreshold (Euro-Par 2019)"};
   static constexpr tunable slots{.name = "slots",
-                                 .initially = most_slots,
-                                 .in = unit::count,
-                                 .least = 1,
-                                 .most = most_slots,
-                                 .checked = 2,
+                                 .default_value = most_slots,
+                                 .counted_in = unit::count,
+                                 .min = 1,
+                                 .max = most_slots,
+                                 .model_value = 2,
                                  .meaning = "how many slots of the waiting array are used",
                                  .source = "its authors (Euro-Par 2019)"};
   static constexpr tunable_list<2> tunables{&long_term, &slots};
 
   /// Of the array, as far as the model checker uses it.
-  static constexpr std::size_t common_bytes = slots.checked * sizeof(counter);
+  static constexpr std::size_t common_bytes = slots.model_value * sizeof(counter);
 
   arrival lock() {
     // Relaxed: the acquire is on grant, whose store releases.

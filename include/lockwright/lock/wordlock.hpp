@@ -28,10 +28,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lockwright/flagged.hpp"
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/flagged.hpp"
+#include "lockwright/parts/waiter_list.hpp"
 #include "lockwright/tunable.hpp"
-#include "lockwright/waiter_list.hpp"
 
 namespace lockwright {
 
@@ -56,11 +56,11 @@ class wordlock {
 
   static constexpr tunable yields{
       .name = "yields",
-      .initially = 40,
-      .in = unit::count,
-      .least = 0,
-      .most = 1u << 20,
-      .checked = 0,
+      .default_value = 40,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 0,
       .meaning = "how often a thread lets others run before it sleeps, while nobody else sleeps",
       .source = "WebKit, from experiments with JikesRVM"};
   /// With fewer threads nobody queues behind what is left of a list of three.

@@ -1,6 +1,6 @@
 """Which processes loaded a library of ours, and as which programs.
 
-The C++ side is `src/preload/loads.hpp`: 16 entries of 32 bytes, each the number of a process and
+The C++ side is `src/interpose/loads.hpp`: 16 entries of 32 bytes, each the number of a process and
 the name that the kernel had for its program when the library was loaded last.
 """
 

@@ -11,7 +11,7 @@ from lockwright.preload.locks import Lock, Registry
 if TYPE_CHECKING:
     from lockwright.torture.run import Orders
 
-KINDS = ("crowd", "births", "rings", "herd", "market", "forks", "order", "reuse", "memory")
+KINDS = ("crowd", "churn", "rings", "herd", "producers", "forks", "order", "reuse", "memory")
 """The kinds of phases, as lockwright-torture knows them."""
 
 DISTURBANCES = ("stutter", "shuffle", "stops", "signals")

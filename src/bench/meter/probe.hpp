@@ -141,7 +141,7 @@ class alignas(apart) probe {
 
   static std::uint64_t clock() {
     if constexpr ((Meters & meter_latency) != 0) {
-      return ticks_after_all();
+      return ticks_after_previous();
     }
     return 0;
   }
@@ -178,7 +178,7 @@ class alignas(apart) probe {
   template <class Mutex>
   void leaves([[maybe_unused]] site_of<Mutex>& s) {
     if constexpr ((Meters & meter_latency) != 0) {
-      s.left_at = ticks_after_all();
+      s.left_at = ticks_after_previous();
       if (measured_) {
         times_->hold.add(s.left_at - s.entered_at);
       }

@@ -138,7 +138,7 @@ std::uint64_t passes_of(const relay& r) {
   return sum;
 }
 
-int hand_round(const description& about, const settings& given) {
+int pass_token(const description& about, const settings& given) {
   static relay r;
   if (given.threads() < 2) {
     refuse("'--threads' is below 2; give more, for they hand something over");
@@ -197,7 +197,7 @@ const description sleep_quota{
     .figures = {{"hand_overs_per_second", "hand-overs/s", "hand-overs per second"},
                 {"longest_sleep_ms", "longest ms", "the longest that a thread slept", true}},
     .uses_lock = false,
-    .run = hand_round,
+    .run = pass_token,
 };
 
 }  // namespace bench

@@ -175,7 +175,7 @@ void* wait_for_changes(void* at) {
   return nullptr;
 }
 
-int wait_in_a_way(const description& about, const settings& given) {
+int run_wait_method(const description& about, const settings& given) {
   static notice n;
   n.way = static_cast<technique>(given.count("technique"));
   if (!has(n.way)) {
@@ -243,7 +243,7 @@ const description waiting{
                 {"reaction_p99_ns", "p99", "the same, 99th percentile", true},
                 {"polls_per_us", "looks per us", "how often a thread looks, per microsecond"}},
     .uses_lock = false,
-    .run = wait_in_a_way,
+    .run = run_wait_method,
 };
 
 }  // namespace bench

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kind.hpp"
+#include "preload/kind.hpp"
 
 namespace lockwright::preload {
 

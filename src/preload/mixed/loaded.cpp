@@ -1,4 +1,4 @@
-#include "loaded.hpp"
+#include "preload/mixed/loaded.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -4,31 +4,34 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "algorithm.hpp"
-#include "library_mutex.hpp"
-#include "own_mutex.hpp"
-#include "plan.hpp"
-#include "several.hpp"
+#include "preload/library_mutex.hpp"
+#include "preload/mixed/algorithm.hpp"
+#include "preload/mixed/lock_variant.hpp"
+#include "preload/mixed/plan.hpp"
+#include "preload/replaced_mutex.hpp"
 
 namespace lockwright::preload {
+
+using interpose::deadline_clock;
+using interpose::real;
 
 /// The algorithm is chosen when the mutex is initialised, or, where a static
 /// initialiser did that, when it is first used; from then on it is the mutex's
 /// own. If it is the C library's, every operation goes to library_mutex, and
-/// to own_mutex otherwise.
+/// to replaced_mutex otherwise.
 ///
 /// Invariant ONE-CHOOSER: a kind word leaves unchosen by a compare-and-swap, so
 /// one thread asks the plan, which counts. It waits for nobody until it has
 /// written the answer. Whoever meets being_chosen waits for it; in the child of
 /// a fork that thread may be missing, and the choice is made again.
-class mixed_mutex : public own_mutex<several> {
-  using own = own_mutex<several>;
+class mixed_mutex : public replaced_mutex<lock_variant> {
+  using replaced = replaced_mutex<lock_variant>;
 
  public:
   static mixed_mutex& of(pthread_mutex_t* mutex) { return reinterpret_cast<mixed_mutex&>(*mutex); }
 
   static bool waiters_sleep(pthread_mutex_t* mutex) {
-    return is_the_librarys(mutex) || own::waiters_sleep(mutex);
+    return is_library_mutex(mutex) || replaced::waiters_sleep(mutex);
   }
 
   // In functions that are always inline the return address is that of the entry point.
@@ -39,75 +42,75 @@ class mixed_mutex : public own_mutex<several> {
   }
 
   static int destroy(pthread_mutex_t* mutex) {
-    return is_the_librarys(mutex) ? library_mutex::destroy(mutex) : own::destroy(mutex);
+    return is_library_mutex(mutex) ? library_mutex::destroy(mutex) : replaced::destroy(mutex);
   }
 
   [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
-    return takes_short_way(kind)         ? lock_shortly(mutex, kind)
-           : takes_short_way_there(kind) ? library_mutex::lock(mutex)
-                                         : lock_slowly(mutex, __builtin_return_address(0));
+    return takes_fast_path(kind)           ? lock_fast(mutex, kind)
+           : library_takes_fast_path(kind) ? library_mutex::lock(mutex)
+                                           : lock_by_plan(mutex, __builtin_return_address(0));
   }
 
   [[gnu::always_inline]] static int trylock(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
-    return takes_short_way(kind)         ? trylock_shortly(mutex, kind)
-           : takes_short_way_there(kind) ? library_mutex::trylock(mutex)
-                                         : trylock_slowly(mutex, __builtin_return_address(0));
+    return takes_fast_path(kind)           ? trylock_fast(mutex, kind)
+           : library_takes_fast_path(kind) ? library_mutex::trylock(mutex)
+                                           : trylock_by_plan(mutex, __builtin_return_address(0));
   }
 
   [[gnu::always_inline]] static int unlock(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
-    return takes_short_way(kind)         ? unlock_shortly(mutex, kind)
-           : takes_short_way_there(kind) ? library_mutex::unlock(mutex)
-                                         : unlock_slowly(mutex, __builtin_return_address(0));
+    return takes_fast_path(kind)           ? unlock_fast(mutex, kind)
+           : library_takes_fast_path(kind) ? library_mutex::unlock(mutex)
+                                           : unlock_by_plan(mutex, __builtin_return_address(0));
   }
 
   [[gnu::always_inline]] static int busylock(pthread_mutex_t* mutex) {
     settle(mutex, __builtin_return_address(0));
-    return is_the_librarys(mutex) ? library_mutex::busylock(mutex) : own::busylock(mutex);
+    return is_library_mutex(mutex) ? library_mutex::busylock(mutex) : replaced::busylock(mutex);
   }
 
   [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, deadline_clock clock,
                                               const timespec* deadline) {
     settle(mutex, __builtin_return_address(0));
-    return is_the_librarys(mutex) ? library_mutex::clocklock(mutex, clock, deadline)
-                                  : own::clocklock(mutex, clock, deadline);
+    return is_library_mutex(mutex) ? library_mutex::clocklock(mutex, clock, deadline)
+                                   : replaced::clocklock(mutex, clock, deadline);
   }
 
   static int may_wait(pthread_mutex_t* mutex) {
     settle(mutex, __builtin_return_address(0));
-    return is_the_librarys(mutex) ? library_mutex::may_wait(mutex) : own::may_wait(mutex);
+    return is_library_mutex(mutex) ? library_mutex::may_wait(mutex) : replaced::may_wait(mutex);
   }
 
   static waiter_line* line(pthread_mutex_t* mutex) {
-    return is_the_librarys(mutex) ? library_mutex::line(mutex) : own::line(mutex);
+    return is_library_mutex(mutex) ? library_mutex::line(mutex) : replaced::line(mutex);
   }
 
-  static bool is_kept_by_wait(pthread_mutex_t* mutex) {
-    return is_the_librarys(mutex) ? library_mutex::is_kept_by_wait(mutex)
-                                  : own::is_kept_by_wait(mutex);
+  static bool survives_wait(pthread_mutex_t* mutex) {
+    return is_library_mutex(mutex) ? library_mutex::survives_wait(mutex)
+                                   : replaced::survives_wait(mutex);
   }
 
   static int release(pthread_mutex_t* mutex, bool& is_counted) {
-    return is_the_librarys(mutex) ? library_mutex::release(mutex, is_counted)
-                                  : own::release(mutex, is_counted);
+    return is_library_mutex(mutex) ? library_mutex::release(mutex, is_counted)
+                                   : replaced::release(mutex, is_counted);
   }
 
   static int reacquire(pthread_mutex_t* mutex, bool is_counted) {
-    return is_the_librarys(mutex) ? library_mutex::reacquire(mutex, is_counted)
-                                  : own::reacquire(mutex, is_counted);
+    return is_library_mutex(mutex) ? library_mutex::reacquire(mutex, is_counted)
+                                   : replaced::reacquire(mutex, is_counted);
   }
 
  private:
-  /// As takes_short_way(), to the C library by the plan.
-  [[gnu::always_inline]] static bool takes_short_way_there(kind_word kind) {
-    return is_plain(kind, short_way.load(std::memory_order_acquire)) &&
+  /// As takes_fast_path(), to the C library by the plan.
+  [[gnu::always_inline]] static bool library_takes_fast_path(kind_word kind) {
+    return is_plain(kind, fast_path_kind.load(std::memory_order_acquire)) &&
            algorithm_of(kind) == algorithm::c_library;
   }
 
-  /// The C library's by the plan; what is left to it by its kind is own_mutex's affair.
-  static bool is_the_librarys(pthread_mutex_t* mutex) {
+  /// The C library's by the plan; what is left to it by its kind is replaced_mutex's affair.
+  static bool is_library_mutex(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
     return !is_library(kind) && algorithm_of(kind) == algorithm::c_library;
   }
@@ -136,19 +139,19 @@ class mixed_mutex : public own_mutex<several> {
     return result;
   }
 
-  [[gnu::noinline]] static int lock_slowly(pthread_mutex_t* mutex, const void* caller) {
+  [[gnu::noinline]] static int lock_by_plan(pthread_mutex_t* mutex, const void* caller) {
     settle(mutex, caller);
-    return is_the_librarys(mutex) ? library_mutex::lock(mutex) : lock_special(mutex);
+    return is_library_mutex(mutex) ? library_mutex::lock(mutex) : lock_slow(mutex);
   }
 
-  [[gnu::noinline]] static int trylock_slowly(pthread_mutex_t* mutex, const void* caller) {
+  [[gnu::noinline]] static int trylock_by_plan(pthread_mutex_t* mutex, const void* caller) {
     settle(mutex, caller);
-    return is_the_librarys(mutex) ? library_mutex::trylock(mutex) : trylock_special(mutex);
+    return is_library_mutex(mutex) ? library_mutex::trylock(mutex) : trylock_slow(mutex);
   }
 
-  [[gnu::noinline]] static int unlock_slowly(pthread_mutex_t* mutex, const void* caller) {
+  [[gnu::noinline]] static int unlock_by_plan(pthread_mutex_t* mutex, const void* caller) {
     settle(mutex, caller);
-    return is_the_librarys(mutex) ? library_mutex::unlock(mutex) : unlock_special(mutex);
+    return is_library_mutex(mutex) ? library_mutex::unlock(mutex) : unlock_slow(mutex);
   }
 
   /// Sees to it that the mutex has an algorithm and is in order for this process.
@@ -178,7 +181,7 @@ class mixed_mutex : public own_mutex<several> {
 
   /// Of the parent's state of a mutex of the C library its own functions make what they can.
   void adopt_as(kind_word kind) {
-    if (several::is_known(kind)) {
+    if (lock_variant::is_known(kind)) {
       adopt();
       return;
     }

@@ -1,4 +1,4 @@
-#include "plan.hpp"
+#include "preload/mixed/plan.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -7,11 +7,11 @@
 
 #include <atomic>
 
-#include "loaded.hpp"
 #include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
-#include "sheet.hpp"
+#include "preload/mixed/loaded.hpp"
+#include "preload/stats_page.hpp"
 
 namespace lockwright::preload {
 namespace {
@@ -80,7 +80,7 @@ class plan::reader {
     if (!is_plan) {
       native_env::complain(variable, " is no plan; every mutex stays the C library's");
     }
-    made_->told_ = map_sheet();
+    made_->stats_ = map_stats_page();
     return is_plan ? made_ : nullptr;
   }
 
@@ -283,8 +283,8 @@ algorithm plan::choose(const whereabouts& where) {
       chosen = i;
     }
   }
-  if (told_ != nullptr) {
-    told_->chosen[chosen].fetch_add(1, std::memory_order_relaxed);
+  if (stats_ != nullptr) {
+    stats_->chosen[chosen].fetch_add(1, std::memory_order_relaxed);
   }
   return entries_[chosen].give();
 }

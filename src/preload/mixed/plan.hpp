@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "algorithm.hpp"
-#include "sheet.hpp"
+#include "preload/mixed/algorithm.hpp"
+#include "preload/stats_page.hpp"
 
 namespace lockwright::preload {
 
@@ -101,7 +101,7 @@ class plan {
   std::uint32_t module_number_;
   entry* entries_;  ///< the first is of all others
   std::uint32_t entry_number_;
-  sheet* told_;  ///< where it is counted what each entry is good for; null if nobody asked
+  stats_page* stats_;  ///< where it is counted what each entry is good for; null if nobody asked
 };
 
 plan& the_plan();

@@ -287,7 +287,7 @@ class atomic : lifetime {
   }
 
   /// The memory around goes; `making` is the block's.
-  void bury() { cell().~checked(); }
+  void destroy() { cell().~checked(); }
 
   alignas(checked) mutable unsigned char room_[sizeof(checked)] = {};
   bool failed_weakly_ = false;

@@ -63,16 +63,16 @@ struct next_step {
 
 struct thread_state {
   next_step next;
-  bool fresh = true;                ///< has just been scheduled, and done nothing since
-  std::uint32_t hurry = 0;          ///< polls left that nobody comes between
-  const void* polled = nullptr;     ///< what was loaded last; a hurry polls that
-  bool polls_a_word = false;        ///< that one can be slept on
-  bool patient = false;             ///< polls without hurry until its next step of another kind
-  bool woke_early = false;          ///< has had its spurious wake-up
-  std::uint32_t gave_up_early = 0;  ///< sleeps whose deadline came at once
-  std::size_t makes_node = 0;       ///< what it constructs now is this node, and is to hold junk
-  bool remembers = false;           ///< has a hint about locks
-  bool remembered = false;          ///< which one
+  bool fresh = true;                   ///< has just been scheduled, and done nothing since
+  std::uint32_t batch_polls_left = 0;  ///< polls left that nobody comes between
+  const void* polled = nullptr;        ///< what was loaded last; a batch polls that
+  bool polls_a_word = false;           ///< that one can be slept on
+  bool patient = false;                ///< polls one at a time until its next step of another kind
+  bool woke_early = false;             ///< has had its spurious wake-up
+  std::uint32_t gave_up_early = 0;     ///< sleeps whose deadline came at once
+  std::size_t makes_node = 0;          ///< what it constructs now is this node, and is to hold junk
+  bool remembers = false;              ///< has a hint about locks
+  bool remembered = false;             ///< which one
   std::uint64_t clock = 0;
   std::uint32_t life = 0;  ///< how many threads have ended in its place
   void* own = nullptr;     ///< the piece of memory that is its own
@@ -86,7 +86,7 @@ struct block {
   static constexpr std::uint32_t most_objects = 64;
   struct object {
     void* self;
-    void (*bury)(void*);
+    void (*destroy)(void*);
   };
 
   std::byte* begin = nullptr;
@@ -111,7 +111,7 @@ class execution {
     for (thread_state& t : threads) {
       t.next = {};
       t.fresh = true;
-      t.hurry = 0;
+      t.batch_polls_left = 0;
       t.polled = nullptr;
       t.polls_a_word = t.patient = t.woke_early = false;
       t.makes_node = 0;
@@ -245,7 +245,7 @@ class execution {
       fail("reserved memory given back while in use", rl::test_result_data_race, info);
     }
     for (std::uint32_t i = 0; i < b->count; ++i) {
-      b->objects[i].bury(b->objects[i].self);
+      b->objects[i].destroy(b->objects[i].self);
     }
     c.var_dtor(b->making);
     b->making = nullptr;
@@ -257,18 +257,18 @@ class execution {
   [[nodiscard]] void* left_piece() { return left_count_ == 0 ? nullptr : left_[--left_count_]; }
 
   /// Room for a piece of a thread's own, and how what is made there ends.
-  [[nodiscard]] void* cut_piece(void (*bury)(void*)) {
+  [[nodiscard]] void* cut_piece(void (*destroy)(void*)) {
     if (pieces_cut_ == most_pieces) {
       fail("more threads with a piece of their own than this model holds",
            rl::test_result_inconsistent_test_suite, RL_INFO);
     }
-    bury_piece_[pieces_cut_] = bury;
+    destroy_piece_[pieces_cut_] = destroy;
     return piece_memory_ + node_room * pieces_cut_++;
   }
 
   void bury_pieces() {
     for (std::uint32_t i = 0; i < pieces_cut_; ++i) {
-      bury_piece_[i](piece_memory_ + node_room * i);
+      destroy_piece_[i](piece_memory_ + node_room * i);
     }
   }
 
@@ -312,7 +312,7 @@ class execution {
   std::uint32_t shared_count_ = 0;
   std::byte* shared_nodes_[most_nodes];
   std::uint32_t pieces_cut_ = 0;
-  void (*bury_piece_[most_pieces])(void*);
+  void (*destroy_piece_[most_pieces])(void*);
   std::uint32_t left_count_ = 0;
   void* left_[most_pieces];
   std::uint32_t block_count_ = 0;
@@ -342,7 +342,7 @@ class pause {
 ///
 /// Where nobody could make a difference, nobody is let in, which leaves fewer
 /// executions to search: right after another point at which others were let in
-/// (`fresh`), at objects that nobody else knows, and between the polls of a hurry.
+/// (`fresh`), at objects that nobody else knows, and between the polls of a batch.
 class step : rl::preemption_disabler {
  public:
   explicit step(const next_step& next) : rl::preemption_disabler(after_others(next)) {}
@@ -352,10 +352,10 @@ class step : rl::preemption_disabler {
     rl::context& c = rl::ctx();
     thread_state& me = here();
     const void* polled = next.what == next_step::load ? next.place : nullptr;
-    if (me.hurry != 0 && polled != nullptr && polled == me.polled) {
+    if (me.batch_polls_left != 0 && polled != nullptr && polled == me.polled) {
       return c;
     }
-    me.hurry = 0;
+    me.batch_polls_left = 0;
     me.patient = me.patient && polled != nullptr && polled == me.polled;
     me.polled = polled;
     if (execution_now.is_private(next.place)) {

@@ -20,40 +20,40 @@ class sleepers {
   void begin() { used_ = 0; }
 
   void sleep(const void* word, const rl::debug_info& info) {
-    bed_of(word).set.park_current(rl::ctx(), false, false, false, info);
+    slot_of(word).set.park_current(rl::ctx(), false, false, false, info);
   }
 
   /// True if nobody woke it, and nothing else could go on.
   bool sleep_a_while(const void* word, const rl::debug_info& info) {
-    return bed_of(word).set.park_current(rl::ctx(), true, false, false, info) ==
+    return slot_of(word).set.park_current(rl::ctx(), true, false, false, info) ==
            rl::unpark_reason_timeout;
   }
 
   void wake(const void* word, std::uint32_t count, const rl::debug_info& info) {
-    bed& b = bed_of(word);
+    wait_slot& b = slot_of(word);
     while (count-- != 0 && b.set.unpark_one(rl::ctx(), info)) {
     }
   }
 
  private:
-  struct bed {
+  struct wait_slot {
     const void* word = nullptr;
     rl::waitset<most_threads> set;
   };
 
-  /// The bed for `word`; an empty one becomes it. There is one per thread and
+  /// The wait slot for `word`; an empty one becomes it. There is one per thread and
   /// one for the caller, so one is always empty.
-  bed& bed_of(const void* word) {
-    bed* empty = nullptr;
+  wait_slot& slot_of(const void* word) {
+    wait_slot* empty = nullptr;
     for (std::uint32_t i = 0; i < used_; ++i) {
-      if (beds_[i].set.size() == 0) {
-        empty = &beds_[i];
-      } else if (beds_[i].word == word) {
-        return beds_[i];
+      if (wait_slots_[i].set.size() == 0) {
+        empty = &wait_slots_[i];
+      } else if (wait_slots_[i].word == word) {
+        return wait_slots_[i];
       }
     }
     if (empty == nullptr) {
-      empty = &beds_[used_++];
+      empty = &wait_slots_[used_++];
       empty->set = {};
     }
     empty->word = word;
@@ -61,7 +61,7 @@ class sleepers {
   }
 
   std::uint32_t used_ = 0;
-  bed beds_[most_threads + 1];
+  wait_slot wait_slots_[most_threads + 1];
 };
 
 inline sleepers sleepers_now;

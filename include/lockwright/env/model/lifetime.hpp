@@ -74,7 +74,7 @@ class lifetime {
         fail("more objects in reserved memory than this model holds",
              rl::test_result_inconsistent_test_suite, RL_INFO);
       }
-      b->objects[b->count++] = {self, [](void* o) { static_cast<Object*>(o)->bury(); }};
+      b->objects[b->count++] = {self, [](void* o) { static_cast<Object*>(o)->destroy(); }};
       making_ = b->making;
     }
     state_ = live;

@@ -17,9 +17,9 @@ inline std::uint64_t hint_of(const void* about) {
   return std::uint64_t{1} << (hash >> 58);
 }
 
-inline bool recall(const void* about) { return (hints & hint_of(about)) != 0; }
+inline bool hint(const void* about) { return (hints & hint_of(about)) != 0; }
 
-inline void remember(const void* about, bool what) {
+inline void set_hint(const void* about, bool what) {
   hints = what ? hints | hint_of(about) : hints & ~hint_of(about);
 }
 

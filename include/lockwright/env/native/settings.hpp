@@ -71,9 +71,9 @@ inline bool read_setting(const variable_name& variable, const tunable& what, std
   while (*at >= '0' && *at <= '9' && number < std::uint64_t{1} << 59) {
     number = number * 10 + static_cast<std::uint64_t>(*at++ - '0');
   }
-  if (*at != '\0' || number < what.least || number > what.most) {
-    complain(variable.text(), "='", text, "' is not a number from ", digits{what.least}.text(),
-             " to ", digits{what.most}.text(), "; ", digits{what.initially}.text(), " is used");
+  if (*at != '\0' || number < what.min || number > what.max) {
+    complain(variable.text(), "='", text, "' is not a number from ", digits{what.min}.text(),
+             " to ", digits{what.max}.text(), "; ", digits{what.default_value}.text(), " is used");
     return false;
   }
   value = number;
@@ -82,7 +82,7 @@ inline bool read_setting(const variable_name& variable, const tunable& what, std
 
 [[gnu::noinline]] inline std::uint64_t read_setting(const char* lock, const tunable& what,
                                                     std::atomic<std::uint64_t>& known) {
-  std::uint64_t value = what.initially;
+  std::uint64_t value = what.default_value;
   if (lock == nullptr || !read_setting({lock, what.name}, what, value)) {
     read_setting({nullptr, what.name}, what, value);
   }

@@ -360,7 +360,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 namespace lockwright::native_env {
 
-/// From the vDSO. Apart, so that no call through a pointer is on a lock's short way.
+/// From the vDSO. Apart, so that no call through a pointer is on a lock's fast path.
 [[gnu::noinline]] inline std::uint32_t ask_cpu() {
   const int cpu = sched_getcpu();
   return cpu < 0 ? 0 : static_cast<std::uint32_t>(cpu);

@@ -1,0 +1,165 @@
+// Whether the machine has more threads to run than processors, for locks that
+// then wait in another way. All locks of a process share what one of them has
+// found out.
+//
+// Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
+// Made Easy", Middleware 2016, and its library.
+//
+//   word   | meaning                                         | written by
+//   due    | when the load is to be looked at next           | who looks
+//   left   | crowded, until so many looks in a row find room | the same
+//          | 0: not crowded                                  |
+//   needed | what `left` begins with                         | the same
+//
+// A lock whose waiters sleep makes the load that it was to bear disappear. So
+// each time that the machine is found crowded, more looks are needed before it
+// is believed not to be; the number falls by one with each look after that.
+//
+// Published is a thread that looks ten times a millisecond and that, when the
+// answer has changed more than eight times in a second, leaves it at crowded for
+// seconds. A library that is loaded into a program starts no threads, so who
+// asks looks, if it is time to; `needed` alone bounds the changes. Published is
+// also a margin, of two threads above the number of processors to be crowded,
+// and of five below it not to be, for large machines; with two processors there
+// would be no way back. And the processors are those that the process may run
+// on, not all of the machine's.
+//
+// Invariants
+//   ADVICE     who relies on the answer loses time by it, and nothing else, so no
+//              word needs any order.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/parts/wait.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class crowding {
+  struct record {
+    typename Env::template atomic<std::uint64_t> due;
+    typename Env::template atomic<std::uint32_t> left;
+    typename Env::template atomic<std::uint32_t> needed;
+  };
+
+ public:
+  static constexpr tunable interval{
+      .name = "load-ns",
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = 1'000'000'000,
+      .model_value = 0,
+      .meaning = "the load is looked at no more often than once in this time",
+      .source = "a look takes some microseconds, so that it costs less than a hundredth"};
+  static constexpr tunable least_needed{
+      .name = "calm-looks",
+      .default_value = 4,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1,
+      .meaning = "so many looks in a row that find few threads end a crowd, at the least",
+      .source = "the published library"};
+  static constexpr tunable most_needed{
+      .name = "most-calm-looks",
+      .default_value = 800,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1,
+      .meaning = "the same at the most; it is four times the last time's each time",
+      .source = "0.8 s, as in the published library"};
+  static constexpr tunable_list<3> tunables{&interval, &least_needed, &most_needed};
+
+  /// What all locks of the process share.
+  static constexpr std::size_t common_bytes = sizeof(record);
+
+  /// Looks, if it is time to.
+  static bool noticed() {
+    record& known = Env::template common<record>();
+    const std::uint64_t now = Env::now();
+    std::uint64_t due = known.due.load(std::memory_order_relaxed);
+    // mutant survives: in two steps: what is known of the load is advice.
+    if (now >= due &&
+        known.due.compare_exchange_strong(due, now + Env::template value<interval>(),
+                                          std::memory_order_relaxed, std::memory_order_relaxed)) {
+      look(known);
+    }
+    return known.left.load(std::memory_order_relaxed) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t growth_ = 4;  // as in the published library
+
+  [[gnu::noinline]] static void look(record& known) {
+    const auto least = static_cast<std::uint32_t>(Env::template value<least_needed>());
+    const auto most = static_cast<std::uint32_t>(Env::template value<most_needed>());
+    std::uint32_t needed = known.needed.load(std::memory_order_relaxed);
+    std::uint32_t left = known.left.load(std::memory_order_relaxed);
+    if (Env::runnable() > Env::cpus()) {
+      if (left == 0) {
+        const std::uint32_t more = (needed < least ? least : needed) * growth_;
+        needed = more < most ? more : most;
+      }
+      left = needed;
+    } else if (left != 0) {
+      --left;
+    } else {
+      needed = needed > least ? needed - 1 : least;
+    }
+    // mutant survives: dropped: what is known of the load is advice.
+    known.needed.store(needed, std::memory_order_relaxed);
+    // mutant survives: dropped: what is known of the load is advice.
+    known.left.store(left, std::memory_order_relaxed);
+  }
+};
+
+/// A waiter that polls, and lets other threads run now and then while the
+/// machine is crowded. Of one wait.
+template <class Env>
+class crowd_poller {
+ public:
+  static constexpr tunable polls{
+      .name = "polls",
+      .default_value = 1024,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1024,  // the model sees no difference between a yield and a pause
+      .meaning = "after so many polls a waiter lets others run if the machine is crowded",
+      .source = "the published library of GLK"};
+  static constexpr tunable_list<1> tunables{&polls};
+
+  void step() {
+    if (++polled_ % Env::template value<polls>() == 0 && crowding<Env>::noticed()) {
+      Env::yield();
+    } else {
+      Env::relax();
+    }
+  }
+
+  /// As ticket's waiters call it.
+  void back_off(std::uint32_t, const void*) { step(); }
+
+ private:
+  std::uint64_t polled_ = 0;
+};
+
+/// spin_wait with such a waiter.
+template <class Env>
+class crowd_wait : public spin_wait<Env> {
+ public:
+  static constexpr auto tunables = crowd_poller<Env>::tunables;
+
+  void wait() {
+    crowd_poller<Env> poller;
+    this->wait_by([&poller] { poller.step(); });
+  }
+};
+
+}  // namespace lockwright

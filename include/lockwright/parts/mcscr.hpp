@@ -1,0 +1,249 @@
+// MCSCR: an MCS queue whose unlock keeps threads out of circulation and takes
+// them back. malth.hpp tells how it works; who is kept out, where, and who of
+// them comes back is the parameter Bystanders.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/parts/await_link.hpp"
+#include "lockwright/parts/passive_set.hpp"
+#include "lockwright/parts/restriction.hpp"
+#include "lockwright/parts/wait.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// Bystanders<Env, node> is what the holder knows of those who do not circulate.
+/// It is made from the fields that it has in the holder's node, changed, and
+/// left in the next holder's, or in the tail of a free lock.
+template <class Env, template <class> class Wait, template <class, class> class Bystanders>
+class mcscr {
+  struct node;
+  using bystanders = Bystanders<Env, node>;
+
+  enum : std::uint8_t { lock_, recall_, favour_ };             // grant
+  enum : std::uint8_t { arrived_, was_recalled_, favoured_ };  // rank
+
+  struct alignas(64) node : passive_member<Env, node>, bystanders::fields {
+    typename Env::template atomic<node*> next{};
+    typename Env::template plain<std::uint8_t> grant{};
+    typename Env::template plain<std::uint8_t> rank{};
+    Wait<Env> cell;
+  };
+
+ public:
+  static constexpr std::uint32_t node_bytes = sizeof(node);
+  /// With fewer threads no unlock finds more than one set aside.
+  static constexpr std::uint32_t checked_threads = 4;
+  static constexpr auto tunables = join(tunable_list<1>{&fairness}, Wait<Env>::tunables);
+
+  arrival lock() {
+    node* me = Env::template take_node<node>();
+    // mutant survives: dropped: at worst a thread is recalled for nothing, or served out of its
+    // turn.
+    me->rank = arrived_;
+    bystanders::arrives(*me);
+    node* before = enqueue(me);
+    if (bystanders::is_free(before)) {
+      enter(me, before);
+      return arrival::uncontended;
+    }
+    wait_behind(before, me);
+    return arrival::contended;
+  }
+
+  bool try_lock() {
+    node* seen = tail_.load(std::memory_order_relaxed);
+    if (!bystanders::is_free(seen)) {
+      return false;
+    }
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    // mutant survives: dropped: at worst a thread is recalled for nothing, or served out of its
+    // turn.
+    me->rank = arrived_;
+    bystanders::arrives(*me);
+    // As the exchange in enqueue(). The cell is not armed: nobody grants the first node.
+    if (tail_.compare_exchange_strong(seen, me, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+      enter(me, seen);
+      return true;
+    }
+    Env::give_node(me);
+    return false;
+  }
+
+  void unlock() {
+    node* me = holder_;
+    node* last = me;
+    // Release pairs with the acquire in enqueue() and try_lock() that finds null.
+    if (!bystanders::none(*me) || tail_.load(std::memory_order_relaxed) != me ||
+        !tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+      pass_on(me);
+    }
+    Env::give_node(me);
+  }
+
+ private:
+  static constexpr bool parks_ = Wait<Env>::policy != waiting::spin;
+
+  /// A waiter that sleeps can only be woken, and that takes long.
+  static bool sleeps(node* waiter) {
+    if constexpr (parks_) {
+      return waiter->cell.asleep();
+    } else {
+      return false;
+    }
+  }
+
+  /// What the queue's last node was before.
+  node* enqueue(node* me) {
+    me->next.store(nullptr, std::memory_order_relaxed);
+    me->cell.arm();
+    // Release publishes the node (pairs with the acquire of next and tail by
+    // others); acquire pairs with the release in unlock() and pass_on() that
+    // freed the lock.
+    return tail_.exchange(me, std::memory_order_acq_rel);
+  }
+
+  /// The lock was free, with `before` as its tail.
+  void enter(node* me, node* before) {
+    bystanders::taken_over(*me, before);
+    holder_ = me;
+  }
+
+  [[gnu::noinline]] void wait_behind(node* before, node* me) {
+    for (;;) {
+      // Release pairs with the acquire loads of next in unlock.
+      before->next.store(me, std::memory_order_release);
+      me->cell.wait();
+      if (me->grant == lock_) {
+        holder_ = me;
+        break;
+      }
+      me->rank = me->grant == favour_ ? favoured_ : was_recalled_;
+      before = enqueue(me);
+      if (bystanders::is_free(before)) {
+        enter(me, before);
+        break;
+      }
+    }
+    if (me->rank != arrived_) {
+      bystanders rest(*me);
+      rest.recalled = false;
+      rest.leave_to(*me);
+    }
+  }
+
+  /// The unlock of a holder that is not alone.
+  [[gnu::noinline]] void pass_on(node* me) {
+    bystanders rest(*me);
+    node* heir = nullptr;  // to be recalled, once the lock is out of our hands
+    node* next = nullptr;
+    if (!rest.empty() && Env::chance(Env::template value<fairness>())) {
+      next = rest.by_chance();
+      rest.take(next);
+      if (sleeps(next)) {
+        next->grant = favour_;
+        heir = next;
+        next = nullptr;
+      } else {
+        graft(me, next);
+      }
+    }
+    if (next == nullptr) {
+      next = choose(me, rest, heir);
+    }
+    // From here on the lock may be gone, if nobody is next and nobody recalled.
+    if (next != nullptr) {
+      rest.leave_to(*next);
+      next->grant = lock_;
+      next->cell.grant();
+    }
+    if (heir != nullptr) {
+      heir->cell.grant();
+    }
+  }
+
+  /// Culls the queue. The first node that is left, or null when the lock has
+  /// become free; then `heir` is to be recalled, if it is somebody.
+  node* choose(node* me, bystanders& rest, node*& heir) {
+    bool culled = false;
+    node* last = me;  // what comes before `next`, in the queue or culled
+    // Acquire, here and below, pairs with the release store in wait_behind().
+    node* next = me->next.load(std::memory_order_acquire);
+    for (;;) {
+      while (next != nullptr && next->rank != favoured_) {
+        node* after = next->next.load(std::memory_order_acquire);
+        if (!sleeps(next) && !rest.displaces(next, after == nullptr, sleeps)) {
+          // It is between the holder and the last node: one such is too many.
+          if (culled || after == nullptr) {
+            break;
+          }
+          culled = true;
+        }
+        cull(next, rest);
+        last = next;
+        next = after;
+      }
+      if (next != nullptr) {
+        return next;
+      }
+      // Nobody who is awake waits in the queue, and `last` is the tail.
+      if (!rest.empty()) {
+        node* candidate = rest.next();
+        if (!sleeps(candidate)) {
+          rest.take(candidate);
+          graft(last, candidate);
+          return candidate;
+        }
+        if (heir == nullptr && !rest.recalled) {
+          rest.take(candidate);
+          candidate->grant = recall_;
+          heir = candidate;
+        }
+      }
+      // Where all poll the set is empty here, and unlock() has tried this before.
+      if (parks_) {
+        rest.recalled = rest.recalled || heir != nullptr;
+        node* seen = last;
+        // Release, as in unlock(); the passive set goes with the lock.
+        if (tail_.compare_exchange_strong(seen, rest.left_free(), std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+          return nullptr;
+        }
+      }
+      next = await_link<Wait<Env>>(last->next);
+    }
+  }
+
+  static void cull(node* one, bystanders& rest) {
+    if (one->rank == was_recalled_) {
+      rest.recalled = false;
+    }
+    rest.put(one);
+  }
+
+  /// Puts `one` into the queue behind `before`.
+  void graft(node* before, node* one) {
+    one->next.store(nullptr, std::memory_order_relaxed);
+    node* seen = before;
+    // Release publishes what was done to `one`, as in enqueue(). Nothing is acquired.
+    // mutant survives: release -> relaxed: when a passive node is grafted onto the end, a
+    // newcomer's link has to come after the null in the node's next; in the model a store always
+    // comes last.
+    if (!tail_.compare_exchange_strong(seen, one, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+      // Relaxed: whoever reads it gets it by a grant.
+      one->next.store(await_link<Wait<Env>>(before->next), std::memory_order_relaxed);
+    }
+  }
+
+  typename Env::template atomic<node*> tail_{};
+  typename Env::template plain<node*> holder_{};
+};
+
+}  // namespace lockwright

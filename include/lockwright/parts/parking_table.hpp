@@ -1,0 +1,152 @@
+// Queues of parked threads for any number of addresses: one hashed table for
+// the whole process, so that what is waited for needs no room for its waiters.
+//
+//   bucket | meaning                                      | written by
+//   door   | a lock around the rest                       | see wordlock
+//   first  | the waiters of all addresses that fall here, | who has the door
+//          | in the order in which they came              |
+//   fair   | when the next unpark is to be a fair one     | who has the door
+//
+// Invariants
+//   FIFO       the waiters of one address are woken in the order in which they came.
+//   NO-LOST-WAKE  a waiter decides to sleep, and an unparker what to leave, with
+//              the door locked: one of them sees what the other did.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lockwright/lock/wordlock.hpp"
+#include "lockwright/parts/wait.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class parking_table {
+  struct alignas(64) sleeper {
+    typename Env::template plain<sleeper*> next{};
+    typename Env::template plain<const void*> address{};
+    typename Env::template plain<bool> handed_over{};
+    spin_then_park<Env> cell;
+  };
+
+  struct alignas(64) bucket {
+    wordlock<Env> door;
+    typename Env::template plain<sleeper*> first;
+    typename Env::template plain<std::uint64_t> fair;
+  };
+
+ public:
+  static constexpr std::size_t node_bytes = sizeof(sleeper);
+
+  /// What an unparker finds, with the door locked.
+  struct unparking {
+    bool somebody;  ///< there is one to wake
+    bool others;    ///< and more of them
+    bool fair;      ///< it is time for a fair turn
+  };
+
+  /// The table of the process; all-zero memory is an empty one.
+  static parking_table& shared() { return Env::template common<parking_table>(); }
+
+  /// Where the sleepers of `address` are: below `buckets`.
+  static constexpr std::size_t buckets = 256;  // 16 KB. More sleepers cost time, and nothing else.
+  static std::size_t bucket_of(const void* address) {
+    // Fibonacci hashing (Knuth, TAOCP 6.4): 2^64 divided by the golden ratio.
+    const std::uint64_t mixed =
+        static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address)) *
+        0x9e37'79b9'7f4a'7c15u;
+    return mixed / (~std::uint64_t{0} / buckets + 1);
+  }
+
+  /// Sleeps at `address` until unparked, if `still()` holds with the door
+  /// locked. True if the unparker handed over.
+  template <class Still>
+  bool park(const void* address, Still still) {
+    bucket& mine = table_[bucket_of(address)];
+    sleeper* me = Env::template take_node<sleeper>();
+    me->next = nullptr;
+    me->address = address;
+    me->cell.arm();
+    mine.door.lock();
+    if (!still()) {
+      mine.door.unlock();
+      Env::give_node(me);
+      return false;
+    }
+    append(mine, me);
+    mine.door.unlock();
+    me->cell.park();
+    const bool handed_over = me->handed_over;
+    Env::give_node(me);
+    return handed_over;
+  }
+
+  /// Wakes the first sleeper at `address`. `leave(unparking)` settles, with the
+  /// door locked, what to leave there, and says whether the sleeper has it.
+  /// `fair_period` bounds, by chance, the time between two fair turns.
+  template <class Leave>
+  void unpark_one(const void* address, std::uint64_t fair_period, Leave leave) {
+    bucket& mine = table_[bucket_of(address)];
+    mine.door.lock();
+    unparking found{};
+    sleeper* one = take_first(mine, address, found.others);
+    found.somebody = one != nullptr;
+    found.fair = found.somebody && is_fair(mine, fair_period);
+    const bool handed_over = leave(found);
+    mine.door.unlock();
+    if (one != nullptr) {
+      one->handed_over = handed_over;
+      one->cell.grant();
+    }
+  }
+
+ private:
+  static void append(bucket& to, sleeper* me) {
+    sleeper* last = to.first;
+    if (last == nullptr) {
+      to.first = me;
+      return;
+    }
+    while (sleeper* next = last->next) {
+      last = next;
+    }
+    last->next = me;
+  }
+
+  /// Null if nobody sleeps at `address`.
+  static sleeper* take_first(bucket& from, const void* address, bool& others) {
+    sleeper* before = nullptr;
+    for (sleeper* one = from.first; one != nullptr; before = one, one = one->next) {
+      if (one->address != address) {
+        continue;
+      }
+      sleeper* behind = one->next;
+      if (before == nullptr) {
+        from.first = behind;
+      } else {
+        before->next = behind;
+      }
+      for (; behind != nullptr && !others; behind = behind->next) {
+        others = behind->address == address;
+      }
+      return one;
+    }
+    return nullptr;
+  }
+
+  static bool is_fair(bucket& at, std::uint64_t period) {
+    const std::uint64_t now = Env::now();
+    const bool first_time = at.fair == 0;
+    if (!first_time && now <= at.fair) {
+      return false;
+    }
+    // mutant survives: dropped: when the next fair unlock is due is a matter of fairness.
+    at.fair = now + Env::random(static_cast<std::uint32_t>(period));
+    return !first_time;
+  }
+
+  bucket table_[buckets];
+};
+
+}  // namespace lockwright

@@ -1,0 +1,80 @@
+// Proportional waiting: who holds a number stays away from the word that shows
+// the one being served, for longer the more numbers are between the two.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// Its numbers. `Next` is the delay of the waiter whose number is the next.
+template <std::uint64_t Next>
+struct proportional_numbers {
+  static constexpr tunable base{
+      .name = "base",
+      .default_value = 512,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 1,
+      .meaning = "the delay for each number that is before the waiter's, to begin with",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable longest{
+      .name = "longest",
+      .default_value = 4'095,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 20,
+      .model_value = 2,
+      .meaning = "the longest delay for each number that is before the waiter's",
+      .source = "the lock study's library (LiTL)"};
+  static constexpr tunable next{.name = "next",
+                                .default_value = Next,
+                                .counted_in = unit::turns,
+                                .min = 0,
+                                .max = 1u << 20,
+                                .model_value = 1,
+                                .meaning = "the delay of the waiter whose number is the next",
+                                .source = "the lock study's library (LiTL)"};
+};
+
+/// The length of the delays, one wait long.
+///
+///   numbers before mine | delay, in turns
+///   1                   | next
+///   n                   | n * base, and base more at each poll that shows no
+///                       | progress, but never more than n * longest
+///
+/// Citation: J. M. Mellor-Crummey, M. L. Scott, ACM TOCS 9(1), 1991; the values
+/// and the growth are libslock's (David, Guerraoui and Trigonakis, SOSP 2013).
+template <class Env, std::uint64_t Next>
+class proportional_delay {
+  using numbers = proportional_numbers<Next>;
+
+ public:
+  static constexpr tunable_list<3> tunables{&numbers::base, &numbers::longest, &numbers::next};
+
+  void back_off(std::uint32_t before_mine, const void* polled) {
+    Env::delay(length(before_mine));
+    Env::prefetch(polled);
+  }
+
+ private:
+  std::uint32_t length(std::uint32_t before_mine) {
+    if (before_mine == 1) {
+      return static_cast<std::uint32_t>(Env::template value<numbers::next>());
+    }
+    const std::uint64_t base = Env::template value<numbers::base>();
+    const std::uint64_t longest = Env::template value<numbers::longest>();
+    each_ = before_mine == last_ ? each_ + base : base;
+    each_ = each_ < longest ? each_ : longest;
+    last_ = before_mine;
+    return static_cast<std::uint32_t>(before_mine * each_);
+  }
+
+  std::uint64_t each_ = 0;
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace lockwright

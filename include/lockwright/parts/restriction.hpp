@@ -1,0 +1,21 @@
+// What the concurrency-restricting locks have in common.
+#pragma once
+
+#include <cstdint>
+
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// How often the waiters that do not circulate get a chance.
+inline constexpr tunable fairness{
+    .name = "fairness",
+    .default_value = 1000,
+    .counted_in = unit::one_in,
+    .min = 0,
+    .max = std::uint64_t{1} << 31,
+    .model_value = 2,
+    .meaning = "how often an unlock lets the thread come next that has waited longest",
+    .source = "Dice, EuroSys 2017"};
+
+}  // namespace lockwright

@@ -1,0 +1,50 @@
+// The words of the simplest locks: free or held, and taken by one atomic step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockwright {
+
+/// Taken by compare-and-swap: an attempt at a held one writes nothing.
+///
+///   word | meaning
+///   0    | free
+///   1    | held
+template <class Env>
+class cas_word {
+ public:
+  bool take() {
+    std::uint32_t free = 0;
+    // Acquire pairs with the release store in release().
+    return word_.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  void release() { word_.store(0, std::memory_order_release); }
+
+ private:
+  typename Env::template atomic<std::uint32_t> word_{};
+};
+
+/// Taken by exchange: an attempt at a held one writes what it finds.
+///
+///   byte | meaning
+///   0    | free
+///   1    | held
+template <class Env>
+class exchange_byte {
+ public:
+  /// Relaxed: take() acquires.
+  [[nodiscard]] bool held() const { return byte_.load(std::memory_order_relaxed) != 0; }
+
+  // Acquire pairs with the release store in release().
+  bool take() { return byte_.exchange(1, std::memory_order_acquire) == 0; }
+
+  void release() { byte_.store(0, std::memory_order_release); }
+
+ private:
+  typename Env::template atomic<std::uint8_t> byte_{};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,188 @@
+// How a thread waits: for its grant in a queue, which are the waiting policies
+// of the queue locks, or up to a deadline for a lock that anybody may take.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// How long a waiter polls before it sleeps.
+inline constexpr tunable spin_bound{
+    .name = "spin-ns",
+    .default_value = 10'000,
+    .counted_in = unit::nanoseconds,
+    .min = 0,
+    .max = std::uint64_t{1} << 50,
+    .model_value = 0,
+    .meaning = "how long a waiter polls before it sleeps",
+    .source =
+        "about the round trip of a sleep and a wake, which keeps the cost within twice the "
+        "optimum (Karlin et al., SOSP 1991); `lockwright bench park` measures it"};
+
+/// Polls until `take()` succeeds or the deadline has passed; true if it took.
+/// The clock costs about as much as the pause between two polls.
+template <class Env, class Take>
+[[gnu::noinline]] bool poll_until(std::uint64_t deadline, Take take) {
+  do {
+    Env::relax();
+    if (take()) {
+      return true;
+    }
+  } while (Env::now() < deadline);
+  return false;
+}
+
+/// A cell that one thread waits on and another grants, once per arming.
+///
+///   word    | meaning
+///   waiting | armed, not granted; the waiter polls
+///   granted | the lock is the waiter's
+///
+/// The waiter polls and never sleeps. It polls without bound, so a waiter that
+/// is preempted when its turn comes holds everybody behind it up.
+template <class Env>
+class spin_wait {
+ public:
+  static constexpr lockwright::waiting policy = waiting::spin;
+  static constexpr tunable_list<0> tunables{};
+
+  /// Before the cell is published. Relaxed: the RMW that publishes the node releases it.
+  void arm() { word_.store(waiting_, std::memory_order_relaxed); }
+
+  /// Returns once granted.
+  void wait() {
+    wait_by([] { Env::relax(); });
+  }
+
+  /// Release: hands the critical section's writes to the waiter's acquire in wait().
+  void grant() { word_.store(granted_, std::memory_order_release); }
+
+  /// Whether a grant would have to wake the waiter.
+  static constexpr bool asleep() { return false; }
+
+  /// One step of waiting for another thread that is between two of its own
+  /// instructions (a late linker); `step` counts the calls of this wait.
+  static void linger(std::uint32_t& step) {
+    ++step;
+    Env::relax();
+  }
+
+ protected:
+  /// Takes `step` between two polls. The acquire load pairs with the release store in grant().
+  template <class Step>
+  void wait_by(Step step) {
+    while (word_.load(std::memory_order_acquire) != granted_) {
+      step();
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t waiting_ = 0;
+  static constexpr std::uint32_t granted_ = 1;
+
+  typename Env::template atomic<std::uint32_t> word_{};
+};
+
+/// The same cell for a waiter that polls up to `spin_bound` nanoseconds and
+/// then sleeps.
+///
+///   word    | meaning                        | changed by
+///   waiting | armed; the waiter polls        | waiter -> parked, granter -> granted
+///   parked  | the waiter sleeps or is about to | granter -> granted, and one wake
+///   granted | the lock is the waiter's       | -
+///
+/// Invariant NO-LOST-GRANT: both ways out of `waiting` are read-modify-writes
+/// of the same word, so either the waiter sees `granted` and does not sleep,
+/// or the granter sees `parked` and wakes.
+/// Invariant NO-IDLE-WAKE: a waiter that still polls costs no system call.
+///
+/// Once granted, the waiter may reuse the cell while the granter is still on
+/// its way to the wake; that wake then reaches a stranger, so every sleeper
+/// re-checks its word.
+template <class Env>
+class spin_then_park {
+ public:
+  static constexpr lockwright::waiting policy = waiting::spin_then_park;
+  static constexpr tunable_list<1> tunables{&spin_bound};
+
+  void arm() { word_.store(waiting_, std::memory_order_relaxed); }
+
+  void wait() {
+    if (!spin()) {
+      park();
+    }
+  }
+
+  /// Sleeps until granted, without polling first.
+  void park() {
+    std::uint32_t seen = waiting_;
+    // Relaxed: parking tells the granter to wake and nothing else, and what it
+    // replaces is the waiter's own store. When it fails, the lock is the
+    // waiter's: that acquire pairs with the exchange in grant().
+    if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
+                                       std::memory_order_acquire)) {
+      return;
+    }
+    do {
+      Env::wait(word_, parked_);
+    } while (word_.load(std::memory_order_acquire) != granted_);
+  }
+
+  /// Release: hands the critical section's writes to the waiter's acquires in
+  /// wait(). Nothing is acquired: a waiter that parked has written nothing else.
+  void grant() {
+    if (word_.exchange(granted_, std::memory_order_release) == parked_) {
+      Env::wake(word_, 1);
+    }
+  }
+
+  /// Whether a grant would have to wake the waiter: it has parked or is about
+  /// to, and stays so until it is granted. A waiter that is not may be any moment.
+  bool asleep() const { return word_.load(std::memory_order_relaxed) == parked_; }
+
+  /// As for spin_wait, but a late linker that was preempted is given the
+  /// processor: the caller would otherwise burn its time slice under the lock.
+  static void linger(std::uint32_t& step) {
+    if (++step % polls_before_yield_ == 0) {
+      Env::yield();
+    } else {
+      Env::relax();
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t waiting_ = 0;
+  static constexpr std::uint32_t parked_ = 1;
+  static constexpr std::uint32_t granted_ = 2;
+  // The clock costs about as much as a few pauses, so it is read once per batch.
+  static constexpr std::uint32_t polls_per_clock_ = 16;
+  // Longer than any linker that runs needs between its two stores.
+  static constexpr std::uint32_t polls_before_yield_ = 128;
+
+  bool spin() {
+    std::uint64_t deadline = 0;
+    for (;;) {
+      for (std::uint32_t i = 0; i < polls_per_clock_; ++i) {
+        if (word_.load(std::memory_order_acquire) == granted_) {
+          return true;
+        }
+        Env::relax();
+      }
+      std::uint64_t now = Env::now();
+      if (deadline == 0) {
+        deadline = now + Env::template value<spin_bound>();
+      }
+      if (now >= deadline) {
+        return false;
+      }
+    }
+  }
+
+  typename Env::template atomic<std::uint32_t> word_{};
+};
+
+}  // namespace lockwright

@@ -1,0 +1,350 @@
+// A reader-writer lock in which readers and writers take turns: a writer waits
+// for the readers that are inside when its turn comes, and for no others; a
+// reader that has to wait waits for one writer.
+//
+// Citation: B. Brandenburg and J. Anderson, "Spin-Based Reader-Writer
+// Synchronization for Multiprocessor Real-Time Systems", Real-Time Systems 46,
+// 2010 (phase-fair locks).
+//
+//   bits of the word | meaning                                    | changed by
+//   0     written    | a writer is inside, or waits for the       | writers
+//         |          | readers inside to leave                    |
+//   1     next       | the writer at the door is to come after    | that writer; who
+//         |          | the one that has `written`                 | hands over to it
+//   2     phase      | changes when waiting readers are let in    | writers
+//   3     asleep     | readers may sleep on the low half          | readers; cleared
+//         |          |                                            | by writers
+//   4-31  inside     | readers inside                             | readers; writers,
+//         |          |                                            | who let them in
+//   32-63 behind     | readers that wait for the phase to change, | the same
+//         |          | or for `written` to be taken back          |
+//
+//   front | meaning                                               | written by
+//   0     | the writer at the door polls                          | that writer
+//   1     | it sleeps or is about to                              | that writer
+//   2     | it is inside                                          | who lets it in
+//
+//   door: the writer that is next has it until it is inside, see three_state.hpp
+//
+// Who has the door takes `written`, if that is free, and waits for the readers
+// inside; else it sets `next`, and is given `written` by the writer that leaves.
+// That one lets in all readers behind in the same step, so the phases alternate:
+//
+//   writer inside --> all readers that waited --> the next writer --> ...
+//
+// Invariants
+//   EXCLUSION  a writer is inside only while `written` is set and nobody is
+//              counted as inside; no reader that finds `written` comes in, but
+//              for one that passes, and such a one comes in beside another.
+//   TURN       who waits as a reader is let in by the next writer that leaves.
+//              Who was let in is counted, so the phase does not change again
+//              before it has been inside, however long it takes to see it.
+//   ONE-GRANT  the step on the word that leaves the writer at the door alone,
+//              `written` and nobody inside, is made once, and whoever makes it
+//              grants. Who would give up takes its mark back in one step, which
+//              it can only before that.
+//   NO-LOST-WAKE  a reader sleeps only on a low half with `written`, `asleep` and
+//              its own phase; whoever changes the phase, or takes `written` back,
+//              clears `asleep` in the same step and wakes all.
+//   NO-TOUCH   after its step on the word a thread that leaves does not touch the
+//              lock again, unless a writer waits for it to; so who gets in next
+//              may destroy the lock.
+//
+// Unlike in the published lock, waiters sleep, can give up, and a thread that
+// reads already may pass a waiting writer: it would wait for itself. Writers are
+// let in one after the other, but behind the one at the door in no fixed order.
+// A writer that finds nobody takes the lock at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/parts/three_state.hpp"
+#include "lockwright/parts/wait.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+/// What became of a reader.
+enum class admission : std::uint8_t {
+  inside,
+  refused,   ///< it would have had to wait, or to wait longer
+  too_many,  ///< more readers than can be counted
+};
+
+template <class Env>
+class phase_fair {
+ public:
+  static constexpr tunable_list<1> tunables{&spin_bound};
+  /// No deadline.
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
+  /// `passes`: the caller may read already, and does not wait behind a writer
+  /// that waits for readers. `deadline` is of Env::now().
+  admission lock_read(bool passes, std::uint64_t deadline = never) {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      if (is_open(seen, passes)) {
+        if (enter(seen)) {
+          return admission::inside;
+        }
+        if (inside(seen) == most_) [[unlikely]] {
+          return admission::too_many;
+        }
+      } else if (word_.compare_exchange_weak(seen, seen + one_behind_, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+        return await_phase(seen & phase_, deadline) ? admission::inside : admission::refused;
+      }
+    }
+  }
+
+  admission try_lock_read(bool passes) {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    while (is_open(seen, passes)) {
+      if (enter(seen)) {
+        return admission::inside;
+      }
+      if (inside(seen) == most_) [[unlikely]] {
+        return admission::too_many;
+      }
+    }
+    return admission::refused;
+  }
+
+  void unlock_read() {
+    // Release: this section is over. Acquire: the last one to leave lets a writer
+    // in, after all readers' sections, and after that writer's store to front_.
+    const std::uint64_t before = word_.fetch_sub(one_inside_, std::memory_order_acq_rel);
+    if (inside(before) == 1 && (before & written_) != 0) {
+      grant();
+    }
+  }
+
+  arrival lock_write() {
+    if (try_lock_write()) {
+      return arrival::uncontended;
+    }
+    door_.lock();
+    if (!announce()) {
+      await_turn(never);
+    }
+    door_.unlock();
+    return arrival::contended;
+  }
+
+  bool try_lock_write() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    // Acquire pairs with the releases in both unlocks.
+    return (seen & written_) == 0 && inside(seen) == 0 &&
+           word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  bool try_lock_write_until(std::uint64_t deadline) {
+    if (try_lock_write()) {
+      return true;
+    }
+    if (!door_.try_lock_until(deadline)) {
+      return false;
+    }
+    const bool taken = announce() || await_turn(deadline) || !withdraw();
+    door_.unlock();
+    return taken;
+  }
+
+  /// `writers_first`: if a writer waits, it comes before the readers that do.
+  void unlock_write(bool writers_first = false) {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    std::uint64_t then = 0;
+    do {
+      if ((seen & next_) == 0) {
+        then = next_phase(seen);
+      } else {
+        then = writers_first ? seen & ~next_ : next_phase(seen) | written_;
+      }
+      // Release: this section is over. Acquire: the next writer's store to front_.
+      // mutant survives in phase-fair: acq_rel -> release: as in announce(): the store is made
+      // before the grant, which in the model is enough.
+    } while (!word_.compare_exchange_weak(seen, then, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
+    wake_if_asleep(seen, then);
+    if ((then & written_) != 0 && inside(then) == 0) {
+      grant();
+    }
+  }
+
+  /// For who holds the lock: as a writer?
+  bool is_written() const {
+    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    return (seen & written_) != 0 && inside(seen) == 0;
+  }
+
+  /// Whether anybody reads.
+  bool is_read() const { return inside(word_.load(std::memory_order_relaxed)) != 0; }
+
+  /// For the only thread that there is: whoever waited is gone, and so is the
+  /// writer, unless it `is_held`.
+  void forget_waiters(bool is_held) {
+    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    word_.store(inside(seen) != 0 ? inside(seen) * one_inside_
+                : is_held         ? written_
+                                  : 0,
+                std::memory_order_relaxed);
+    front_.store(polls_, std::memory_order_relaxed);
+    ::new (&door_) three_state<Env>;
+  }
+
+ private:
+  static constexpr std::uint64_t written_ = 1;
+  static constexpr std::uint64_t next_ = 2;
+  static constexpr std::uint64_t phase_ = 4;
+  static constexpr std::uint64_t asleep_ = 8;
+  static constexpr std::uint64_t one_inside_ = 16;
+  static constexpr std::uint64_t one_behind_ = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t most_ = one_behind_ / one_inside_ - 1;
+
+  static constexpr std::uint32_t polls_ = 0;
+  static constexpr std::uint32_t sleeps_ = 1;
+  static constexpr std::uint32_t granted_ = 2;
+
+  static std::uint64_t inside(std::uint64_t word) { return word / one_inside_ & most_; }
+
+  static bool is_open(std::uint64_t word, bool passes) {
+    return (word & written_) == 0 || (passes && inside(word) != 0);
+  }
+
+  /// The word once the writer inside has left and all readers behind have come in.
+  static std::uint64_t next_phase(std::uint64_t word) {
+    return (~word & phase_) | word / one_behind_ * one_inside_;
+  }
+
+  bool enter(std::uint64_t& seen) {
+    // Acquire pairs with the release in unlock_write().
+    return inside(seen) != most_ &&
+           word_.compare_exchange_weak(seen, seen + one_inside_, std::memory_order_acquire,
+                                       std::memory_order_relaxed);
+  }
+
+  static std::uint64_t earlier(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+
+  /// For a reader that is counted as behind: true once it is counted as inside,
+  /// false if it has given up.
+  [[gnu::noinline]] bool await_phase(std::uint64_t mine, std::uint64_t deadline) {
+    std::uint64_t seen = 0;
+    // Acquire pairs with the release in unlock_write().
+    const auto look = [this, mine, &seen] {
+      seen = word_.load(std::memory_order_acquire);
+      return (seen & phase_) != mine || (seen & written_) == 0;
+    };
+    const std::uint64_t spun = Env::now() + Env::template value<spin_bound>();
+    poll_until<Env>(earlier(spun, deadline), look);
+    while ((seen & phase_) == mine) {
+      if ((seen & written_) == 0) {
+        // Relaxed: nobody was a writer inside since the look.
+        if (word_.compare_exchange_weak(seen, seen - one_behind_ + one_inside_,
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+          return true;
+        }
+      } else if (deadline != never && Env::now() >= deadline) {
+        if (word_.compare_exchange_weak(seen, seen - one_behind_, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+          return false;
+        }
+      } else if ((seen & asleep_) != 0 ||
+                 word_.compare_exchange_weak(seen, seen | asleep_, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+        const auto low = static_cast<std::uint32_t>(seen | asleep_);
+        if (deadline == never) {
+          Env::wait_low(word_, low);
+        } else {
+          Env::wait_low_until(word_, low, deadline);
+        }
+      }
+      look();
+    }
+    return true;
+  }
+
+  /// The word may be gone: the address is only a name.
+  void wake_if_asleep(std::uint64_t before, std::uint64_t now) {
+    if ((before & asleep_) != 0 && (now & asleep_) == 0) {
+      Env::wake_low(word_, ~std::uint32_t{0});
+    }
+  }
+
+  /// By who has the door. True if it is inside at once.
+  bool announce() {
+    front_.store(polls_, std::memory_order_relaxed);
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      const bool first = (seen & written_) == 0;
+      // Release publishes front_ to who grants. Acquire is for who is inside at once.
+      // mutant survives in phase-fair: acq_rel -> acquire: the store to front_ has to come before
+      // the grant, and in the model a store takes effect when it is made.
+      if (word_.compare_exchange_weak(seen, seen | (first ? written_ : next_),
+                                      std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return first && inside(seen) == 0;
+      }
+    }
+  }
+
+  /// By who has announced itself. True once it is inside, false after the deadline.
+  [[gnu::noinline]] bool await_turn(std::uint64_t deadline) {
+    // Acquire, in all of these, pairs with the release in grant().
+    const auto comes = [this] { return front_.load(std::memory_order_acquire) == granted_; };
+    const std::uint64_t spun = Env::now() + Env::template value<spin_bound>();
+    if (poll_until<Env>(earlier(spun, deadline), comes)) {
+      return true;
+    }
+    std::uint32_t seen = polls_;
+    if (!front_.compare_exchange_strong(seen, sleeps_, std::memory_order_relaxed,
+                                        std::memory_order_acquire) &&
+        seen == granted_) {
+      return true;
+    }
+    do {
+      if (deadline == never) {
+        Env::wait(front_, sleeps_);
+      } else if (Env::now() < deadline) {
+        Env::wait_until(front_, sleeps_, deadline);
+      } else {
+        return comes();
+      }
+    } while (!comes());
+    return true;
+  }
+
+  /// By who has announced itself and waits no longer. False if it is inside after all.
+  [[gnu::noinline]] bool withdraw() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      if ((seen & next_) == 0 && inside(seen) == 0) {
+        await_turn(never);
+        return false;
+      }
+      const std::uint64_t mark = (seen & next_) != 0 ? next_ : written_ | asleep_;
+      const std::uint64_t then = seen & ~mark;
+      if (word_.compare_exchange_weak(seen, then, std::memory_order_relaxed,
+                                      std::memory_order_relaxed)) {
+        wake_if_asleep(seen, then);
+        return true;
+      }
+    }
+  }
+
+  /// Lets the writer at the door in. Release: after everything that this thread
+  /// has done, or has acquired from others that left.
+  void grant() {
+    if (front_.exchange(granted_, std::memory_order_release) == sleeps_) {
+      Env::wake(front_, 1);
+    }
+  }
+
+  typename Env::template atomic<std::uint64_t> word_{};
+  typename Env::template atomic<std::uint32_t> front_{};
+  three_state<Env> door_{};
+};
+
+}  // namespace lockwright

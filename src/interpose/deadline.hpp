@@ -1,0 +1,121 @@
+// Absolute deadlines as POSIX gives them.
+#pragma once
+
+#include <errno.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/program_clock.hpp"
+#include "lockwright/env/native/clock.hpp"
+#include "lockwright/env/native/futex.hpp"
+
+namespace lockwright::interpose {
+
+inline bool is_valid(const timespec& time) {
+  return time.tv_nsec >= 0 && time.tv_nsec < 1'000'000'000;
+}
+
+inline bool is_known(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+inline bool is_before(const timespec& a, const timespec& b) {
+  return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+/// Nanoseconds of `clock` until `deadline`, 0 if it has passed; at most about a
+/// hundred years, which can be added to any time.
+inline std::uint64_t time_left(deadline_clock clock, const timespec& deadline) {
+  constexpr std::int64_t longest = 100LL * 365 * 86'400;
+  timespec now;
+  if (clock.is_programs) {
+    clock_gettime(clock.id, &now);
+  } else {
+    native_env::kernel_clock(clock.id, &now);
+  }
+  if (!is_before(now, deadline)) {
+    return 0;
+  }
+  std::int64_t seconds = 0;
+  if (__builtin_sub_overflow(deadline.tv_sec, now.tv_sec, &seconds) || seconds > longest) {
+    seconds = longest;
+  }
+  return static_cast<std::uint64_t>(seconds * 1'000'000'000 + deadline.tv_nsec - now.tv_nsec);
+}
+
+/// Nanoseconds for which to wait before the clock of a deadline is to be looked at again, when that
+/// is `left` away. The program's clock may run faster than the kernel's, and the real-time clock
+/// may be set meanwhile, which `longest` is for.
+inline std::uint64_t share_of(std::uint64_t left, deadline_clock clock, std::uint64_t longest) {
+  constexpr std::uint64_t by_programs = 10'000'000;
+  const std::uint64_t most = clock.is_programs ? by_programs : longest;
+  return left < most ? left : most;
+}
+
+/// The time by the kernel's clock `id` in so many nanoseconds.
+inline timespec kernel_time_in(clockid_t id, std::uint64_t nanoseconds) {
+  timespec time;
+  native_env::kernel_clock(id, &time);
+  const std::uint64_t sum = static_cast<std::uint64_t>(time.tv_nsec) + nanoseconds;
+  time.tv_sec += static_cast<time_t>(sum / 1'000'000'000);
+  time.tv_nsec = static_cast<long>(sum % 1'000'000'000);
+  return time;
+}
+
+/// The kernel refuses times before 1970, which have all passed.
+inline bool is_refused(deadline_clock clock, const timespec& deadline) {
+  return !clock.is_programs && deadline.tv_sec < 0;
+}
+
+/// What attempt(deadline by the kernel's clock) returns, a call of the C library with a result such
+/// as pthread_mutex_timedlock() has. By the program's clock it is repeated until that says that the
+/// deadline has passed.
+template <class Attempt>
+int library_until(deadline_clock clock, const timespec* deadline, Attempt attempt) {
+  if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {
+    return attempt(deadline);
+  }
+  for (;;) {
+    const std::uint64_t left = time_left(clock, *deadline);
+    const timespec until = kernel_time_in(clock.id, share_of(left, clock, left));
+    const int result = attempt(&until);
+    if (result != ETIMEDOUT || left == 0) {
+      return result;
+    }
+  }
+}
+
+/// A sequence of short sleeps, each twice as long as the last, up to a deadline.
+class backoff_sleep {
+ public:
+  backoff_sleep(deadline_clock clock, const timespec& deadline)
+      : clock_(clock), deadline_(deadline) {}
+
+  /// Sleeps for a while; false, at once, if the deadline has passed.
+  /// Not a cancellation point, as a timed lock is none.
+  bool sleep() {
+    const std::uint64_t left = time_left(clock_, deadline_);
+    if (left == 0) {
+      return false;
+    }
+    std::atomic<std::uint32_t> nobody{0};
+    native_env::futex_wait_until(nobody, 0, CLOCK_MONOTONIC,
+                                 kernel_time_in(CLOCK_MONOTONIC, left < length_ ? left : length_));
+    length_ = length_ < longest_ / 2 ? length_ * 2 : longest_;
+    return true;
+  }
+
+ private:
+  // Nanoseconds: about a sleep and a wake at first, and never so long that a
+  // free lock lies unused for more than a scheduler's time slice.
+  static constexpr std::uint64_t shortest_ = 20'000;
+  static constexpr std::uint64_t longest_ = 2'000'000;
+
+  deadline_clock clock_;
+  timespec deadline_;
+  std::uint64_t length_ = shortest_;
+};
+
+}  // namespace lockwright::interpose

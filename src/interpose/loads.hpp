@@ -1,0 +1,43 @@
+// The table of the processes that loaded a library, in a file that the command line reads:
+// python/lockwright/preload/loads.py. A process that becomes another program and does not load the
+// library again, because it is in another root or may not read it there, is told from one that
+// takes no mutex.
+#pragma once
+
+#include <sys/prctl.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/env/native/syscall.hpp"
+
+namespace lockwright::interpose {
+
+struct load {
+  std::atomic<std::uint32_t> pid;
+  std::uint32_t unused;
+  char program[16];  ///< as the kernel names it
+  std::uint64_t unused_too;
+};
+static_assert(sizeof(load) == 32);
+
+/// The first of a run; later ones are not noted.
+struct loads {
+  static constexpr unsigned numbers = 16;
+  load of[numbers];
+
+  /// That this process has loaded the library.
+  void note() {
+    using native_env::system_call;
+    const auto self = static_cast<std::uint32_t>(system_call(SYS_getpid));
+    for (load& each : of) {
+      std::uint32_t present = 0;
+      if (each.pid.compare_exchange_strong(present, self) || present == self) {
+        system_call(SYS_prctl, PR_GET_NAME, native_env::argument(each.program));
+        return;
+      }
+    }
+  }
+};
+
+}  // namespace lockwright::interpose

@@ -1,0 +1,81 @@
+#include "interpose/program_clock.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <initializer_list>
+
+#include "interpose/objects.hpp"
+#include "interpose/real.hpp"
+#include "lockwright/env/native/clock.hpp"
+
+namespace lockwright::interpose {
+namespace {
+
+constexpr const char* names[] = {"pthread_mutex_timedlock",
+                                 "pthread_mutex_clocklock",
+                                 "pthread_cond_timedwait",
+                                 "pthread_cond_clockwait",
+                                 "sem_timedwait",
+                                 "sem_clockwait",
+                                 "pthread_rwlock_timedrdlock",
+                                 "pthread_rwlock_clockrdlock",
+                                 "pthread_rwlock_timedwrlock",
+                                 "pthread_rwlock_clockwrlock",
+                                 "mtx_timedlock",
+                                 "cnd_timedwait"};
+static_assert(sizeof names / sizeof *names == static_cast<unsigned>(timed::end));
+
+/// In the order in which the dynamic linker looks for a name.
+bool comes_before(const link_map* one, const link_map* other) {
+  for (const link_map* each = one->l_next; each != nullptr; each = each->l_next) {
+    if (each == other) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A sanitizer provides clock_gettime to look at what is written, and passes the time on.
+bool is_sanitizer(const link_map* object) {
+  for (const char* each : {"__tsan_init", "__asan_init", "__ubsan_handle_add_overflow"}) {
+    void* found = dlsym(RTLD_DEFAULT, each);
+    if (found != nullptr && object_of(found) == object) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Of an object that is loaded, to look names up in it and in what it needs.
+void* handle_of(const link_map* object) {
+  return real.dlopen(object->l_name[0] == '\0' ? nullptr : object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+}  // namespace
+
+void find_program_clock() {
+  link_map* library = c_library();
+  link_map* its = object_of(dlsym(RTLD_DEFAULT, "clock_gettime"));
+  if (library == nullptr || its == nullptr || its == library || is_sanitizer(its)) {
+    return;
+  }
+  void* c_librarys = handle_of(library);
+  void* its_handle = handle_of(its);
+  if (c_librarys == nullptr || its_handle == nullptr) {
+    return;
+  }
+  native_env::kernel_clock =
+      reinterpret_cast<native_env::clock_function*>(dlsym(c_librarys, "clock_gettime"));
+  // What is left to the C library must not be converted behind us.
+  find_real_functions(c_librarys);
+  const bool is_first = comes_before(its, object_of(&by_program_clock));
+  for (unsigned i = 0; i < static_cast<unsigned>(timed::end); ++i) {
+    void* found = is_first ? dlsym(its_handle, names[i]) : nullptr;
+    if (found == nullptr || object_of(found) != its) {
+      by_program_clock |= std::uint32_t{1} << i;
+    }
+  }
+}
+
+}  // namespace lockwright::interpose

@@ -1,0 +1,56 @@
+// The number of the calling thread that the C library writes into its own mutexes as their owner:
+// the one in the thread's control block. A program may find it there by way of a mutex, and put it
+// right after a clone() that the C library knows nothing of, as browsers do; whatever stands in
+// the owner's place of a mutex of ours has to be the same number. It costs no system call, which
+// a sandbox might answer by killing the process.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockwright::interpose {
+
+/// Where the number lies, in bytes from the thread pointer; or one of the two below, which are
+/// no multiple of its size.
+inline constinit std::atomic<std::ptrdiff_t> number_offset{1};
+inline constexpr std::ptrdiff_t number_not_looked_for = 1;
+inline constexpr std::ptrdiff_t number_not_found = 2;
+
+inline bool is_number_offset(std::ptrdiff_t offset) { return offset % 4 == 0; }
+
+/// Finds it, unless that has been done; true if there is one. Where there is none, which is so in
+/// no C library known, each thread asks the kernel once, and no mutex takes the fast path.
+bool find_thread_number();
+
+/// The number of a thread that has not been asked for it yet, or where no place is known.
+std::uint32_t ask_thread_number();
+
+/// For the child of a fork: what the kernel was asked in the parent is not so here.
+void forget_thread_number();
+
+inline std::uint32_t number_at(std::ptrdiff_t offset) {
+#if defined(__x86_64__)
+  // Not all compilers for this processor can name the thread pointer.
+  std::uint32_t number;
+  asm volatile("movl %%fs:(%1), %0" : "=r"(number) : "r"(offset));
+  return number;
+#else
+  auto* base = static_cast<const char*>(__builtin_thread_pointer());
+  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(base + offset), __ATOMIC_RELAXED);
+#endif
+}
+
+/// For who knows that find_thread_number() was true before. Relaxed: who told the caller so has
+/// ordered it.
+inline std::uint32_t found_thread_number() {
+  return number_at(number_offset.load(std::memory_order_relaxed));
+}
+
+inline std::uint32_t thread_number() {
+  // Relaxed: all that find it find the same, and what lies there is the calling thread's own.
+  const std::ptrdiff_t offset = number_offset.load(std::memory_order_relaxed);
+  return is_number_offset(offset) ? number_at(offset) : ask_thread_number();
+}
+
+}  // namespace lockwright::interpose

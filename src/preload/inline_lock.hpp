@@ -1,0 +1,24 @@
+// Where the lock of a mutex lies in a library of one algorithm.
+#pragma once
+
+#include "preload/kind.hpp"
+
+namespace lockwright::preload {
+
+template <class L>
+class inline_lock {
+ public:
+  /// Whether the kind word says what the algorithm is.
+  static constexpr bool is_known(kind_word) { return true; }
+
+  /// What call(owner, the lock) returns.
+  template <class Owner, class Call>
+  [[gnu::always_inline]] auto visit(kind_word, Owner& owner, Call call) {
+    return call(owner, lock_);
+  }
+
+ private:
+  L lock_{};
+};
+
+}  // namespace lockwright::preload

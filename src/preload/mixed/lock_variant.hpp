@@ -1,0 +1,60 @@
+// Where the lock of a mutex lies in the mixed library: one of all algorithms of
+// this build, which one the kind word of the mutex says.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "lockwright/lock/pthread.hpp"
+#include "lockwright/rows.hpp"
+#include "preload/counting.hpp"
+#include "preload/kind.hpp"
+#include "preload/mixed/algorithm.hpp"
+
+namespace lockwright::preload {
+
+/// Room for the lock of any algorithm. All-zero memory is an unlocked one of each.
+class lock_variant {
+ public:
+  /// Whether the kind word says what the algorithm is, and it is one that is in here.
+  [[gnu::always_inline]] static constexpr bool is_known(kind_word kind) {
+    const algorithm which = algorithm_of(kind);
+    return which > algorithm::c_library && which < algorithm::end;
+  }
+
+  /// What call(owner, the lock as what it is) returns, for a kind word that is_known(). It goes by
+  /// the number to a function of that algorithm, which is no pointer that anybody could change.
+  template <class Owner, class Call>
+  [[gnu::always_inline]] auto visit(kind_word kind, Owner& owner, Call call) {
+    switch (algorithm_of(kind)) {
+#define LOCKWRIGHT_LOCK(name, identifier, ...)                        \
+  case algorithm::of_##identifier:                                    \
+    if constexpr (!is_libc<identifier##_row::lock<environment>>()) {  \
+      return apart<identifier##_row::lock<environment>>(owner, call); \
+    }                                                                 \
+    __builtin_unreachable();
+#include "lockwright/built.def"
+#undef LOCKWRIGHT_LOCK
+      default:
+        __builtin_unreachable();
+    }
+  }
+
+ private:
+  template <class L>
+  struct is_libc : std::false_type {};
+  template <class Env>
+  struct is_libc<libc_mutex<Env>> : std::true_type {};
+
+  /// A function for each algorithm, which is as short as in a library of its own, and which the
+  /// switch above jumps to: with all of them in one, each would save the registers of the longest.
+  template <class L, class Owner, class Call>
+  [[gnu::noinline]] auto apart(Owner& owner, Call call) {
+    static_assert(sizeof(L) <= sizeof room_ && alignof(L) <= alignof(lock_variant));
+    return call(owner, *reinterpret_cast<L*>(room_));
+  }
+
+  alignas(8) std::byte room_[16]{};
+};
+
+}  // namespace lockwright::preload

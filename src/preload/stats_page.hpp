@@ -1,0 +1,56 @@
+// The file in which a process tells what it did with its locks: its caller made it and named it in
+// LOCKWRIGHT_STATS. python/lockwright/preload/counters.py reads it.
+#pragma once
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "interpose/loads.hpp"
+#include "lockwright/env/native.hpp"
+#include "lockwright/env/native/environ.hpp"
+#include "lockwright/env/native/file.hpp"
+
+namespace lockwright::preload {
+
+using interpose::loads;
+
+/// Entries that a plan may have, that of all others among them.
+inline constexpr std::uint32_t most_entries = 1024;
+
+/// One header line of 64 bytes, then two lines for each stripe of threads, so that threads seldom
+/// share a line, then a word for each entry of a plan, then the processes. Shared by a tree of
+/// processes. All but `chosen` is written by the counting libraries only.
+struct stats_page {
+  using counter = std::atomic<std::uint64_t>;
+
+  static constexpr std::uint32_t stripes = 64;
+  static constexpr std::uint32_t words = 16;
+
+  char magic[8];
+  counter processes;
+  counter unresolved;
+  std::uint64_t unused[5];
+  counter of[stripes][words];
+  counter chosen[most_entries];  ///< mutexes that got their algorithm from that entry
+  loads loaded;
+};
+static_assert(sizeof(stats_page) == 64 + 64 * 128 + 1024 * 8 + 512);
+
+/// Null if nobody asked for it.
+inline stats_page* map_stats_page() {
+  using native_env::argument;
+  using native_env::system_call;
+  const char* path = native_env::environment_variable("LOCKWRIGHT_STATS");
+  long file =
+      path == nullptr ? -1 : system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
+  auto* mapped = static_cast<stats_page*>(native_env::map_shared(file, sizeof(stats_page)));
+  if (mapped == nullptr || std::memcmp(mapped->magic, "LWSTATS4", sizeof mapped->magic) != 0) {
+    return nullptr;
+  }
+  return mapped;
+}
+
+}  // namespace lockwright::preload

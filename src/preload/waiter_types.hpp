@@ -1,0 +1,16 @@
+// The waiters of this library.
+#pragma once
+
+#include <pthread.h>
+
+#include "preload/counting.hpp"
+#include "preload/waiter_queue.hpp"
+#include "preload/waiters.hpp"
+
+namespace lockwright::preload {
+
+using waiter = basic_waiter<environment, pthread_mutex_t>;
+using waiter_queue = basic_waiter_queue<environment, pthread_mutex_t>;
+using waiter_line = basic_waiter_line<environment, pthread_mutex_t>;
+
+}  // namespace lockwright::preload

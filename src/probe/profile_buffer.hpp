@@ -1,0 +1,270 @@
+// The file that a profiled program writes and `lockwright profile` reads, also while the program
+// runs: everything that is known stands in it at every moment, so nothing is lost however the
+// program ends. Each process has a file of its own, see family.hpp.
+// python/lockwright/profile/sheet.py has the same layout; the header says its sizes.
+//
+// Durations and times are in ticks of the processor's clock, see clock.hpp. Counts of a mutex are
+// changed by its holder and a thread's by that thread, so plain stores do.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/loads.hpp"
+#include "probe/histogram.hpp"
+
+namespace lockwright::probe {
+
+using counter = std::atomic<std::uint64_t>;
+
+/// A thread that took a mutex. The first line is all that an acquisition looks at that is neither
+/// sampled nor waits.
+struct alignas(64) thread_slot {
+  std::int32_t countdown;  ///< acquisitions that are passed over before the next sample
+  std::uint32_t tid;       ///< the kernel's number
+  std::uint32_t drawn;     ///< what the countdown began with
+  std::uint32_t number;
+  std::uint64_t acquisitions;  ///< before the present countdown began
+  std::uint64_t last_sample;
+  std::uint32_t period;  ///< mean of what is drawn
+  std::uint32_t random;
+  std::uint64_t rwlock_calls;
+  std::uint64_t spin_calls;
+  std::uint64_t mmap_calls;
+
+  std::uint64_t waiting_since;
+  std::uint64_t waiting_site;  ///< caller of the lock function
+  std::uint32_t waiting_for;   ///< record of the mutex, plus one; 0 while it does not wait
+  std::uint32_t waits_drawn;   ///< what the countdown of contended acquisitions began with
+  std::uint64_t last_wait;
+  std::uint64_t last_stack;
+  std::uint64_t last_moment;
+  std::uint64_t last_usage;
+  std::uint32_t waits_countdown;
+  std::uint32_t waits_period;
+
+  std::uint64_t samples;
+  std::uint64_t migrations;
+  std::uint32_t processor;
+  std::uint32_t is_walking;  ///< its own stack
+  std::uint64_t clock_ticks;
+  std::uint64_t clock_ns;  ///< of the monotonic clock, at clock_ticks
+  std::uint32_t failing;   ///< record of the mutex whose trylock failed last, plus one
+  std::uint32_t failures;  ///< in a row, not yet in the record
+  std::uint64_t failed_trylocks;
+  std::uint64_t cond_waits;
+
+  std::uint64_t unprofiled;
+  std::uint64_t created;
+  std::uint64_t destroyed;
+  std::uint64_t last_caller;  ///< of pthread_mutex_init
+  std::uint32_t last_place;
+  std::uint32_t moments_left;  ///< of its block
+  std::uint64_t next_moment;
+  std::uint64_t contended;
+  std::uint64_t last_record;  ///< of the last sample, plus one
+
+  std::uint64_t waited;       ///< for one mutex, not yet in its record
+  std::uint32_t waited_for;   ///< record of that mutex, plus one
+  std::uint32_t waits;        ///< of these
+  std::uint32_t short_waits;  ///< since the last that was looked into
+  std::uint32_t unused[11];
+};
+static_assert(sizeof(thread_slot) == 320);
+
+/// A caller of pthread_mutex_init.
+struct place {
+  counter caller;
+  std::atomic<std::uint32_t> created;
+  std::atomic<std::uint32_t> walked;
+};
+static_assert(sizeof(place) == 16);
+
+/// A stack from which pthread_mutex_init was called, the caller first.
+struct origin {
+  static constexpr unsigned depth = 7;
+  counter hash;
+  std::uint32_t frames;
+  std::uint32_t place;
+  std::uint64_t pcs[depth];
+};
+static_assert(sizeof(origin) == 72);
+
+/// From where mutexes were initialised.
+struct beginnings {
+  static constexpr std::uint32_t place_numbers = 4096;
+  static constexpr std::uint32_t origin_numbers = 4096;
+  place places[place_numbers];
+  origin origins[origin_numbers];
+};
+
+/// A file that is mapped, from `start` to `end`; addresses in it are relative to `base`.
+struct module {
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint64_t base;
+  char path[232];
+};
+static_assert(sizeof(module) == 256);
+
+/// From where a mutex was taken. Filled by the hash of the record and the addresses.
+struct stack {
+  static constexpr unsigned depth = 24;
+  counter hash;
+  std::uint32_t record;
+  std::uint32_t frames;
+  counter waits;
+  counter waited;
+  counter holds;  ///< samples
+  counter held;
+  std::uint64_t pcs[depth];
+};
+static_assert(sizeof(stack) == 48 + 8 * stack::depth);
+
+/// One mutex, or all of one place where there are too many.
+struct alignas(64) record {
+  static constexpr std::uint32_t is_void = 1U << 30;
+  static constexpr std::uint32_t is_shared = 1U << 31;
+
+  std::uint64_t address;
+  std::uint32_t place;    ///< plus one; 0 if it was not seen to be initialised; above, the origin
+  std::uint32_t ordinal;  ///< of those of the place
+  std::uint32_t kind;     ///< the C library's kind word, and the flags above
+  std::uint32_t detail;   ///< plus one; 0 if there is none
+  std::uint64_t first_site;
+  std::uint64_t first_seen;
+  std::uint64_t threads[3];  ///< a bit for the remainder of each thread's number
+
+  std::uint64_t acquisitions;  ///< sum of the samples' weights
+  std::uint64_t samples;
+  std::uint64_t tried;  ///< of the acquisitions, by trylock
+  std::uint64_t hold_begin;
+  std::uint64_t hold_weight;
+  std::uint64_t holds;  ///< sum of weights
+  std::uint64_t held;   ///< sum of weights times durations
+  std::uint64_t hold_samples;
+
+  std::uint64_t contended;
+  std::uint64_t waits;  ///< of these, those that were looked into
+  std::uint64_t waited;
+  std::uint64_t released;  ///< when it was last released with waiters
+  std::uint64_t hand_overs;
+  std::uint64_t handed_over;
+  std::uint32_t last_thread;  ///< plus one
+  std::uint32_t owner_changes;
+  std::uint32_t usage_samples;
+  std::uint32_t usage_preempted;
+
+  counter failed_trylocks;
+  counter cond_signals;
+  std::uint64_t cond_waits;
+  std::uint64_t futile_wakeups;
+  std::uint64_t usage_begin;  ///< involuntary switches of the holder, plus one; 0 if not asked
+  std::uint64_t hold_site;
+  std::uint32_t hold_stack;  ///< plus one
+  std::uint32_t destroyed;
+  std::uint64_t most_waiting;
+};
+static_assert(sizeof(record) == 256);
+
+/// A caller of a lock function, of one mutex.
+struct site {
+  std::uint64_t caller;
+  std::uint64_t acquisitions;
+  std::uint64_t contended;
+  std::uint64_t waited;
+  std::uint64_t held;
+  std::uint64_t releaser;  ///< caller of the function that released it last
+};
+
+/// Who waited for whom: numbers of sites plus one, 0 for unknown.
+struct block {
+  std::uint32_t holder;
+  std::uint32_t waiter;
+  std::uint64_t times;
+  std::uint64_t waited;
+};
+
+/// What is known of a mutex beyond sums.
+struct alignas(64) detail {
+  static constexpr unsigned arrival_numbers = 64;
+  static constexpr unsigned site_numbers = 16;
+  static constexpr unsigned block_numbers = 32;
+
+  histogram holding;
+  histogram waiting;
+  histogram handing_over;
+  std::uint64_t arrivals[arrival_numbers];
+  site sites[site_numbers];
+  block blocks[block_numbers];
+};
+
+/// Part of a timeline.
+struct moment {
+  static constexpr std::uint32_t wait = 1;
+  static constexpr std::uint32_t hold = 2;
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t caller;
+  std::uint32_t record;
+  std::uint16_t thread;
+  std::uint16_t kind;
+};
+static_assert(sizeof(moment) == 32);
+
+/// A process that has another file, or none, and takes mutexes. The last one of the table is all
+/// that had no place before it.
+struct other {
+  /// Of `taken`: its threads wait, or take many, and there was no file to be had.
+  static constexpr std::uint32_t is_unseen = 1U << 31;
+
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint32_t> taken;  ///< before it had a file; at least half of them
+};
+
+struct alignas(4096) profile_buffer {
+  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '4'};
+  static constexpr std::uint32_t thread_numbers = 4096;
+  static constexpr std::uint32_t module_numbers = 256;
+  static constexpr std::uint32_t stack_numbers = 4096;
+  static constexpr std::uint32_t record_numbers = 16384;
+  /// The last of them are each for all mutexes of some places.
+  static constexpr std::uint32_t shared_records = 1024;
+  static constexpr std::uint32_t detail_numbers = 1024;
+  static constexpr std::uint32_t moment_numbers = 32768;
+  static constexpr std::uint32_t moments_in_block = 64;
+
+  char magic[8];
+  std::uint64_t bytes;                ///< as the reader expects them
+  std::atomic<std::uint32_t> pid;     ///< of the process that is profiled, 0 until there is one
+  std::atomic<std::uint32_t> others;  ///< other processes that took mutexes; of the first file
+  std::uint64_t begin_ticks;
+  std::uint64_t begin_ns;          ///< of the monotonic clock
+  std::uint64_t ticks_per_second;  ///< 0 if the processor does not say
+  std::atomic<std::uint32_t> threads_used;
+  std::atomic<std::uint32_t> modules_used;
+  std::atomic<std::uint32_t> records_used;
+  std::atomic<std::uint32_t> details_used;
+  std::atomic<std::uint32_t> moment_blocks_used;
+  std::atomic<std::uint32_t> modules_taken;
+  std::atomic<std::uint32_t> images;  ///< programs that the process has been
+  std::atomic<std::uint32_t> files;   ///< those beside it that are filled; of the first file
+  std::atomic<std::uint32_t> most;    ///< acquisitions for which a process got another file
+  std::atomic<std::uint32_t> taken;   ///< bits of those beside it that a process has; likewise
+  static constexpr std::uint32_t other_numbers = 64;
+  other each_other[other_numbers + 1];  ///< of the first file
+  char program[512];
+  interpose::loads loaded;  ///< of the first file
+  histogram creations;      ///< calls of pthread_mutex_init by the time since the beginning
+
+  thread_slot threads[thread_numbers];
+  beginnings begun;
+  struct module modules[module_numbers];
+  stack stacks[stack_numbers];
+  record records[record_numbers];
+  detail details[detail_numbers];
+  moment moments[moment_numbers];
+};
+
+}  // namespace lockwright::probe

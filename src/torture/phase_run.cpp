@@ -1,0 +1,257 @@
+#include "phase_run.hpp"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "clock.hpp"
+#include "disturbance.hpp"
+#include "report.hpp"
+#include "watch.hpp"
+
+namespace torture {
+namespace {
+
+// Room for the deepest stack here and a handler on top; thousands of threads have one each.
+constexpr std::size_t stack_bytes = 256 << 10;
+
+const char* words(act what) {
+  switch (what) {
+    case act::absent:
+      return "is not there";
+    case act::between:
+      return "is between two sections";
+    case act::halted:
+      return "is halted";
+    case act::locks:
+      return "waits in lock";
+    case act::tries:
+      return "is in trylock";
+    case act::locks_by:
+      return "waits in lock with a deadline";
+    case act::waits:
+      return "waits on a condition variable, or comes back from it";
+    case act::waits_by:
+      return "waits on a condition variable with a deadline, or comes back from it";
+    case act::inside:
+      return "is inside";
+    case act::unlocks:
+      return "is in unlock";
+    case act::directs:
+      return "waits for threads or processes of its own";
+  }
+  return "?";
+}
+
+}  // namespace
+
+void worker::does(act what, const guarded* object) {
+  since.store(at.tick(), std::memory_order_relaxed);
+  if (object != nullptr) {
+    with.store(object, std::memory_order_relaxed);
+  }
+  now.store(what, std::memory_order_release);
+}
+
+phase_run::phase_run(const settings& given, const phase& planned)
+    : asked{given},
+      plan{planned},
+      patience_{static_cast<std::uint64_t>(given.patience * 1e9 / double{tick_ns})} {
+  for (std::uint32_t i = 0; i < planned.mutexes; ++i) {
+    mutexes_.emplace_back(i, planned.type);
+  }
+}
+
+phase_run::~phase_run() = default;
+
+worker& phase_run::add_helper(const char* role) {
+  const auto number = static_cast<std::uint32_t>(workers_.size() + 1);
+  return workers_.emplace_back(*this, number, role, plan.seed + number * 0x632BE59BD9B4E019u);
+}
+
+worker& phase_run::add_worker(const char* role, std::function<void(worker&)> play) {
+  worker& one = add_helper(role);
+  one.play = std::move(play);
+  return one;
+}
+
+void* phase_run::enter(void* at) {
+  worker& me = *static_cast<worker*>(at);
+  me.tid.store(static_cast<int>(syscall(SYS_gettid)));
+  me.at.pause_if_halted(me);
+  me.play(me);
+  me.does(act::absent);
+  return nullptr;
+}
+
+void phase_run::start(worker& one) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  one.tid.store(0);
+  one.does(act::between);
+  must(pthread_create(&one.thread, &attributes, enter, &one), "pthread_create");
+  pthread_attr_destroy(&attributes);
+}
+
+void phase_run::start_helper(worker& child, std::function<void(worker&)> play) {
+  child.play = std::move(play);
+  start(child);
+}
+
+void* phase_run::join_helper(worker& child) {
+  void* result = nullptr;
+  must(pthread_join(child.thread, &result), "pthread_join");
+  // A thread that was cancelled has not said so itself.
+  child.does(act::absent);
+  return result;
+}
+
+void phase_run::halt(bool on) {
+  halted_.store(on ? 1 : 0, std::memory_order_relaxed);
+  if (!on) {
+    futex_wake(halted_);
+  }
+}
+
+void phase_run::pause_if_halted(worker& me) {
+  while (halted_.load(std::memory_order_relaxed) != 0) {
+    me.does(act::halted);
+    futex_wait(halted_, 1);
+  }
+  me.does(act::between);
+}
+
+void phase_run::section(worker& me) const {
+  const std::uint64_t drawn = me.draw.below(4096);
+  if (drawn == 0) {
+    nap(me.draw.between(50 * us, 2 * ms));
+  } else if (drawn < 16) {
+    sched_yield();
+  } else if (plan.section_ns != 0 && drawn % 4 == 0) {
+    busy(me.draw.below(4 * plan.section_ns));
+  }
+}
+
+void phase_run::gap(worker& me) {
+  if (plan.gap_ns != 0) {
+    const std::uint64_t drawn = me.draw.below(1024);
+    if (drawn == 0) {
+      nap(me.draw.between(50 * us, 2 * ms));
+    } else if (drawn < 4) {
+      sched_yield();
+    } else {
+      busy(me.draw.below(2 * plan.gap_ns));
+    }
+  }
+  pause_if_halted(me);
+}
+
+void phase_run::run(double seconds, stopper& stops) {
+  // All begin at once.
+  halt(true);
+  std::vector<worker*> own;
+  for (worker& each : workers_) {
+    if (each.play) {
+      own.push_back(&each);
+      start(each);
+    }
+  }
+  halt(false);
+
+  disturbance chaos(*this, stops);
+  watch eye(*this);
+  const std::uint64_t began = now();
+  const auto length = static_cast<std::uint64_t>(seconds * 1e9);
+  const auto played = [](const worker* one) { return one->now.load() == act::absent; };
+  while (!std::all_of(own.begin(), own.end(), played)) {
+    nap(tick_ns);
+    tick_.fetch_add(1, std::memory_order_relaxed);
+    if (!over() && now() - began >= length) {
+      chaos.end();
+      over_.store(true, std::memory_order_relaxed);
+    }
+    if (!over()) {
+      chaos.beat();
+    }
+    eye.look();
+  }
+  for (worker* each : own) {
+    must(pthread_join(each->thread, nullptr), "pthread_join");
+  }
+  check_totals();
+  for (const auto& check : checks_) {
+    check();
+  }
+  for (guarded& each : mutexes_) {
+    each.end();
+  }
+}
+
+std::uint64_t phase_run::sections() const {
+  std::uint64_t sum = 0;
+  for (const worker& each : workers_) {
+    sum += each.sections.load();
+  }
+  return sum;
+}
+
+void phase_run::check_totals() const {
+  std::uint64_t counted = 0;
+  for (const guarded& each : mutexes_) {
+    counted += each.counted();
+    if (each.owner() != 0) {
+      fail("exclusion", "mutex " + std::to_string(each.number) + " is still marked as held");
+    }
+  }
+  if (counted != sections()) {
+    fail("exclusion", "there were " + std::to_string(sections()) + " sections, and " +
+                          std::to_string(counted) + " of them were counted inside");
+  }
+}
+
+double phase_run::seconds_since(std::uint64_t tick) const {
+  return static_cast<double>(this->tick() - tick) * double{tick_ns} / 1e9;
+}
+
+void phase_run::show(std::FILE* to) const {
+  for (const guarded& each : mutexes_) {
+    std::fprintf(to, "mutex %u (%s): %llu sections, inside: ", each.number, type_name(each.type),
+                 static_cast<unsigned long long>(each.entries()));
+    std::fprintf(to, each.owner() != 0 ? "thread %u\n  bytes:" : "nobody\n  bytes:", each.owner());
+    unsigned char bytes[sizeof each.mutex];
+    std::memcpy(bytes, &each.mutex, sizeof bytes);
+    for (std::size_t i = 0; i < sizeof bytes; ++i) {
+      std::fprintf(to, i % 8 == 0 ? "  %02x" : " %02x", bytes[i]);
+    }
+    std::fputc('\n', to);
+  }
+  // Those that do the same thing for longest first: of the waiters, the order of arrival.
+  std::vector<const worker*> sorted;
+  for (const worker& each : workers_) {
+    if (each.now.load() != act::absent) {
+      sorted.push_back(&each);
+    }
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const worker* one, const worker* other) {
+    return one->since.load() < other->since.load();
+  });
+  for (const worker* each : sorted) {
+    const act what = each->now.load();
+    const guarded* const with = each->with.load();
+    std::fprintf(to, "thread %u (%s, kernel's number %d): %s", each->number, each->role,
+                 each->tid.load(), words(what));
+    if (with != nullptr && what != act::between && what != act::halted && what != act::directs) {
+      std::fprintf(to, ", mutex %u", with->number);
+    }
+    std::fprintf(to, ", for %.2f s; %llu sections\n", seconds_since(each->since.load()),
+                 static_cast<unsigned long long>(each->sections.load()));
+  }
+}
+
+}  // namespace torture

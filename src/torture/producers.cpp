@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "clock.hpp"
+#include "phase_run.hpp"
+#include "phases.hpp"
+#include "report.hpp"
+
+namespace torture {
+namespace {
+
+// A buffer of one item. Every signal is needed: while the buffer is full, producers send no other
+// one. So a lost signal, for instance one consumed by a cancelled waiter, stops the phase.
+struct producers_state {
+  explicit producers_state(guarded& by) : mutex{by} {}
+
+  guarded& mutex;
+  condition filled{CLOCK_MONOTONIC};
+  condition emptied{CLOCK_MONOTONIC};
+  bool full = false;
+  bool is_end = false;  // sentinel: the consumer that takes it exits
+  std::uint64_t consumers = 0;
+  std::uint64_t produced = 0;
+  // A cancelled consumer is replaced only after another one has taken an item: a new consumer needs
+  // no signal to see that the buffer is full, and would hide a lost one.
+  bool waits_for_others = false;
+  // Written with the mutex held, also read without it.
+  std::atomic<std::uint64_t> producers{0};
+  std::atomic<std::uint64_t> consumed{0};
+};
+
+void put(worker& me, producers_state& in, bool end) {
+  in.mutex.lock(me);
+  while (in.full) {
+    in.mutex.wait(me, in.emptied);
+  }
+  in.full = true;
+  in.is_end = end;
+  in.produced += end ? 0 : 1;
+  const bool early = me.draw.one_in(2);
+  if (early) {
+    in.filled.signal();
+  }
+  me.at.section(me);
+  in.mutex.unlock(me);
+  if (!early) {
+    in.filled.signal();
+  }
+}
+
+void produce(worker& me, producers_state& in) {
+  while (!me.at.over()) {
+    put(me, in, false);
+    me.at.gap(me);
+  }
+  in.mutex.lock(me);
+  const bool last = --in.producers == 0;
+  in.mutex.unlock(me);
+  for (std::uint64_t i = 0; last && i < in.consumers; ++i) {
+    put(me, in, true);
+  }
+}
+
+struct visit {
+  worker& me;
+  producers_state& in;
+};
+
+// Runs when a consumer is cancelled: it has to hold the mutex.
+void go_home(void* argument) {
+  const visit& of = *static_cast<visit*>(argument);
+  if (!of.in.mutex.recursive()) {
+    const int result = pthread_mutex_trylock(&of.in.mutex.mutex);
+    if (result != EBUSY) {
+      fail("cancellation", "a cleanup handler could trylock the mutex that it has to hold already");
+    }
+  }
+  of.in.mutex.enter(of.me);
+  of.me.at.section(of.me);
+  of.in.mutex.unlock(of.me);
+}
+
+// True if it was the end.
+bool take(visit& of) {
+  producers_state& in = of.in;
+  worker& me = of.me;
+  int before = 0;
+  in.mutex.lock(me);
+  while (!in.full) {
+    // The only place where a cancellation may act.
+    pthread_cleanup_push(go_home, &of);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+    in.mutex.wait(me, in.filled);
+    pthread_setcancelstate(before, &before);
+    pthread_cleanup_pop(0);
+  }
+  in.full = false;
+  const bool end = in.is_end;
+  in.consumed += end ? 0 : 1;
+  const bool early = me.draw.one_in(2);
+  if (early) {
+    in.emptied.signal();
+  }
+  me.at.section(me);
+  in.mutex.unlock(me);
+  if (!early) {
+    in.emptied.signal();
+  }
+  return end;
+}
+
+void consume(worker& me, producers_state& in) {
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  visit of{me, in};
+  while (!take(of)) {
+  }
+}
+
+// Has a consumer that is cancelled and replaced again and again.
+void cancel_consumer(worker& me, producers_state& in, worker& consumer) {
+  for (bool sent_home = false; !sent_home;) {
+    me.at.start_helper(consumer, [&in](worker& it) { consume(it, in); });
+    me.does(act::directs);
+    nap(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
+    // A consumer that has taken the sentinel may be cancelled as well. Once the phase is over, none
+    // is cancelled, because each consumer must take a sentinel.
+    if (!me.at.over()) {
+      pthread_cancel(consumer.thread);
+    }
+    sent_home = me.at.join_helper(consumer) != PTHREAD_CANCELED;
+    const std::uint64_t before = in.consumed.load();
+    while (in.waits_for_others && !sent_home && in.consumed.load() == before &&
+           in.producers.load() != 0) {
+      nap(100 * us);
+    }
+  }
+}
+
+}  // namespace
+
+void producers(phase_run& on) {
+  const auto state = std::make_shared<producers_state>(on.mutexes()[0]);
+  state->waits_for_others = !dice(on.plan.seed).one_in(4);
+  const std::uint64_t producers = std::max<std::uint64_t>(1, on.plan.threads / 4);
+  state->producers = producers;
+  const std::uint64_t kept = std::max<std::uint64_t>(1, on.plan.threads / 4);
+  const std::uint64_t steady = std::max<std::uint64_t>(1, on.plan.threads / 4);
+  state->consumers = kept + steady;
+  for (std::uint64_t i = 0; i < producers; ++i) {
+    on.add_worker("producer", [state](worker& me) { produce(me, *state); });
+  }
+  for (std::uint64_t i = 0; i < steady; ++i) {
+    on.add_worker("consumer", [state](worker& me) { consume(me, *state); });
+  }
+  for (std::uint64_t i = 0; i < kept; ++i) {
+    worker& consumer = on.add_helper("cancelled consumer");
+    on.add_worker("canceller",
+                  [state, &consumer](worker& me) { cancel_consumer(me, *state, consumer); });
+  }
+  on.afterwards([state] {
+    if (state->produced != state->consumed.load()) {
+      fail("producers", std::to_string(state->produced) + " goods were put there, and " +
+                            std::to_string(state->consumed.load()) + " taken");
+    }
+  });
+}
+
+}  // namespace torture
