@@ -38,7 +38,7 @@ MAY_INCLUDE = {
 
 
 def folders() -> set[str]:
-    """The folders with C++ sources that are a room: of src the first level, of include the third."""
+    """The folders of C++ sources that are a room: of src the first level, of include the third."""
     found = {str(path.relative_to(locate.ROOT)) for path in (locate.ROOT / "src").iterdir()}
     base = locate.ROOT / "include/lockwright"
     found |= {str(path.relative_to(locate.ROOT)) for path in base.iterdir() if path.is_dir()}

@@ -1,6 +1,7 @@
 """The file in which a profiled program notes what it does with its mutexes, also while it runs.
 
-The layout is that of src/probe/profile_buffer.hpp; the library writes only to a file that has its size.
+The layout is that of src/probe/profile_buffer.hpp; the library writes only to a file that has its
+size.
 Durations and times are in ticks of the processor's clock.
 """
 
