@@ -173,6 +173,7 @@ TEST(Blocks, no_part_is_with_two_locks) {
 
 TEST(LazyPart, a_copy_makes_its_own) {
   alignas(lazy) unsigned char first[sizeof(lazy)];
+  unsigned char bytes[sizeof(lazy)];
   alignas(lazy) unsigned char second[sizeof(lazy)];
   auto* original = ::new (first) lazy;
   part* of_original = original->get();
@@ -182,9 +183,10 @@ TEST(LazyPart, a_copy_makes_its_own) {
   EXPECT_NE(copy->get(), of_original);
   EXPECT_EQ(copy->get(), copy->made());
   EXPECT_EQ(original->get(), of_original);
+  std::memcpy(bytes, first, sizeof first);
   original->~lazy();
   // The copy of a lock that is gone, while its part is free, and when it is the copy's.
-  std::memcpy(static_cast<void*>(second), first, sizeof first);
+  std::memcpy(static_cast<void*>(second), bytes, sizeof bytes);
   EXPECT_NE(copy->get(), nullptr);
   EXPECT_EQ(copy->get(), copy->made());
 }

@@ -17,6 +17,7 @@ struct open_door {
   [[maybe_unused]] static constexpr lockwright::lock_traits traits{
       .category = lockwright::category::competitive_succession,
       .waiting = lockwright::waiting::spin,
+      .realtime = lockwright::realtime::starves,
       .reference = "none",
       .summary = "No lock."};
   arrival lock() { return arrival::uncontended; }
