@@ -13,6 +13,7 @@ namespace lockwright::broken {
 constexpr lock_traits like(lockwright::waiting how) {
   return {.category = category::competitive_succession,
           .waiting = how,
+          .realtime = realtime::starves,
           .reference = "none",
           .summary = "Broken on purpose."};
 }
