@@ -69,7 +69,7 @@ def here(environment: dict[str, str], place: Path, tmp_path: Path) -> dict[str, 
     hook = tmp_path / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(
-        "from lockwright import shared_files\nshared_files._MEMORY = '/nowhere'\n"
+        "from lockwright.base import shared_files\nshared_files._MEMORY = '/nowhere'\n"
     )
     return environment | {"TMPDIR": str(place), "PYTHONPATH": str(hook)}
 

@@ -95,7 +95,8 @@ class TailLatency:
 class Advice:
     """All of it. diagnoses: the nine, in the order of the papers. steps: the six. shortlist: the
     best first, without the baseline, which is to be tried beside. conflicts: steps that no lock
-    satisfies together, each a sentence. sensitive: whether another lock can change much."""
+    satisfies together, each a sentence. sensitive: whether another lock can change much, if only
+    for the worse: then the shortlist is empty."""
 
     sentence: str
     sensitive: bool

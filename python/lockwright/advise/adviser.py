@@ -29,16 +29,17 @@ def advise(
     steps, conflicts = walk(seen, diagnoses, choice, seen.nodes)
     left = [lock for lock in choice if lock.name in steps[-1].kept]
     sensitivity = _sensitivity(seen)
-    sensitive = all_met(sensitivity) or _can_be_relieved(seen, fired)
+    is_costly = all_met(sensitivity)
+    can_gain = is_costly or _can_be_relieved(seen, fired)
     keys = [each.key for each in fired]
     candidates = (
         ranking.shortlist(seen, left, keys, contention.level(seen), seen.nodes, size)
-        if sensitive
+        if can_gain
         else ()
     )
     return Advice(
-        sentence=_sentence(seen, fired, sensitive, [each.lock for each in candidates]),
-        sensitive=sensitive,
+        sentence=_sentence(seen, fired, can_gain, [each.lock for each in candidates]),
+        sensitive=is_costly or bool(fired),
         sensitivity=sensitivity,
         diagnoses=diagnoses,
         steps=steps,
@@ -96,11 +97,11 @@ def _sensitivity(seen: Seen) -> tuple[Evidence, ...]:
     )
 
 
-def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
+def _sentence(seen: Seen, fired: list[Diagnosis], can_gain: bool, names: list[str]) -> str:
     if seen.profile.deadlock:
         those = " and ".join(seen.mutexes[index].name for index in seen.profile.deadlock)
         return f"It ended in a deadlock over {those}; no lock prevents that."
-    said = _of_mutexes(seen, fired, sensitive, names)
+    said = _of_mutexes(seen, fired, can_gain, names)
     calls = seen.process.rwlock_calls
     if (seen.per_cpu_second(calls) or 0) < thresholds.RWLOCK_CALLS:
         return said
@@ -110,20 +111,20 @@ def _sentence(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[s
     )
 
 
-def _of_mutexes(seen: Seen, fired: list[Diagnosis], sensitive: bool, names: list[str]) -> str:
+def _of_mutexes(seen: Seen, fired: list[Diagnosis], can_gain: bool, names: list[str]) -> str:
     lost = with_unit(seen.lost_share, "share")
     titles = " and ".join(each.title for each in fired)
-    if not sensitive and fired:
+    if not can_gain and fired:
         return (
             f"No lock will change much: threads lost {lost} of their time waiting for mutexes."
             f" There is {titles}, which the wrong lock would make worse: stay with the C library's."
         )
-    if not sensitive and seen.lost_share >= thresholds.LOST:
+    if not can_gain and seen.lost_share >= thresholds.LOST:
         return (
             f"No lock will change much: threads waited {lost} of their time for mutexes, but others"
             " used the processors meanwhile, and none of the nine bottlenecks is there."
         )
-    if not sensitive:
+    if not can_gain:
         return (
             f"No lock will change much: threads lost {lost} of their time waiting for mutexes,"
             " and none of the nine bottlenecks is there."

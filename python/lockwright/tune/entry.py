@@ -53,11 +53,11 @@ def by_profile(profile: Profile, known: Registry) -> Entry:
     shortlist = [(each.lock, each.reason) for each in advice.shortlist]
     entrants = (
         candidates.advised(shortlist, known)
-        if advice.sensitive
+        if advice.shortlist
         else candidates.advised((), known, candidates.DIVERSE)
     )
     changes = tuple(each.text for each in advice.changes)
-    entry = Entry(entrants, advice.sentence, advice.sensitive, changes)
+    entry = Entry(entrants, advice.sentence, bool(advice.shortlist), changes)
     return (
         replace(entry, reserves=candidates.relatives(entry.locks, known))
         if entry.sensitive
