@@ -118,7 +118,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
     (tmp_path / "catalogue.json").write_text(text)
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Whoever else has it, it is taken.
+        # Another program may have it: then it is taken, too.
         with contextlib.suppress(OSError):
             taken.bind(("127.0.0.1", int(NUMBER)))
             taken.listen()

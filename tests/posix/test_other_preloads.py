@@ -95,7 +95,7 @@ def test_one_that_locks_in_malloc(run_under: RunUnder, lock: str, order: str) ->
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_c_library_that_keeps_the_number_elsewhere(run_under: RunUnder, lock: str) -> None:
-    # It is then the kernel's, which works for all but those who want to correct it.
+    # The owner is then the kernel's number, which works unless a program corrects it.
     other = locate.program("posix", "misplaced_number.so")
     env = preload(lock, other, "after")
     for name in ["types", "exclusion", "fork", "cond_wake", "busylock", "early_and_late"]:

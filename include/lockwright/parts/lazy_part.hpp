@@ -73,7 +73,7 @@ class lazy_part {
     return is_own(seen) ? part_at(seen) : nullptr;
   }
 
-  /// For who holds the lock, by its part or by the word: the part, or null.
+  /// For the holder of the lock, by its part or by the word: the part, or null.
   [[nodiscard]] T* held() const {
     // Relaxed: the caller has come by it.
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
@@ -99,7 +99,7 @@ class lazy_part {
                                          std::memory_order_relaxed);
   }
 
-  /// Who gives up leaves the word as it is: perhaps one wake that nobody needs.
+  /// A thread that gives up leaves the word as it is, which costs one useless wake at most.
   bool try_lock_word_until(std::uint64_t deadline) {
     if (try_lock_word()) {
       return true;
@@ -134,7 +134,7 @@ class lazy_part {
     return word > plain_sleepers_ && Env::is_reserved_for(part_at(word), this);
   }
 
-  // Relaxed: who destroys a lock knows by other means that nobody uses it any more.
+  // Relaxed: the destroying thread knows by other means that nobody uses the lock any more.
   void give_back() {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
     if (is_own(seen)) {

@@ -228,7 +228,7 @@ class execution {
   }
   [[nodiscard]] void* common() const { return common_; }
 
-  /// Also of memory that was given back: whoever uses it after that is to be caught.
+  /// Also of memory that was given back: a use after that is to be caught.
   [[nodiscard]] bool is_reserved_for(const void* memory, const void* owner) {
     const block* b = block_of(memory);
     return b != nullptr && b->owner == owner;
