@@ -87,6 +87,18 @@ concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {
   { lock.try_lock_until(deadline) } -> std::same_as<bool>;
 };
 
+/// The class that holds what an algorithm states for its tests alone, such as how many levels it
+/// has: the lock itself, or the one inside a wrapper, which the wrapper names as its `algorithm`.
+template <class L>
+struct algorithm_of {
+  using type = L;
+};
+template <class L>
+  requires requires { typename L::algorithm; }
+struct algorithm_of<L> {
+  using type = typename L::algorithm;
+};
+
 /// Bytes per mutex that an algorithm keeps outside the mutex itself: zero, or
 /// what the algorithm's own bytes_outside() says for the machine it runs on.
 template <class L>

@@ -61,7 +61,7 @@ std::vector<test_case> cases_over() {
     cases.push_back({"last-user-1-node", 2, make<last_user_destroys<L, 2>>, one_node});
     cases.push_back({"migrating", 2, make<refusal<L>>, migrating});
   }
-  if constexpr (requires { L::levels; }) {
+  if constexpr (requires { algorithm_of<L>::type::levels; }) {
     model_env::world caches = world;
     caches.caches = 2;
     caches.nodes = 1;

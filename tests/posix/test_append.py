@@ -71,6 +71,7 @@ def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: s
 )
 def test_semaphores(run_under: RunUnder, lock: str, value: str) -> None:
     """No unit is lost and none made up; without a value they are the C library's."""
+    locate.need_shared_memory()
     env = {"LOCKWRIGHT_SEM_APPEND": value}
     outcome = run_under(lock, [locate.program("posix", "semaphores")], env=env)
     assert outcome.status == 0, outcome.describe()

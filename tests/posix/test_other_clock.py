@@ -83,6 +83,8 @@ def test_the_commands(lock: str, first: str, days: int) -> None:
     faketime = shutil.which("faketime")
     if faketime is None:
         pytest.skip("faketime is not installed; tests/apps/more-packages.txt names its package")
+    if first != "preload":
+        locate.need_shared_memory()
     time = [faketime, "-m", "-f", f"{days:+}d"]
     swap = [str(locate.lockwright()), "run", "--lock", lock, "--"]
     program = str(locate.program("posix", "other_clock"))

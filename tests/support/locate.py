@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
@@ -124,3 +128,12 @@ def program(suite: str, name: str) -> Path:
     if not path.exists():
         raise Missing(f"{path} does not exist; run ./dev test, or build the C++ tests")
     return path
+
+
+def need_shared_memory() -> None:
+    """Skips the test where a named semaphore cannot be made, for want of room in /dev/shm."""
+    try:
+        with tempfile.TemporaryFile(dir="/dev/shm") as file:
+            os.posix_fallocate(file.fileno(), 0, mmap.PAGESIZE)
+    except OSError as error:
+        pytest.skip(f"named semaphores need room in /dev/shm: {error.strerror}")

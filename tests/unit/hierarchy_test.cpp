@@ -72,8 +72,9 @@ std::size_t batch_of() {
 /// Whether a node that waits gets the lock before one that comes later.
 template <class L>
 constexpr bool fair_between_nodes() {
-  if constexpr (requires { L::fair_between_nodes; }) {
-    return L::fair_between_nodes;
+  using algorithm = typename lockwright::algorithm_of<L>::type;
+  if constexpr (requires { algorithm::fair_between_nodes; }) {
+    return algorithm::fair_between_nodes;
   } else {
     return true;
   }
