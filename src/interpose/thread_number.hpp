@@ -50,7 +50,10 @@ inline std::uint32_t found_thread_number() {
 inline std::uint32_t thread_number() {
   // Relaxed: all that find it find the same, and what lies there is the calling thread's own.
   const std::ptrdiff_t offset = number_offset.load(std::memory_order_relaxed);
-  return is_number_offset(offset) ? number_at(offset) : ask_thread_number();
+  if (is_number_offset(offset)) [[likely]] {
+    return number_at(offset);
+  }
+  return ask_thread_number();
 }
 
 }  // namespace lockwright::interpose

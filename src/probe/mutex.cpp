@@ -53,8 +53,9 @@ void set_site(words& mutex, std::uint64_t site) {
 }
 
 /// What the C library does once it has the word; in a simple mutex its count has no meaning and
-/// keeps the last holder.
-void own(words& mutex, const thread_slot& thread, std::uint64_t caller) {
+/// keeps the last holder. A call would cost the fast path as much as all the rest of it.
+[[gnu::always_inline]] inline void own(words& mutex, const thread_slot& thread,
+                                       std::uint64_t caller) {
   __atomic_store_n(&mutex.owner, thread_number(), __ATOMIC_RELAXED);  // waiters look at it
   ++mutex.users;
   mutex.count = thread.tid;
