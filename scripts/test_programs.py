@@ -245,7 +245,7 @@ class Campaign:
 def main() -> int:
     """Run what is not in the table yet; the status says whether all ended as they have to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--catalogue", type=Path, default=ROOT / "../shared/data/programs")
+    parser.add_argument("--catalogue", type=Path, default=ROOT / "tests/apps/catalogue")
     parser.add_argument("--table", type=Path, default=ROOT / "build/programs.csv")
     parser.add_argument("--locks", default="", help="their names, with commas; all if left out")
     parser.add_argument("--programs", default="", help="likewise")
@@ -256,8 +256,8 @@ def main() -> int:
     chosen = parser.parse_args()
     catalogue = chosen.catalogue / "catalogue.json"
     if not catalogue.exists():
-        print(f"test-programs: there is no {catalogue}; nothing is run")
-        return 0
+        print(f"test-programs: there is no {catalogue}; name its folder", file=sys.stderr)
+        return 2
 
     lockwright = ROOT / ".venv/bin/lockwright"
     said = subprocess.run([lockwright, "list", "--json"], capture_output=True, check=True).stdout
