@@ -103,8 +103,10 @@ def test_a_lock_that_spoils_a_program_is_told(catalogue: Path, ending: str) -> N
 
 def test_without_a_catalogue_nothing_is_run(tmp_path: Path) -> None:
     done = run(tmp_path)
-    assert done.returncode == 0
-    assert "nothing is run" in done.stdout
+    assert done.returncode == 2
+    assert "there is no" in done.stderr
+    assert "name its folder" in done.stderr
+    assert not done.stdout
 
 
 #: Where other catalogues have a number, and the port may be taken.
