@@ -8,7 +8,7 @@ namespace lockwright {
 
 /// What a thread found when it came to the lock.
 enum class arrival : std::uint8_t {
-  uncontended,  ///< nobody held the lock; it was taken at once
+  uncontended,  ///< no thread held the lock; it was taken at once
   contended,    ///< the caller had to wait
 };
 

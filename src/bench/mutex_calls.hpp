@@ -29,7 +29,7 @@ template <>
 struct mutex_calls<pthread_mutex_t> {
   static pthread_mutex_t initial() { return PTHREAD_MUTEX_INITIALIZER; }
   static void lock(pthread_mutex_t* m) { expect_none(pthread_mutex_lock(m), "pthread_mutex_lock"); }
-  // False if somebody has it.
+  // False if a thread has it.
   static bool try_lock(pthread_mutex_t* m) {
     const int error = pthread_mutex_trylock(m);
     if (error == EBUSY) {

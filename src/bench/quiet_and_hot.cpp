@@ -1,13 +1,13 @@
 // A program with many quiet mutexes and two hot ones, of which each wants something else of its
 // lock: a fixed amount of work in rounds of three phases, and how long each phase takes.
 //
-//   phase    | threads | mutex    | what it wants
-//   quiet    | all     | many     | each thread takes those of its own, one after the other: that a
-//            |         |          | lock which nobody else wants costs little time and no memory
-//   crowd    | all     | of_all   | more threads than processors: that few of them are active, and
-//            |         |          | none has the mutex while it does not run
-//   exchange | two     | of_two   | one puts an item in a box and the other one takes it out, both
-//            |         |          | by looking into it: that they take turns
+//   phase    | threads | mutex  | what it wants
+//   quiet    | all     | many   | each thread takes those of its own, one after the other: that a
+//            |         |        | lock that no other thread wants costs little time and no memory
+//   crowd    | all     | of_all | more threads than processors: that few of them are active, and
+//            |         |        | none has the mutex while it does not run
+//   exchange | two     | of_two | one puts an item in a box and the other one takes it out, both
+//            |         |        | by looking into it: that they take turns
 //
 // How much of each there is goes by no lock: in all three the mutexes are taken equally often for
 // something to be done, which is as short as can be, a word that is changed, and nothing is done in

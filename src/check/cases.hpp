@@ -96,7 +96,7 @@ std::vector<test_case> cases_over() {
   return cases;
 }
 
-/// The C library's mutex is not ours to check.
+/// The C library's mutex is not checked.
 template <class L>
 inline constexpr bool has_its_source = true;
 template <class Env>

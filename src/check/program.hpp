@@ -34,8 +34,9 @@ program* make(void* room) {
 
 struct search {
   enum kind : std::uint8_t {
-    full,   ///< every interleaving
-    bound,  ///< every interleaving with at most `limit` switches away from a thread that could go on
+    full,  ///< every interleaving
+    /// every interleaving with at most `limit` switches away from a thread that could go on
+    bound,
     random,  ///< `limit` executions at random
   };
   kind how = full;

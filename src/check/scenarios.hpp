@@ -272,7 +272,8 @@ struct thread_exit final : one_lock<L> {
     ended.fetch_add(1, std::memory_order_release);
     model_env::execution_now.replace_thread();
     ended.fetch_add(0,
-                    std::memory_order_acquire);  // as who creates a thread knows what ended before
+                    // as the creation of a thread happens after what ended before it
+                    std::memory_order_acquire);
     this->change_and_unlock();
     if (index == 0) {
       this->section();
@@ -280,7 +281,7 @@ struct thread_exit final : one_lock<L> {
   }
 };
 
-/// Whoever leaves last destroys the lock, as POSIX lets the last user of a
+/// The thread that leaves last destroys the lock, as POSIX lets the last user of a
 /// mutex do: unlock must be through with the lock once another can have it.
 /// One thread tries first, so that both ways in are unlocked.
 template <class L, std::uint32_t Threads>

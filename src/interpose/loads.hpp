@@ -1,7 +1,7 @@
 // The table of the processes that loaded a library, in a file that the command line reads:
 // python/lockwright/preload/loads.py. A process that becomes another program and does not load the
-// library again, because it is in another root or may not read it there, is told from one that
-// takes no mutex.
+// library again, because it is in another root or may not read it there, is distinguished from one
+// that takes no mutex.
 #pragma once
 
 #include <sys/prctl.h>

@@ -15,7 +15,7 @@ inline link_map* object_of(const void* address) {
                                                              : static_cast<link_map*>(map);
 }
 
-/// The C library. Nobody puts a function of his own in the place of this one.
+/// The C library. No thread puts a function of his own in the place of this one.
 inline link_map* c_library() { return object_of(reinterpret_cast<void*>(&sched_yield)); }
 
 }  // namespace lockwright::interpose

@@ -1,4 +1,4 @@
-// The C library's own functions, behind ours.
+// The C library's own versions of the functions that we replace.
 #pragma once
 
 #include <pthread.h>

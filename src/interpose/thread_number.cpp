@@ -9,7 +9,7 @@
 namespace lockwright::interpose {
 namespace {
 
-/// Where no place is known: what the kernel said, 0 until asked.
+/// Where no place is known: the kernel's answer, 0 until asked.
 constinit thread_local std::uint32_t number_by_kernel = 0;
 
 /// A field of a structure of the C library, as it describes it to debuggers (nptl_db).

@@ -41,8 +41,8 @@ inline std::uint32_t number_at(std::ptrdiff_t offset) {
 #endif
 }
 
-/// For a caller that knows that find_thread_number() was true. Relaxed: that knowledge has come with
-/// an acquire.
+/// For a caller that knows that find_thread_number() was true. Relaxed: that knowledge has come
+/// with an acquire.
 inline std::uint32_t found_thread_number() {
   return number_at(number_offset.load(std::memory_order_relaxed));
 }

@@ -12,7 +12,7 @@ namespace lockwright::preload {
 
 /// The share of the waiters that a queue appends; it prepends all others, and
 /// wakes from the head. All is first come, first served. None is last come,
-/// first served, where somebody may wait for ever. One in a thousand keeps few
+/// first served, under which a thread may wait for ever. One in a thousand keeps few
 /// threads active, and still every one of them gets its turn: each time a thread
 /// is appended, those that wait longer are one place nearer to the head.
 ///
@@ -29,7 +29,7 @@ class append_setting {
   /// False unless the environment says something that can be read.
   bool is_set() { return known() != unset_; }
 
-  /// Whether the caller, who begins to wait, is to be appended. Without a setting it is.
+  /// Whether the caller, which begins to wait, is to be appended. True without a setting.
   bool append() {
     const std::uint64_t what = known();
     return what == unset_ || what == all_ || native::chance(what - none_);
@@ -47,7 +47,7 @@ class append_setting {
   // What chance() can take.
   static constexpr std::uint64_t most_ = 0xffffffff;
 
-  // Relaxed: whoever reads the environment anew reads the same.
+  // Relaxed: a thread that reads the environment again reads the same.
   std::uint64_t known() {
     const std::uint64_t seen = known_.load(std::memory_order_relaxed);
     return seen != unread_ ? seen : read();

@@ -64,8 +64,8 @@ class condvar : public signalling<environment, mutex> {
 
   /// Before a wait: sees to it that the condition variable is of the same library
   /// as the mutex, if it was made for several processes. All that wait at a time
-  /// have the same mutex, so nobody does when it changes, and a signal that comes
-  /// meanwhile finds nobody in either form.
+  /// have the same mutex, so no thread does when it changes, and a signal that comes
+  /// meanwhile finds no thread in either form.
   static void match_library(pthread_cond_t* cond, bool library) {
     if (is_shared(cond) == library) {
       return;
@@ -104,7 +104,7 @@ class condvar : public signalling<environment, mutex> {
     adopting.unlock();
   }
 
-  /// The first touch after a fork: nobody waits, whoever waited in the parent.
+  /// The first use after a fork: no thread waits, whichever waited in the parent.
   [[gnu::noinline]] void adopt() {
     adopting.lock();
     if (generation_.load(std::memory_order_relaxed) != generation) {

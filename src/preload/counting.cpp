@@ -9,7 +9,7 @@
 namespace lockwright::preload {
 namespace {
 
-/// Where counts go that nobody asked for.
+/// Where counts go that no thread asked for.
 stats_page discarded;
 
 std::atomic<stats_page*> current{nullptr};

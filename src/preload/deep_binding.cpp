@@ -1,11 +1,11 @@
-// dlopen with RTLD_DEEPBIND: such a library takes names from what it needs itself
-// before it asks anybody else, and so the C library's locking functions rather
-// than ours. Where it shares a mutex with the rest of the program, or a condition
-// variable of C++, whose functions are in another library, two kinds of lock would
-// meet in one object. So its references to them are turned to ours.
+// dlopen with RTLD_DEEPBIND: such a library binds names to its own dependencies
+// first, and so to the C library's locking functions rather than ours. Where
+// it shares a mutex with the rest of the program, or a condition variable
+// of C++, whose functions are in another library, two implementations would use
+// one object. So its references are rebound to our functions.
 //
-// Its constructors have run by then. What they initialise is as good for both, but
-// for condition variables with another clock than the default.
+// Its constructors have run by then. What they initialise is valid for both implementations,
+// except condition variables with a clock other than the default.
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
@@ -68,7 +68,8 @@ class references {
     dl_iterate_phdr(find_read_only, this);
   }
 
-  /// Turns those to functions of ours that go to `from`, or would when first called.
+  /// Rebinds to our functions the references that are bound to `from`, or would be at their first
+  /// call.
   void turn(link_map* from, link_map* ours) {
     for (const table& each : tables_) {
       for (std::size_t i = 0; each.start != nullptr && i < each.number; ++i) {
@@ -94,7 +95,7 @@ class references {
       return;
     }
     const char* name = names_ + symbols_[symbol].st_name;
-    // What is not a name of the locking API costs no search.
+    // Only names of the locking API are looked up.
     if (strstr(name, "pthread_") == nullptr && strncmp(name, "mtx_", 4) != 0 &&
         strncmp(name, "cnd_", 4) != 0 && strncmp(name, "sem_", 4) != 0) {
       return;
@@ -188,8 +189,8 @@ class search_path {
 };
 
 /// As if `object` called the C library's dlopen: a name without a directory is
-/// also looked for where that object says. This library says nothing, so what it
-/// has of such places is everybody's.
+/// also looked for in that object's search path. This library has no path of its own, so
+/// its path is what all objects share.
 void* open_for(link_map* object, link_map* ours, const char* file, int mode) {
   if (strchr(file, '/') != nullptr || object == nullptr) {
     return real.dlopen(file, mode);
@@ -218,7 +219,7 @@ void* open_for(link_map* object, link_map* ours, const char* file, int mode) {
   link_map* object = nullptr;
   if (opened != nullptr && dlinfo(opened, RTLD_DI_LINKMAP, static_cast<void*>(&object)) == 0) {
     references(object).turn(c_library(), ours);
-    dlerror();  // What was not found here is not the caller's affair.
+    dlerror();  // The caller must not see an error of the look-ups here.
   }
   return opened;
 }
@@ -230,12 +231,12 @@ using namespace lockwright::preload;
 
 extern "C" {
 
-/// Nothing of this function is left on the stack when it calls the C library's,
-/// which goes by who calls it.
+/// A tail call, because the C library's function depends on its
+/// caller's address.
 void* lockwright_dlopen(const char* file, int mode) noexcept {
   if ((mode & RTLD_DEEPBIND) == 0 || file == nullptr || strchr(file, '$') != nullptr) {
 #if defined(__clang__)
-    [[clang::musttail]]  // Else only where it optimises as much as for what is shipped.
+    [[clang::musttail]]  // Otherwise clang makes a tail call only in optimised builds.
 #endif
     return real.dlopen(file, mode);
   }

@@ -13,7 +13,7 @@
 namespace lockwright::preload {
 
 /// The number of the thread that forked, see thread_number.hpp: in the parent, and in this
-/// process. 0 in a process that nobody forked.
+/// process. 0 in a process that no thread forked.
 inline constinit std::uint32_t number_before_fork = 0;
 inline constinit std::uint32_t number_after_fork = 0;
 
@@ -22,7 +22,7 @@ inline constinit three_state<environment> adopting{};
 /// The same for semaphores, with all signals blocked, since a handler may post.
 inline constinit three_state<environment> adopting_semaphore{};
 
-/// Keeps the generation up to date. To be called before anybody else's handlers
+/// Keeps the generation up to date. To be called before any other thread's handlers
 /// for fork are registered: in the child they run in that order, and they lock.
 void follow_forks();
 

@@ -11,7 +11,7 @@ class inline_lock {
   /// Whether the kind word says what the algorithm is.
   static constexpr bool is_known(kind_word) { return true; }
 
-  /// What call(owner, the lock) returns.
+  /// Returns call(owner, the lock).
   template <class Owner, class Call>
   [[gnu::always_inline]] auto visit(kind_word, Owner& owner, Call call) {
     return call(owner, lock_);

@@ -1,4 +1,4 @@
-// What the kind word says of a mutex of ours, in bits that the C library's own mutexes leave 0.
+// What the kind word of our mutexes states, in bits that the C library's own mutexes leave 0.
 #pragma once
 
 #include "interpose/kind.hpp"
@@ -21,12 +21,12 @@ using interpose::type_bits;
 using interpose::type_of;
 using interpose::wants_library;
 
-/// The process that an object of ours was last put in order for; see fork.hpp. No static
+/// The process that an object of ours was last repaired for; see fork.hpp. No static
 /// initialiser and nothing in the C library uses these bits.
 inline constexpr kind_word generation_bits = 0xffff0000;
 inline constexpr kind_word one_generation = 0x00010000;
 
-/// A tool that looks for races has been told of this mutex.
+/// This mutex has been announced to a race detector.
 inline constexpr kind_word known_to_tool = 0x4;
 /// In no mutex's word: see watch.hpp.
 inline constexpr kind_word detour = 0x8;
@@ -41,7 +41,7 @@ inline constexpr bool is_stale(kind_word kind, kind_word generation) {
   return !is_library(kind) && ((kind ^ generation) & generation_bits) != 0;
 }
 
-/// One of ours, not stale, that does not ask who holds it: one that goes the
+/// One of ours, not stale, that does not check its holder: one that goes the
 /// fast path, see watch.hpp.
 inline constexpr bool is_plain(kind_word kind, kind_word fast_path_kind) {
   kind = (kind ^ fast_path_kind) & ~(elision_bits | algorithm_bits);

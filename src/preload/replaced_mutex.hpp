@@ -39,7 +39,7 @@ using interpose::thread_number;
 ///   0-7   | line of signalled waiters                            | see waiter_line
 ///   8-11  | owner: thread_number() of the holder, where          | the holder
 ///         | debuggers look for it; 0 when free                   |
-///   12-15 | serial of the holder, for types that ask who it is   | the holder
+///   12-15 | serial of the holder, for types that check it        | the holder
 ///   16-19 | kind; bits 31-16: generation; bits 15-10: algorithm, | initialisation, adopt(),
 ///         | if the library has several; bit 2: known to tools    | the holder
 ///   20-23 | bit 31: counted; bits 30-21: waiters of condition    | the holder, adopt()
@@ -48,7 +48,7 @@ using interpose::thread_number;
 ///   24-39 | the lock                                             | the algorithm
 ///
 /// All zero but for the kind word, as the static initialisers leave it, is an
-/// unlocked mutex that nobody has seen. `Lock` is where the lock lies, and is told
+/// unlocked mutex that no thread has seen. `Lock` contains the lock, and is given
 /// the kind word: `inline_lock`, of one algorithm, has no use for it, and `lock_variant`
 /// reads there which one it is.
 template <class Lock>
@@ -227,7 +227,7 @@ class replaced_mutex {
     return is_plain(kind, fast_path_kind.load(std::memory_order_acquire)) && Lock::is_known(kind);
   }
 
-  // Of some of these gcc makes functions of their own, unless it is told not to.
+  // Without the attribute gcc puts some of these out of line.
 
   [[gnu::always_inline]] static int lock_fast(pthread_mutex_t* mutex, kind_word kind) {
     return of(mutex).lock_.visit(
@@ -311,16 +311,17 @@ class replaced_mutex {
   /// Acquire pairs with the release in adopt(): the lock that it left is seen.
   kind_word kind() const { return kind_.load(std::memory_order_acquire); }
 
-  /// For who may change the kind word while others look at it: true if it was `expected`.
+  /// For a caller that may change the kind word while other threads read it: true if it was
+  /// `expected`.
   bool change_kind(kind_word expected, kind_word wanted) {
     return kind_.compare_exchange_strong(expected, wanted, std::memory_order_acq_rel,
                                          std::memory_order_relaxed);
   }
 
   /// The first touch after a fork: drops the waiters of the parent. A mutex that
-  /// was held stays held, by whoever is entitled to unlock it. One that was just
-  /// being taken or released becomes free: nobody is inside. The destructor of a
-  /// lock waits for nobody, so it can give back here what the lock has outside.
+  /// was held stays held, by the thread that is entitled to unlock it. One that was just
+  /// being taken or released becomes free: no thread is inside. The destructor of a
+  /// lock waits for no thread, so it can give back here what the lock has outside.
   [[gnu::noinline]] void adopt() {
     native_env::see_caller();  // may allocate, thus lock, thus come here
     adopting.lock();
@@ -385,7 +386,7 @@ class replaced_mutex {
     return self;
   }
 
-  /// For tools: until it is known, who waits for it or takes it looks at it.
+  /// For tools: until it is known, a thread that waits for it or takes it checks.
   [[gnu::noinline]] void hide() {
     if (!is_library(kind()) && (kind() & known_to_tool) == 0) {
       valgrind::hide(this, sizeof(pthread_mutex_t));
@@ -397,7 +398,7 @@ class replaced_mutex {
     valgrind::acquired(this);
   }
 
-  /// Whether a function is for the plain types only, which do not ask who holds
+  /// Whether a function is for the plain types only, which do not check the holder
   /// them: that question is answered once, at the entry point.
   enum entry : bool { plain, any_type };
 
@@ -473,7 +474,7 @@ class replaced_mutex {
     return lock_.visit(kind(), *this, call);
   }
 
-  /// Gives back what the lock has outside; nobody uses it any more.
+  /// Gives back what the lock has outside; no thread uses it any more.
   template <class L>
   static void end(L& lock) {
     lock.~L();

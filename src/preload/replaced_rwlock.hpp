@@ -146,15 +146,15 @@ class phase_fair_core {
 
 /// The layout, over the C library's:
 ///
-///   bytes | meaning                                               | written by
-///   0-23  | the lock                                              | its algorithm
-///   24-27 | the kernel's number of the writing thread, where      | the writer
-///         | debuggers look for it                                 |
-///   28-31 | zero: not shared between processes                    | -
-///   32-35 | serial of who is alone inside: the writer, or the one | who is alone
-///         | reader where readers exclude each other; 0 for nobody |
-///   36-39 | how often that reader locked; 0 if it is a writer     | the same
-///   48-51 | kind; bits 31-16: generation, see fork.hpp            | initialisation, adopt()
+///   bytes | meaning                                                  | written by
+///   0-23  | the lock                                                 | its algorithm
+///   24-27 | the kernel's number of the writing thread, where         | the writer
+///         | debuggers look for it                                    |
+///   28-31 | zero: not shared between processes                       | -
+///   32-35 | serial of the only holder: the writer, or the one        | that holder
+///         | reader where readers exclude each other; 0 for no thread |
+///   36-39 | how often that reader locked; 0 if it is a writer        | the same
+///   48-51 | kind; bits 31-16: generation, see fork.hpp               | initialisation, adopt()
 ///
 /// All zero but for the kind, as the static initialisers leave it, is an
 /// unlocked one.

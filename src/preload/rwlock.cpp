@@ -44,7 +44,7 @@ bool is_left_to_library(const pthread_rwlock_t* lock) {
   return rwlocks.get() == rwlock_way::keep || exclusive_rwlock::is_shared(lock);
 }
 
-/// What `call` makes of the lock, whichever of ours it is.
+/// Returns `call` of the lock, whichever of our algorithms it is.
 template <class Call>
 int ours_unwatched(pthread_rwlock_t* lock, Call call) {
   return rwlocks.get() == rwlock_way::exclusive ? call(exclusive_rwlock::of(lock))
@@ -70,7 +70,7 @@ int ours(pthread_rwlock_t* lock, Call call) {
     valgrind::acquired(known_as, Does == operation::writes);
   }
   if (Does == operation::destroys) {
-    valgrind::acquired(known_as);  // nobody may have until now
+    valgrind::acquired(known_as);  // no thread may have until now
     valgrind::released(known_as);
     valgrind::destroyed(known_as);
     valgrind::show(lock, sizeof *lock);

@@ -39,7 +39,7 @@ int fail(int error) {
   return -1;
 }
 
-/// The caller has got a unit, which somebody posted before.
+/// The caller has a unit, posted earlier.
 int taken(sem_t* sem) {
   if (is_watched()) {
     valgrind::happens_after(sem);

@@ -80,7 +80,7 @@ class semaphore : public units<environment, pthread_mutex_t, signals_blocked> {
   // As the C library's sem_init and sem_open leave it.
   static constexpr std::uint32_t shared_mark = 128;
 
-  /// The first touch after a fork: nobody waits, whoever waited in the parent.
+  /// The first use after a fork: no thread waits, whichever waited in the parent.
   [[gnu::noinline]] void adopt() {
     const signals_blocked all;
     adopting_semaphore.lock();

@@ -93,7 +93,7 @@ class signalling {
 
   /// Waits until those that gave up have taken themselves out.
   void drain() {
-    // Without the guard, which those who leave need.
+    // Without the guard, which leaving waiters need.
     while (!nobody_waits()) {
       Env::yield();
     }
@@ -132,7 +132,7 @@ class signalling {
     first.grant();
   }
 
-  // Where it is used, a pthread_cond_t lies below: three words are for who derives from this.
+  // Where it is used, a pthread_cond_t lies below: three words are for derived classes.
   three_state<Env> guard_;
   int clock_;
   basic_waiter_queue<Env, object> queue_;

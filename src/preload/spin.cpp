@@ -58,7 +58,7 @@ class own_spin {
     lock_.~L();
     ::new (&lock_) L{};
     if (is_watched()) {
-      valgrind::acquired(this);  // nobody may have until now
+      valgrind::acquired(this);  // no thread may have until now
       valgrind::released(this);
       valgrind::destroyed(this);
     }

@@ -104,7 +104,7 @@ void check_that_names_resolve_here() {
   }
 }
 
-/// Reads the environment and looks the C library's functions up, if nobody has
+/// Reads the environment and looks the C library's functions up, if no thread has
 /// done so yet: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
   lockwright::interpose::find_program_clock();

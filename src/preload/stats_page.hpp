@@ -39,7 +39,7 @@ struct stats_page {
 };
 static_assert(sizeof(stats_page) == 64 + 64 * 128 + 1024 * 8 + 512);
 
-/// Null if nobody asked for it.
+/// Null if no thread asked for it.
 inline stats_page* map_stats_page() {
   using native_env::argument;
   using native_env::system_call;

@@ -1,4 +1,4 @@
-// A semaphore that decides which of its waiters goes on, to keep few threads
+// A semaphore that decides which of its waiters is woken, to keep few threads
 // active: a count, and a queue of waiting threads. It knows the world by its
 // environment only, and is model checked like the locks.
 #pragma once
@@ -18,12 +18,12 @@ namespace lockwright::preload {
 /// runs in the calling thread.
 ///
 /// Invariant HAND-OVER: a post that finds a waiter gives it the unit, and leaves
-/// the count alone. So the count is above 0 only while nobody is in the queue
+/// the count alone. So the count is above 0 only while no thread is in the queue
 /// but threads that have given up and are about to leave it.
 /// Invariant SIGNAL-SAFE: the guard is held with all signals blocked only, so a
 /// handler that posts never waits for the thread that it interrupted.
 /// Invariant NO-TOUCH: once a unit can be taken, or a waiter has been granted
-/// one, the post does not touch the semaphore again: who gets the unit may
+/// one, the post does not touch the semaphore again: the thread that gets the unit may
 /// destroy it.
 template <class Env, class Mutex, class Blocked>
 class units {
@@ -104,7 +104,7 @@ class units {
     waiter* chosen = queue_.take();
     if (chosen != nullptr) {
       // mutant survives: in two steps: while a waiter can be claimed the count is 0, and then
-      // nobody changes the word without the guard.
+      // no thread changes the word without the guard.
       word_.fetch_sub(one_waiter, std::memory_order_relaxed);
       guard_.unlock();
       chosen->grant();
@@ -115,7 +115,7 @@ class units {
     return done;
   }
 
-  /// They are inside still, so nobody destroys the semaphore before the guard is free.
+  /// They are inside still, so no thread destroys the semaphore before the guard is free.
   outcome post_despite_leavers() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     while (seen >= one_waiter) {
@@ -132,7 +132,7 @@ class units {
 
   typename Env::template atomic<std::uint64_t> word_;
   three_state<Env> guard_;
-  typename Env::template atomic<std::uint32_t> generation_;  ///< for who derives from this
+  typename Env::template atomic<std::uint32_t> generation_;  ///< for derived classes
   basic_waiter_queue<Env, Mutex> queue_;
 };
 

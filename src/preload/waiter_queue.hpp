@@ -8,7 +8,7 @@
 namespace lockwright::preload {
 
 /// A list linked both ways, from the waiter that is woken first to the one that
-/// is woken last. All but empty() is for who holds the guard of its owner.
+/// is woken last. All but empty() require the guard of its owner.
 /// All zero is an empty queue.
 template <class Env, class Mutex>
 class basic_waiter_queue {

@@ -19,7 +19,7 @@ namespace lockwright::preload {
 ///   moved   | signalled; belongs to the signaller or to a | granted
 ///           | mutex's line; looks at the condition        |
 ///           | variable no more                            |
-///   granted | may go on to the mutex; once this is        | woken, under a tool
+///   granted | may proceed to the mutex; once this is      | woken, under a tool
 ///           | stored, the waiter may be gone              |
 ///   woken   | the signaller will not touch it any more    | -
 ///
@@ -37,7 +37,7 @@ struct alignas(64) basic_waiter {
   typename Env::template atomic<std::uint32_t> state{waiting};
   plain<bool> by_signal{false};  ///< claimed by a signal, which must not be lost; no broadcast
   plain<bool> leads{false};      ///< the first of a broadcast: see PAIR in basic_waiter_line
-  plain<bool> keeps{false};      ///< has not given the mutex up, so nobody is to be waited for
+  plain<bool> keeps{false};      ///< has not released the mutex, so there is no thread to wait for
   plain<basic_waiter*> next{nullptr};
   plain<basic_waiter*> previous{nullptr};
   Mutex* const mutex;
@@ -61,7 +61,7 @@ struct alignas(64) basic_waiter {
                                          std::memory_order_relaxed);
   }
 
-  /// Lets a claimed waiter go on. Release pairs with the waiter's acquire load
+  /// Lets a claimed waiter proceed. Release pairs with the waiter's acquire load
   /// of state. It sleeps or is about to, so the wake is not worth avoiding.
   void grant() {
     state.store(granted, std::memory_order_release);
@@ -77,7 +77,7 @@ struct alignas(64) basic_waiter {
   /// False if it has given up instead, once `patient` or sleep() was false.
   template <class Sleep>
   bool sleep_until_claimed(bool patient, Sleep sleep) {
-    // Relaxed: who has been signalled goes on to await_grant().
+    // Relaxed: a signalled waiter proceeds to await_grant().
     while (state.load(std::memory_order_relaxed) == waiting) {
       if (patient) {
         patient = sleep();
@@ -106,9 +106,9 @@ struct alignas(64) basic_waiter {
 /// The signalled waiters of one mutex, first in first out, in one word inside it.
 ///
 ///   bits 63-48 | generation, unless all is zero; of another one: an empty line
-///   bits 47-2 | the last waiter, whose `next` is the first; null when empty
-///   bit 1     | somebody sleeps until bit 0 is clear (set only while bit 0 is)
-///   bit 0     | the line is being changed
+///   bits 47-2  | the last waiter, whose `next` is the first; null when empty
+///   bit 1      | a thread sleeps until bit 0 is clear (set only while bit 0 is)
+///   bit 0      | the line is being changed
 ///
 /// Invariant CHAIN: while the line is not empty there is a thread that holds the
 /// mutex, or one that has been granted and is on its way to take it; each lets
@@ -183,7 +183,7 @@ class basic_waiter_line {
   static_assert(alignof(waiter) > (changing | sleepers));
 
   // Threads' stacks lie below 2^48 on both architectures: what is above is handed
-  // out only to who asks for it by address.
+  // out only to callers that ask for it by address.
   static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
   static std::uint64_t stamp() { return std::uint64_t{Env::stamp()} << 32; }
 
@@ -195,7 +195,7 @@ class basic_waiter_line {
         const std::uint64_t end = ours ? seen & ~stamp_bits : 0;
         // Acquire pairs with the release in close().
         // mutant survives in condvar-futex and condvar-ttas: acquire -> relaxed, in two steps: of
-        // three threads only who has the mutex comes here; waiter-line needs it.
+        // three threads only the mutex's holder comes here; waiter-line needs it.
         if (word_.compare_exchange_weak(seen, end | stamp() | changing, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
           return reinterpret_cast<waiter*>(end);
@@ -210,7 +210,8 @@ class basic_waiter_line {
 
   void close(waiter* end) {
     std::uint64_t fresh = end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(end) | stamp();
-    // mutant survives in condvar-futex and condvar-ttas: release -> relaxed, in two steps: as above.
+    // mutant survives in condvar-futex and condvar-ttas: release -> relaxed, in two steps: as
+    // above.
     std::uint64_t old = word_.exchange(fresh, std::memory_order_release);
     if ((old & sleepers) != 0) {
       Env::wake_low(word_, INT_MAX);

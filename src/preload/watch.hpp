@@ -1,4 +1,4 @@
-// Whether a tool looks for races in this process, which has to be told of each
+// Whether a race detector runs in this process, which must be notified of each
 // lock. Mutexes have a fast path and a slow path through this library; under such
 // a tool all go the slow path, where there is room to ask.
 #pragma once
@@ -16,7 +16,7 @@ namespace lockwright::preload {
 namespace valgrind = native_env::valgrind;
 
 /// What the kind word of a normal mutex is that goes the fast path: `generation`,
-/// once it is known that nobody watches and where the caller's number lies, see
+/// once it is known that no thread watches and where the caller's number lies, see
 /// thread_number.hpp. The detour is in no mutex's word, so until then, and with a
 /// tool, no mutex does.
 inline constinit std::atomic<kind_word> fast_path_kind{detour};

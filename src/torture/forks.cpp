@@ -106,7 +106,7 @@ void await_child(worker& me, pid_t child) {
       show_stack_of(child);
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
-      fail("fork", "the child of a fork does not get on (its stack is above)");
+      fail("fork", "the child of a fork makes no progress (its stack is above)");
     }
   }
   if (WIFSIGNALED(status)) {

@@ -64,7 +64,7 @@ class guarded {
 
   // The number of sections so far, readable without the mutex.
   [[nodiscard]] std::uint64_t entries() const { return entries_.load(std::memory_order_relaxed); }
-  // The same, exactly, for when everybody has gone.
+  // The same, exactly, once all threads have ended.
   [[nodiscard]] std::uint64_t counted() const { return left_; }
   [[nodiscard]] std::uint32_t owner() const { return owner_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool recursive() const { return type == PTHREAD_MUTEX_RECURSIVE; }

@@ -44,7 +44,7 @@ void announce(const settings* given, const phase* current, const phase_run* on) 
 void fail(const char* check, const std::string& what) {
   static std::atomic<bool> said{false};
   if (said.exchange(true)) {
-    // Somebody else is about to end us all.
+    // Another thread is about to end us all.
     for (;;) {
       pause();
     }
@@ -76,7 +76,7 @@ void catch_crashes(bool (*is_ours)(const void* address)) {
   retired = is_ours;
   struct sigaction action{};
   action.sa_sigaction = crash;
-  // Kept in place: others may crash while the first one tells of it.
+  // In static memory: other threads may crash during the first report.
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     sigaction(number, &action, nullptr);

@@ -15,7 +15,7 @@ namespace torture {
 namespace {
 
 constexpr int most_frames = 24;
-// Of that many threads all is said that there is to say.
+// The stacks of so many threads show enough.
 constexpr int most_stacks = 40;
 
 std::atomic<std::uint32_t> shown{0};

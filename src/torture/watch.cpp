@@ -67,15 +67,15 @@ void watch::judge(const worker& one, act what, const wait& seen) const {
       fail("deadline",
            who + " still waits in a lock call whose deadline passed " + waited + " ago");
     }
-    fail("progress", who + " does not get on: it has done one and the same for " + waited);
+    fail("progress", who + " makes no progress: it has been in one operation for " + waited);
   }
   const traffic& lately = traffic_[with->number];
   const std::string where = "mutex " + std::to_string(with->number);
   if (impatient && tick - lately.changed >= on_.patience_ticks()) {
-    fail("progress", who + " has waited for " + waited + " and nobody gets into " + where);
+    fail("progress", who + " has waited for " + waited + " and no thread gets into " + where);
   }
   // Others may get in and out without end: those that wait with a deadline, say, for a signal that
-  // was lost. But while somebody is kept aside so many get in that this is the matter of the next
+  // was lost. But while a thread is kept waiting so many get in that this is reported by the next
   // question long before.
   if (tick - seen.since >= times_patience * on_.patience_ticks() &&
       (!on_.plan.greedy || on_.over())) {

@@ -1,5 +1,5 @@
-// Fork and join in short steps: a barrier of a mutex and a condition variable, at which threads go to
-// sleep, and are let go, thousands of times a second.
+// Fork and join in short steps: a barrier of a mutex and a condition variable, at which threads go
+// to sleep, and are let go, thousands of times a second.
 #include "work.hpp"
 
 namespace {

@@ -70,7 +70,7 @@ bool Program::go_and_wait(int member, int m, int c) {
   on.with = m;
   run(member, "go and wait c" + std::to_string(c) + " m" + std::to_string(m), {Blocked::cond, c, m},
       [&on, &with, &self] {
-        // Not told: all who wait have to be alike.
+        // Not printed: all waiters have to be alike.
         taken("lock", pthread_mutex_lock(&with.it), &with.it);
         return wait_cancellably(on, with, self, 0);
       });
@@ -79,7 +79,7 @@ bool Program::go_and_wait(int member, int m, int c) {
 
 bool Program::wait_a_moment(int member, int m, int c) {
   if (!may_wait(member, m, c)) return false;
-  // Nobody may be on the way to the mutex, who would come in between.
+  // No thread may be on the way to the mutex, because it would come in between.
   if (coming_back_to(m) > 0) return false;
   Cond& on = cond_[c];
   Mutex& with = mutex_[m];
@@ -102,13 +102,13 @@ bool Program::wake(int member, int c) {
   const int m = on.with;
   const int there = waiting(Blocked::cond, c);
   if (!is_idle(member)) return false;
-  // Those who come back and those who come by lock would not be alike.
+  // Waiters that return and threads that lock would not be alike.
   if (there > 0 && waiting(Blocked::mutex, m) > 0) return false;
   const bool all = below(3) == 0;
   int woken = all ? there : std::min(there, 1);
   for (int i = 0; i < members && woken > 0; ++i) {
     if (blocked(i).what == Blocked::cond && blocked(i).on == c) {
-      // The first of them by name; who it is in truth shows when it comes back.
+      // The first of them by name; which one it is shows when it returns.
       blocked(i) = {Blocked::back_from_cond, nobody, m};
       --woken;
     }

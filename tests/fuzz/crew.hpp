@@ -1,5 +1,6 @@
-// Threads that do one thing at a time for a coordinator, which can tell whether a thread has done it
-// or is blocked in it. They talk by bare futexes, so that nothing here is part of what is tested.
+// Threads that do one thing at a time for a coordinator, which can tell whether a thread has done
+// it or is blocked in it. They talk by bare futexes, so that nothing here is part of what is
+// tested.
 #pragma once
 
 #include <linux/futex.h>
@@ -31,7 +32,7 @@ class Member {
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  // The work returns what is to be said about it.
+  // The work returns the line to print about it.
   void order(std::function<std::string()> work) {
     work_ = std::move(work);
     told_.clear();
@@ -108,8 +109,8 @@ class Member {
 };
 
 // Returns when every member is idle, gone or blocked: asleep in the kernel, or it has used so much
-// processor time since anybody last got anything done that it must be polling. A woken sleeper counts
-// as running at once, so two looks with nothing new between them are enough.
+// processor time since any thread last got anything done that it must be polling. A woken sleeper
+// counts as running at once, so two looks with nothing new between them are enough.
 inline void settle(const std::vector<std::unique_ptr<Member>>& crew) {
   constexpr std::int64_t enough = 3'000'000;
   std::vector<std::int64_t> since(crew.size(), -1);

@@ -1,4 +1,4 @@
-// Which step comes, what it lets happen, and who has come through.
+// Which step comes, what it makes possible, and which threads have proceeded.
 #include "program.hpp"
 
 namespace fuzz {

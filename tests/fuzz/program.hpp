@@ -45,7 +45,7 @@ struct Mutex {
 
 struct Cond {
   pthread_cond_t it = PTHREAD_COND_INITIALIZER;
-  int with = nobody;  // the mutex of those who wait
+  int with = nobody;  // the mutex of the waiters
   bool monotonic = false;
 };
 
@@ -111,8 +111,8 @@ class Program {
 
   bool in_use(int m);
 
-  // A mutex is free that somebody wants, and nobody has come through yet. He will: a waiter with a
-  // deadline may sleep between two attempts and look blocked meanwhile.
+  // A mutex is free that a thread waits for, and no thread has taken it yet. One will: a waiter
+  // with a deadline may sleep between two attempts and look blocked meanwhile.
   bool somebody_is_due();
 
   int readers(int r) {
@@ -122,12 +122,13 @@ class Program {
 
   void settle();
 
-  // Orders the work, lets everything happen, and prints what did. Work for which there is nothing to
-  // be blocked in comes to an end.
+  // Orders the work, lets everything happen, and prints what did. Work for which there is nothing
+  // to be blocked in comes to an end.
   void run(int member, const std::string& text, const Blocked& if_blocked,
            std::function<std::string()> work);
 
-  // Who was blocked and is not any more. Of those alike, the first one gets the answer's name.
+  // Prints the threads that are no longer blocked. Of those alike, the first one gets the answer's
+  // name.
   void report();
 
   void take(int m, int member) {
@@ -148,7 +149,7 @@ class Program {
   bool timed_lock(int member, int m);
   bool unlock(int member, int m);
 
-  // Holding that mutex and no other, once, so that all who wait are alike.
+  // Holding that mutex and no other, once, so that all waiters are alike.
   bool may_wait(int member, int m, int c);
   bool wait(int member, int m, int c);
 
@@ -157,9 +158,9 @@ class Program {
   bool wait_a_moment(int member, int m, int c);
   bool wake(int member, int c);
 
-  // If another one than the first by name comes back after a signal, which may be as late as the mutex
-  // is free, the two change names. Whom a signal wakes is left open, and the C library puts one whom a
-  // handler has interrupted at the end.
+  // If another one than the first by name comes back after a signal, which may be as late as the
+  // mutex is free, the two change names. Which waiter a signal wakes is left open, and the C
+  // library puts one that a handler has interrupted at the end.
   void exchange(int c);
   bool make_mutex(int member, int m);
   bool make_cond(int member, int c);
@@ -168,7 +169,7 @@ class Program {
   bool interrupt(int member);
   bool cancel(int member);
 
-  // Somebody has the mutex or waits for it.
+  // A thread has the mutex or waits for it.
   bool in_the_way(int m) {
     return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) > 0 || coming_back_to(m) > 0;
   }
@@ -177,8 +178,8 @@ class Program {
   bool replace(int member);
   bool semaphore(int member, int s);
 
-  // In one of the ways, to read or to write. Whether a reader comes in past a waiting writer is left
-  // open by POSIX, and so does not happen here.
+  // In one of the ways, to read or to write. Whether a reader comes in past a waiting writer is
+  // left open by POSIX, and so does not happen here.
   bool read_or_write(int member, int r);
   bool end_of_read_or_write(int member, int r);
 

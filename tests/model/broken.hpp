@@ -9,7 +9,7 @@
 
 namespace lockwright::broken {
 
-/// What the checker wants to know of a lock; the rest of the traits is for people.
+/// The traits that the checker reads; the others are for people.
 constexpr lock_traits like(lockwright::waiting how) {
   return {.category = category::competitive_succession,
           .waiting = how,
@@ -85,8 +85,8 @@ class no_wake {
   typename Env::template atomic<std::uint32_t> word_{};
 };
 
-/// A futex mutex whose woken waiter marks the word "held, nobody sleeps", and
-/// so forgets whoever else sleeps or is about to.
+/// A futex mutex whose woken waiter marks the word "held, no thread sleeps", and
+/// so forgets any other thread that sleeps or is about to.
 template <class Env>
 class forgets_other_sleepers {
  public:

@@ -1,5 +1,5 @@
-// The programs that condition variables and semaphores are run through: what src/preload ships, over
-// a lock that parks and one that spins.
+// The programs that condition variables and semaphores are run through: what src/preload ships,
+// over a lock that parks and one that spins.
 #include "cond_broken.hpp"
 #include "cond_scenarios.hpp"
 #include "locks.hpp"

@@ -1,4 +1,5 @@
-// Condition variables and semaphores with one classic fault each. The checker has to find every one.
+// Condition variables and semaphores with one classic fault each. The checker has to find every
+// one.
 #pragma once
 
 #include <atomic>
@@ -130,7 +131,7 @@ struct touches_after_signal : fair<Env, Mutex> {
   }
 };
 
-/// Puts a waiter in the line of a mutex that nobody holds, and lets nobody go.
+/// Puts a waiter in the line of a mutex that no thread holds, and lets no thread go.
 template <class Env, class Mutex>
 struct lines_up_behind_nobody : fair<Env, Mutex> {
   void signal() {
@@ -163,7 +164,7 @@ struct drains_nobody : fair<Env, Mutex> {
   void drain() {}
 };
 
-/// Who gives up stays in the queue.
+/// A waiter that gives up stays in the queue.
 template <class Env, class Mutex>
 struct stays_queued : fair<Env, Mutex> {
   using typename preload::signalling<Env, Mutex>::waiter;
@@ -179,7 +180,7 @@ struct wrong_end : fair<Env, Mutex> {
   }
 };
 
-/// A mutex that forgets who waits in its line.
+/// A mutex that forgets the waiters in its line.
 template <class L>
 class forgets_line : public model_mutex<L> {
  public:
@@ -210,7 +211,7 @@ struct posts_in_two_steps : preload::units<Env, Mutex, Blocked> {
   }
 };
 
-/// Adds the unit to the count, whoever waits.
+/// Adds the unit to the count, although a thread waits.
 template <class Env, class Mutex, class Blocked>
 struct posts_past_waiters : preload::units<Env, Mutex, Blocked> {
   using preload::units<Env, Mutex, Blocked>::units;

@@ -11,7 +11,7 @@
 
 namespace lockwright::check {
 
-/// What src/preload/replaced_mutex.hpp makes of a lock, for a mutex that does not ask who holds it.
+/// What src/preload/replaced_mutex.hpp makes of a lock, for a mutex that does not check its holder.
 template <class L>
 class model_mutex {
  public:
@@ -53,7 +53,8 @@ class model_mutex {
   model::atomic<std::uint32_t> owner_{0};
 };
 
-/// A mutex and a condition variable, and what wait_replaced() in src/preload/cond.cpp does with them.
+/// A mutex and a condition variable, and what wait_replaced() in src/preload/cond.cpp does with
+/// them.
 template <class L, template <class> class Mutex, template <class, class> class Condvar>
 class cond_program : public program {
  public:
@@ -98,7 +99,7 @@ class cond_program : public program {
       wait.take_mutex_again();
     }
     frame<wait_type>::leave(wait);
-    data.change();  // Only who has the mutex may.
+    data.change();  // Only the mutex's holder may.
     return end;
   }
 
@@ -164,7 +165,7 @@ struct cond_ring final : P {
     this->guard.unlock();
   }
   void after() override {
-    require(this->flag == 4, "everybody had every turn");
+    require(this->flag == 4, "every thread had every turn");
     P::after();
   }
 };
@@ -207,9 +208,9 @@ struct cond_hurried final : P {
   }
 };
 
-/// The same beside a patient waiter, who is not to lose the one signal by it. Who is signalled
-/// without need passes it on; who is cancelled has that done for it. Both are put at the end of the
-/// queue, or at its head. All: both are signalled, by a broadcast.
+/// The same beside a patient waiter, which must not lose the one signal. A waiter that is signalled
+/// without need passes the signal on; for a cancelled one that is done. Both are put at the end of
+/// the queue, or at its head. All: both are signalled, by a broadcast.
 template <class P, patience How, bool Inside, bool AtEnd, bool All = false>
 struct cond_beside final : P {
   void thread(std::uint32_t index) override {
@@ -280,7 +281,7 @@ struct cond_last_user final : program {
   }
 };
 
-/// The same where nobody has the mutex when the signal comes.
+/// The same where no thread has the mutex when the signal comes.
 template <class P>
 struct cond_last_user_outside final : program {
   alignas(P) unsigned char room[sizeof(P)];
@@ -306,7 +307,7 @@ struct cond_last_user_outside final : program {
   }
 };
 
-/// One signal wakes who is at the head of the queue: the first to come, if all are put at its end,
+/// One signal wakes the head of the queue: the first to come, if all are put at its end,
 /// or the last, if all are put at its head.
 template <class P, bool AtEnd>
 struct cond_order final : P {
@@ -376,7 +377,8 @@ struct cond_kept final : P {
   model::atomic<std::uint32_t> through_{0};
 };
 
-/// The line of a mutex, changed by several threads at once: nobody is lost, and nobody comes twice.
+/// The line of a mutex, changed by several threads at once: no thread is lost, and no thread comes
+/// twice.
 template <std::uint32_t Threads>
 struct line_changes final : program {
   using waiter = preload::basic_waiter<forked_model, no_mutex>;
@@ -393,7 +395,7 @@ struct line_changes final : program {
       pop();
     }
     for (std::uint32_t i = 0; i < Threads; ++i) {
-      require(waiters[i].keeps, "everybody came");
+      require(waiters[i].keeps, "every waiter came");
     }
   }
 

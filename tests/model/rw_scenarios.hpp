@@ -21,7 +21,7 @@ struct rw_program : program {
   }
   void change_and_leave(bool writers_first = false) {
     data.change();
-    require(lock.is_written(), "who has it as a writer sees that");
+    require(lock.is_written(), "a writer sees that it is one");
     lock.unlock_write(writers_first);
   }
   void read(bool passes = false) {
@@ -30,7 +30,7 @@ struct rw_program : program {
   }
   void look_and_leave() {
     static_cast<void>(data.count());
-    require(!lock.is_written(), "who reads sees no writer");
+    require(!lock.is_written(), "a reader sees no writer");
     lock.unlock_read();
   }
 
@@ -85,7 +85,7 @@ struct rw_together final : rw_program {
   }
 };
 
-/// A reader reads again, whatever the writers want meanwhile.
+/// A reader reads again, whatever writers wait meanwhile.
 struct rw_recursive final : rw_program {
   void thread(std::uint32_t index) override {
     if (index != 0) {
@@ -111,7 +111,7 @@ struct rw_passing final : rw_program {
   }
 };
 
-/// Nobody waits who only tries.
+/// A try operation does not wait.
 struct rw_tries final : rw_program {
   void thread(std::uint32_t index) override {
     if (index == 0) {
@@ -172,7 +172,7 @@ struct rw_in_time final : rw_program {
   }
 };
 
-/// Whoever leaves last destroys the lock. One thread reads, all others write.
+/// The thread that leaves last destroys the lock. One thread reads, all others write.
 template <std::uint32_t Threads>
 struct rw_last_user_destroys final : program {
   using tested = phase_fair<model>;

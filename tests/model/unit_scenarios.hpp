@@ -61,8 +61,8 @@ class unit_program : public program {
   }
 };
 
-/// One unit, that goes round: a mutex. Who waits is put at the end of the queue, or there or at its
-/// head by chance.
+/// One unit that is passed round: a mutex. A waiter is put at the end of the queue, or there or at
+/// its head by chance.
 template <class P, std::uint32_t Threads, std::uint32_t Times, bool Mixed>
 struct unit_exclusion final : P {
   unit_exclusion() : P(1) {}
@@ -97,7 +97,7 @@ struct unit_posts final : P {
   void after() override { require(this->sem->count() == 0, "each unit was taken once"); }
 };
 
-/// Nobody waits who only tries.
+/// A try operation does not wait.
 template <class P>
 struct unit_tries final : P {
   unit_tries() : P(1) {}
@@ -132,8 +132,8 @@ struct unit_hurried final : P {
   void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
 };
 
-/// The same beside a patient waiter, who gets the one unit if the other does not keep it. Both are
-/// put at the end of the queue, or at its head.
+/// The same beside a patient waiter, which gets the one unit if the other does not keep it. Both
+/// are put at the end of the queue, or at its head.
 template <class P, patience How, bool AtEnd>
 struct unit_beside final : P {
   void thread(std::uint32_t index) override {
@@ -175,7 +175,7 @@ struct unit_crossing final : P {
   model::atomic<std::uint32_t> taken_{0};
 };
 
-/// Who gets the unit destroys the semaphore.
+/// The thread that gets the unit destroys the semaphore.
 template <class P>
 struct unit_last_user final : P {
   void thread(std::uint32_t index) override {

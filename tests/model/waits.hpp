@@ -48,8 +48,8 @@ bool sleep_once(Waiter& self, patience how) {
   return true;
 }
 
-/// A frame of the stack in which a thread waits: gone when the wait is over, so that whoever comes
-/// too late is caught, and used again by the next wait.
+/// A frame of the stack in which a thread waits: gone when the wait is over, so that the thread
+/// that comes too late is caught, and used again by the next wait.
 template <class Wait>
 class frame {
  public:

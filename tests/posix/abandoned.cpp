@@ -1,5 +1,5 @@
-// Mutexes that nobody destroys, as a std::mutex never is, and mutexes that are copied while they are
-// free. What a lock keeps outside of a mutex is bounded by the mutexes that exist.
+// Mutexes that no thread destroys, as a std::mutex never is, and mutexes that are copied while they
+// are free. What a lock keeps outside of a mutex is bounded by the mutexes that exist.
 #include "../support/check.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,8 @@ void use(std::mutex* mutexes) {
   }
 }
 
-// `of_some` is what a lock takes for `alive` mutexes, which must have been the first of the process.
+// `of_some` is what a lock takes for `alive` mutexes, which must have been the first of the
+// process.
 struct {
   std::int64_t before = 0;
   std::int64_t of_some = 0;
@@ -81,7 +82,8 @@ std::string by_several_threads() {
     }
   });
   for (const long count : counts) CHECK_EQ(threads * rounds / 10, count);
-  // Those that are kept, of the last two cases, and of each thread and what was on its stack before.
+  // Those that are kept, of the last two cases, and of each thread and what was on its stack
+  // before.
   return bounded_by(3 + 2 * threads);
 }
 

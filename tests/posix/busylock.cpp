@@ -110,7 +110,7 @@ std::string waits_on_a_condition() {
   return "";
 }
 
-// Where the lock admits in the order of arrival, who polls is in that order too.
+// Where the lock admits in the order of arrival, so are threads that poll.
 std::string takes_its_place() {
   if (std::getenv("LOCKWRIGHT_TEST_FIFO") == nullptr) return "";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

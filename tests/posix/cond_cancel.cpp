@@ -214,7 +214,7 @@ void* take_a_token(void* argument, int Race::* taken) {
 }
 
 // Two wait; one signal and the cancellation of the first come together. If the cancelled one did
-// not take the token, the signal is due to the other, who would otherwise wait for ever.
+// not take the token, the signal is due to the other, which would otherwise wait for ever.
 std::string no_signal_is_swallowed() {
   int by_cancelled = 0;
   int by_other = 0;

@@ -75,7 +75,7 @@ std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
     for (long round = i;; round += threads) {
       OK(pthread_mutex_lock(&mutex));
       while (at != round) OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
-      // Whoever finds the time spent lets the token go round once more and ends it.
+      // The thread that finds the time spent lets the token go round once more and ends it.
       if (budget.spent() && end == at_most) end = at + threads;
       const bool last = at + threads >= end;
       ++at;

@@ -103,7 +103,7 @@ std::string timeout_waits_for_the_mutex() {
     const int result = wait_until_time(cond, mutex, clockwait, clock, deadline);
     CHECK_RC(ETIMEDOUT, result);
     CHECK(!holding || released);
-    // give the mutex up so that a holder who came late can end
+    // release the mutex so that a late holder can end
     if (!holding) {
       const timespec later = check::after_ms(clock, 20);
       CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, later));

@@ -95,7 +95,7 @@ std::string other_mutexes_stay_held() {
   return "";
 }
 
-// One condition variable used with one mutex and later, when nobody waits, with another one.
+// One condition variable used with one mutex and later, when no thread waits, with another one.
 std::string one_after_the_other() {
   pthread_mutex_t mutexes[3];
   for (std::size_t i = 0; i < 3; ++i) check::init_mutex(&mutexes[i], check::all_types[i]);
@@ -117,8 +117,8 @@ std::string one_after_the_other() {
   return "";
 }
 
-// Whoever has locked a recursive mutex twice keeps it while it waits. It is not to wait for others
-// that were signalled with it: they cannot go on before it does.
+// The thread that has locked a recursive mutex twice keeps it while it waits. It is not to wait for
+// others that were signalled with it: they cannot go on before it does.
 std::string broadcast_to_one_who_keeps_the_mutex() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);

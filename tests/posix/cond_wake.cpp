@@ -1,5 +1,6 @@
-// Who is woken: a broadcast wakes all, a signal exactly one and the longest waiting first, nobody
-// wakes without cause, and the condition variable may go as soon as the broadcast has been sent.
+// Which waiters are woken: a broadcast wakes all, a signal exactly one and the longest waiting
+// first, no thread wakes without cause, and the condition variable may go as soon as the broadcast
+// has been sent.
 #include "../support/check.hpp"
 
 #include <sys/mman.h>
@@ -22,8 +23,8 @@ void lock_when(pthread_mutex_t* mutex, const Count& count, int wanted) {
   }
 }
 
-// A barrier as some programs write it, without a loop around the wait: it works only while nobody
-// is woken without cause.
+// A barrier as some programs write it, without a loop around the wait: it works only while no
+// thread is woken without cause.
 std::string barrier_without_a_loop(int threads, int at_most) {
   Meeting meeting;
   int arrived = 0;
@@ -44,7 +45,7 @@ std::string barrier_without_a_loop(int threads, int at_most) {
         OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
       }
       CHECK_EQ(g + 1, generation);
-      last = end;  // nobody can begin another round before all have left this one
+      last = end;  // no thread can begin another round before all have left this one
       OK(pthread_mutex_unlock(&meeting.mutex));
     }
   });
@@ -81,9 +82,9 @@ std::string broadcast_to_many() {
   return "";
 }
 
-// A broadcast does not let waiters run into a held mutex: none runs while the broadcaster has it, and
-// while one of them has it, at most one other has got up in advance. This too is the library's own
-// promise.
+// A broadcast does not let waiters run into a held mutex: none runs while the broadcaster has it,
+// and while one of them has it, at most one other has got up in advance. This too is the library's
+// own promise.
 std::string nobody_runs_into_a_held_mutex() {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
   if (promised == nullptr || *promised == '\0') return "not promised";
@@ -205,7 +206,7 @@ std::string signals_add_up() {
   return "";
 }
 
-// Signals and broadcasts that nobody waits for are not kept for later.
+// Signals and broadcasts that no thread waits for are not saved for later.
 std::string signals_without_waiters_are_void() {
   Meeting meeting;
   OK(pthread_cond_signal(&meeting.cond));
@@ -245,8 +246,8 @@ std::string broadcast_outside() {
   return "";
 }
 
-// POSIX: once the broadcast is sent nobody blocks on the condition variable, so it may be destroyed
-// and its memory given back while the woken threads still queue for the mutex.
+// POSIX: once the broadcast is sent no thread blocks on the condition variable, so it may be
+// destroyed and its memory given back while the woken threads still queue for the mutex.
 std::string destroyed_right_after_broadcast(bool outside) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

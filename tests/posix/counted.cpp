@@ -1,5 +1,5 @@
-// A program whose every use of the locking API is known: it does what its arguments ask for, word by
-// word, and nothing else. It prints nothing.
+// A program whose every use of the locking API is known: it does what its arguments ask for, word
+// by word, and nothing else. It prints nothing.
 //
 //   locks M N        N lock+unlock pairs on each of M mutexes
 //   trylock N K      N successful trylocks of one mutex, then K refused ones

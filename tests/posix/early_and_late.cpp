@@ -1,6 +1,6 @@
 // Mutexes before main and after it: in the program's own pre-initialisation, which runs before any
 // library's constructor, in a library's constructor and destructor, in exit handlers, and while
-// other threads still wait for what nobody will release.
+// other threads still wait for what no thread will release.
 #include "../support/check.hpp"
 #include "first_library.hpp"
 
@@ -81,8 +81,8 @@ std::string ends_while_others_wait() {
 std::unique_ptr<check::Worker> in_queue;
 pthread_mutex_t* queued_for = nullptr;
 
-// Handlers registered before any other library's release in the child, before anybody else's run
-// there, a mutex that a thread of the parent queues for.
+// Handlers registered before any other library's release in the child, before any other thread's
+// run there, a mutex that a thread of the parent queues for.
 std::string first_handlers_of_fork() {
   meanwhile = [](pthread_mutex_t* mutex) {
     queued_for = mutex;

@@ -76,7 +76,7 @@ std::string held_with_waiters() {
     first.wait_until_blocked();
     second.wait_until_blocked();
     in_child([&] {
-      OK(pthread_mutex_unlock(&mutex));  // to nobody
+      OK(pthread_mutex_unlock(&mutex));  // to no thread
       use(&mutex);
     });
     OK(pthread_mutex_unlock(&mutex));
@@ -254,7 +254,7 @@ std::string condition_variable_in_the_child() {
 }
 
 // The parent's threads sleep on the condition variable when the fork comes. The child's own threads
-// may well get the memory of their stacks; waking those who are not there must not touch it.
+// may well get the memory of their stacks; waking threads that do not exist must not touch it.
 std::string condition_variable_with_waiters_left_behind() {
   constexpr int threads = 4;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -276,7 +276,7 @@ std::string condition_variable_with_waiters_left_behind() {
     OK(pthread_mutex_unlock(&mutex));
     return all;
   });
-  OK(pthread_mutex_lock(&mutex));  // so that nobody is half way into its wait
+  OK(pthread_mutex_lock(&mutex));  // so that no thread is half way into its wait
   in_child([&] {
     OK(pthread_mutex_unlock(&mutex));
     std::atomic<int> filled{0};
@@ -284,7 +284,7 @@ std::string condition_variable_with_waiters_left_behind() {
     check::in_parallel(threads + 1, [&](int i) {
       if (i == threads) {
         check::wait_until([&] { return filled.load() == threads; });
-        // Once: the C library's own would then wait for those who are not there to leave.
+        // Once: the C library's own would then wait for threads that do not exist.
         OK(pthread_cond_broadcast(&cond));
         woken = true;
         return;

@@ -1,5 +1,5 @@
 // fork while another thread takes the first lock of the process: what that thread was making ready
-// for all is not ready in the child, where nobody goes on with it.
+// for all is not ready in the child, where no thread goes on with it.
 #include "../support/check.hpp"
 
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// A preload library of somebody else whose malloc takes a mutex, and another one for each size.
+// A third-party preload library whose malloc takes a mutex, and another one for each size.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>

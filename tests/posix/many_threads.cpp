@@ -2,9 +2,9 @@
 // that sleep.
 //
 // A strict queue of spinning threads hands over only when the scheduler happens to run the next in
-// line, which with 200 runnable threads takes a large part of a second each time. So every thread is
-// halted, by a signal whose handler sleeps, once it has arrived, and they are let go one after the
-// other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
+// line, which with 200 runnable threads takes a large part of a second each time. So every thread
+// is halted, by a signal whose handler sleeps, once it has arrived, and they are let go one after
+// the other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
 #include "../support/check.hpp"
 
 #include <csignal>
@@ -31,8 +31,8 @@ class Halt {
 thread_local Halt* my_halt = nullptr;
 
 // On declared NUMA nodes a lock may leave the order of arrival, and then the next in line is one of
-// many that spin. Where nodes are made of CPUs, one CPU puts all threads on one node. Where they are
-// made of threads, fewer have to do.
+// many that spin. Where nodes are made of CPUs, one CPU puts all threads on one node. Where they
+// are made of threads, fewer have to do.
 std::string many_in_one_queue() {
   const char* topology = std::getenv("LOCKWRIGHT_TOPOLOGY");
   const bool by_thread = topology != nullptr && std::strncmp(topology, "threads:", 8) == 0;
@@ -89,8 +89,8 @@ std::string many_in_one_queue() {
   return in_order ? "in the order of arrival" : "";
 }
 
-// 200 threads alive at once, each with acquisitions behind it, three of them at work: a turn is open
-// once all but two of those before it are over.
+// 200 threads alive at once, each with acquisitions behind it, three of them at work: a turn is
+// open once all but two of those before it are over.
 std::string two_hundred_alive() {
   constexpr int threads = most_threads;
   constexpr int rounds = 3;
@@ -116,8 +116,8 @@ std::string two_hundred_alive() {
 
 constexpr int a_thousand = 1'000;
 
-// All asleep on one condition variable, woken by one broadcast. Each then needs the mutex, and gets it
-// after the one before. They come one by one, too: where waiters poll, a crowd would not get in.
+// All asleep on one condition variable, woken by one broadcast. Each then needs the mutex, and gets
+// it after the one before. They come one by one, too: where waiters poll, a crowd would not get in.
 std::string thousand_asleep_on_a_condition_variable() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -147,7 +147,8 @@ std::string thousand_asleep_on_a_condition_variable() {
   return "";
 }
 
-// In the queue of one mutex. Where waiters poll, so many would leave nobody else the processors.
+// In the queue of one mutex. Where waiters poll, so many would leave no other thread the
+// processors.
 std::string thousand_asleep_in_a_queue() {
   if (std::getenv("LOCKWRIGHT_TEST_PARKS") == nullptr) return "not with this lock";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

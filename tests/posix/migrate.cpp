@@ -18,8 +18,8 @@ void use_all_of(pthread_mutex_t& mutex) {
   }
 }
 
-// `one` locks, `other` unlocks. A slot is handed over through an atomic. Who has to wait sleeps: on a
-// busy machine each yield would cost time slices.
+// `one` locks, `other` unlocks. A slot is handed over through an atomic. A thread that has to wait
+// sleeps: on a busy machine each yield would cost time slices.
 void pass(std::vector<Slot>& slots, long rounds) {
   check::Worker locker{[&](check::Worker&) {
     for (long i = 0; i < rounds; ++i) {
@@ -64,7 +64,7 @@ std::string many_to_many() {
       while (!budget.spent()) {
         for (int n = 0; n < 100; ++n) {
           Slot& slot = slots[random.below(64)];
-          // Only the one who turns `full` over may touch the mutex.
+          // Only the thread that toggles `full` may touch the mutex.
           bool full = true;
           if (slot.full.compare_exchange_strong(full, false)) {
             OK(pthread_mutex_unlock(&slot.mutex));

@@ -1,4 +1,4 @@
-// A preload library of somebody else that gives the program another time, as libfaketime does:
+// A third-party preload library that gives the program another time, as libfaketime does:
 // MOVED_CLOCK_DAYS days ahead, and MOVED_CLOCK_RATE times as fast. Of the functions with a deadline
 // it knows one.
 #include <dlfcn.h>

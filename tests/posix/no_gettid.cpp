@@ -1,6 +1,6 @@
-// A sandbox that ends a process which asks the kernel for its thread's number, and lets it sleep and
-// wake: set up before the program starts, with everything that is loaded under it, or late, when
-// some threads have locked and others have not.
+// A sandbox that ends a process which asks the kernel for its thread's number, and lets it sleep
+// and wake: set up before the program starts, with everything that is loaded under it, or late,
+// when some threads have locked and others have not.
 #include "../support/check.hpp"
 
 #include <fcntl.h>

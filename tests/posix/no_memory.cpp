@@ -77,8 +77,8 @@ void hold_many() {
   for (pthread_mutex_t& mutex : held_together) OK(pthread_mutex_unlock(&mutex));
 }
 
-// In a process of its own, in which nobody has locked yet. Its threads are made before, because they
-// need memory themselves.
+// In a process of its own, in which no thread has locked yet. Its threads are made before, because
+// they need memory themselves.
 std::string goes_on(void (*take_memory_away)(), bool after_some) {
   const pid_t child = fork();
   CHECK(child >= 0);

@@ -12,13 +12,13 @@
 
 namespace {
 
-// A place to wait at, and a way to have one of those who wait go on.
+// A place to wait at, and a way to wake one waiter.
 struct Place {
   bool is_cond;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   sem_t sem{};
-  // No predicate: there are no spurious wake-ups, and this is a test of who is woken.
+  // No predicate: there are no spurious wake-ups, and this is a test of which waiter is woken.
   void wait() {
     if (is_cond) {
       OK(pthread_mutex_lock(&mutex));

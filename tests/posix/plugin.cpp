@@ -35,8 +35,8 @@ int uses() {
   return result;
 }
 
-// The condition variables in turn: one of POSIX, one of C++, whose functions are partly inlined here
-// and partly in another library.
+// The condition variables in turn: one of POSIX, one of C++, whose functions are partly inlined
+// here and partly in another library.
 void take_turns(int which, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     OK(pthread_mutex_lock(&own));

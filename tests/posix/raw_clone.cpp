@@ -22,8 +22,8 @@ pid_t remembered() { return owner_by(PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP); }
 // The control blocks of all processors known have it among the first words.
 constexpr std::size_t words = 1024 / sizeof(pid_t);
 
-// Puts `right` where `wrong` is remembered; false if it is nowhere. Words that have the same value by
-// chance are left as they were.
+// Puts `right` where `wrong` is remembered; false if it is nowhere. Words that have the same value
+// by chance are left as they were.
 bool put_right(pid_t wrong, pid_t right) {
   auto* block = reinterpret_cast<volatile pid_t*>(pthread_self());
   for (std::size_t i = 0; i < words; ++i) {

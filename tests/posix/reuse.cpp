@@ -74,9 +74,9 @@ struct Object {
   long users;
 };
 
-// Two threads drop the last references to an object; whoever sees zero after its unlock frees it.
-// An unlock that touches the mutex after somebody else could take it reads unmapped memory, or
-// writes where the poison stands.
+// Two threads drop the last references to an object; the thread that sees zero after its unlock
+// frees it. An unlock that touches the mutex after another thread could take it reads unmapped
+// memory, or writes where the poison stands.
 std::string freed_by_the_last_user(bool unmap) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   constexpr int threads = 2;

@@ -1,5 +1,5 @@
-// POSIX semaphores: no unit is lost and none is made up, whatever timeouts, signals, cancellation and
-// forks come in between.
+// POSIX semaphores: no unit is lost and none is made up, whatever timeouts, signals, cancellation
+// and forks come in between.
 #include "../support/check.hpp"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ std::string counts() {
   return "";
 }
 
-// Units that go round: who takes one, by whatever call, gives it back.
+// Units that go round: a thread that takes one, by whatever call, gives it back.
 std::string round_and_round(int threads, unsigned units) {
   sem_t sem;
   OK(sem_init(&sem, 0, units));
@@ -334,7 +334,7 @@ std::string posts_from_a_handler_between_two_instructions() {
   return "after " + std::to_string(rounds) + " of " + std::to_string(all);
 }
 
-// Who gets the unit takes the memory away at once: the post must not look at it again.
+// The thread that gets the unit unmaps the memory at once: the post must not look at it again.
 std::string gone_after_the_last_wait() {
   const check::Budget budget{300};
   long rounds = 0;
@@ -399,7 +399,7 @@ std::string between_processes() {
   return "";
 }
 
-// The child has the count, and nobody of those who waited.
+// The child has the count, and none of the waiters.
 std::string forked_while_others_wait() {
   sem_t waited_for;
   sem_t counted;

@@ -125,7 +125,7 @@ std::string between_processes() {
   int status = 0;
   check::wait_until(
       [&] { return ready->load() >= 0 || waitpid(child, &status, WNOHANG) == child; });
-  CHECK(ready->load() >= 0);  // or else the child has ended early, and said why
+  CHECK(ready->load() >= 0);  // or else the child has ended early, and printed why
   work();
   CHECK(waitpid(child, &status, 0) == child);
   CHECK_EQ(0, status);

@@ -1,5 +1,5 @@
-// Threads that end while they hold mutexes: by pthread_exit, with and without somebody who cleans up
-// behind them. What a thread held stays held until somebody releases it.
+// Threads that end while they hold mutexes: by pthread_exit, with and without cleanup
+// handlers. What a thread held stays held until a thread releases it.
 #include "../support/check.hpp"
 
 #include <sys/wait.h>
@@ -62,8 +62,8 @@ std::string released_on_the_way_out() {
   return "";
 }
 
-// Threads queue for what nobody will release until this one does, in the place of the one that has
-// ended. The C library lets it for the types that do not ask who the owner is.
+// Threads queue for what no thread will release until this one does, in the place of the one that
+// has ended. The C library lets it for the types that do not check the owner.
 std::string left_held() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     for (int round = 0; round < 5; ++round) {

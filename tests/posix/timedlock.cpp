@@ -122,7 +122,7 @@ std::string types_keep_their_rules() {
   return "";
 }
 
-// Those who give up leave the queue intact for those who do not.
+// Waiters that give up leave the queue intact for those that do not.
 std::string mixed_with_locks() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile long counter = 0;

@@ -114,7 +114,7 @@ void in_memory_used_again() {
   }
 }
 
-// A queue, whose items belong to who takes them.
+// A queue, whose items belong to the thread that takes them.
 void by_condition_variable() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -157,7 +157,7 @@ void by_condition_variable() {
   OK(pthread_cond_destroy(&changed));
 }
 
-// Waits that nobody ends, and those of C++.
+// Waits that no thread ends, and those of C++.
 void by_timeouts() {
   std::mutex mutex;
   std::condition_variable cond;

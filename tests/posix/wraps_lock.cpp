@@ -1,5 +1,5 @@
-// A preload library of somebody else that looks at every call of two functions and passes it on to
-// whoever comes next, as profilers do. At the end it says how many there were.
+// A third-party preload library that looks at every call of two functions and passes it on to
+// the next library, as profilers do. At the end it prints how many there were.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -20,8 +20,8 @@ void busy_for(counter ns) {
   }
 }
 
-// Several, so that one at which something else came between can be told from the others, each used
-// in turn so often that what is done for the first time does not count.
+// Several, so that one at which something else came between can be distinguished from the others,
+// each used in turn so often that what is done for the first time does not count.
 constexpr unsigned mutexes = 12;
 constexpr unsigned rounds = 20;
 

@@ -125,8 +125,8 @@ void wait_until(Predicate&& predicate) {
   while (!predicate()) sleep_us(100);
 }
 
-// What many threads wait for, asleep: hundreds that poll leave no processor to the others. Raw futex
-// calls, because it must not depend on what is tested. Signal handlers may use it too.
+// What many threads wait for, asleep: hundreds that poll leave no processor to the others. Raw
+// futex calls, because it must not depend on what is tested. Signal handlers may use it too.
 class Gate {
  public:
   void pass() {
@@ -196,8 +196,8 @@ class Worker {
         [&] { return cpu_time() - announced_cpu_.load() > 3'000'000 || sleeps(tid_.load()); });
   }
 
-  // Nanoseconds. Stands still while the thread sleeps, to the last one. More than any thread uses if
-  // it has ended, with which its clock is gone.
+  // Nanoseconds. Stands still while the thread sleeps, to the last one. More than any thread uses
+  // if it has ended, with which its clock is gone.
   [[nodiscard]] std::int64_t cpu_time() const {
     clockid_t clock;
     timespec used;
@@ -257,7 +257,8 @@ class SpinBarrier {
       arrived_.store(0);
       round_.store(round + 1);
     } else {
-      // The others mostly come at once. On a busy machine a yield costs time slices, a sleep does not.
+      // The others mostly come at once. On a busy machine a yield costs time slices, a sleep does
+      // not.
       const std::int64_t at_once = nanoseconds(CLOCK_MONOTONIC) + 100'000;
       while (round_.load() == round) {
         if (nanoseconds(CLOCK_MONOTONIC) < at_once) {

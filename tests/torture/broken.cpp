@@ -78,7 +78,7 @@ int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
 
 #elif defined(BROKEN_STARVES)
 
-// Every other thread that holds nothing gets in only when nobody else has for a while.
+// A thread other than these that holds nothing gets in only when no other has for a while.
 std::atomic<std::int64_t> last{0};
 thread_local int held = 0;
 

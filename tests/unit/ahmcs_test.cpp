@@ -84,9 +84,9 @@ TEST_F(Ahmcs, a_thread_that_met_nobody_goes_straight_and_one_that_met_a_crowd_do
   actor{[&] {
     // Takes the leaf, and at the root it waits: two nodes.
     EXPECT_EQ(nodes_to_wait(0), 2);
-    // Nobody came after it: straight.
+    // No thread came after it: straight.
     EXPECT_EQ(nodes_to_wait(0), 1);
-    // One came after it, which is no crowd.
+    // One came after it, which is not contention enough.
     EXPECT_EQ(nodes_to_wait(1), 1);
     EXPECT_EQ(nodes_to_wait(3), 1);
     // More of them did.
@@ -159,7 +159,7 @@ TEST_F(Ahmcs, both_ways_lead_in) {
       lock_.unlock();
       ++own;
       if (i == 4) {
-        // Rarely enough that it meets nobody now and then.
+        // Rarely enough that it meets no thread now and then.
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
       }
     } while (!time.spent());

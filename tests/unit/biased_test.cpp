@@ -1,4 +1,4 @@
-// The bias of a biased lock: who has it, and what ends it.
+// The bias of a biased lock: its owner, and what ends it.
 #include <gtest/gtest.h>
 
 #include "lockwright/row/biased_futex.hpp"

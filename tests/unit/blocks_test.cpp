@@ -1,4 +1,5 @@
-// The blocks that lie outside of locks: whose they are, and how those of locks that are gone come back.
+// The blocks that lie outside of locks: whose they are, and how those of locks that are gone come
+// back.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -94,8 +94,8 @@ TYPED_TEST(Cohort, does_not_keep_the_global_lock_for_nobody) {
   }
 }
 
-// One holder and three passes, then the global lock is let go, although nobody else wants it: 11
-// admissions are two batches of four and three.
+// One holder and three passes, then the global lock is let go, although no other thread wants it:
+// 11 admissions are two batches of four and three.
 TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
   this->lock_.lock();
   actors waiters;

@@ -1,4 +1,4 @@
-// The wrapper that restricts concurrency: who becomes active, and when a passive thread does.
+// The wrapper that restricts concurrency: which threads become active, and when a passive one does.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using namespace testing_locks;
 using lockwright::arrival;
 
-/// Lets everybody in, so that the active threads of a test need not wait for each other.
+/// Lets all threads in, so that the active threads of a test need not wait for each other.
 struct open_door {
   [[maybe_unused]] static constexpr lockwright::lock_traits traits{
       .category = lockwright::category::competitive_succession,
@@ -46,7 +46,7 @@ template <std::uint64_t Patience>
 using restricted =
     lockwright::outside<settings<Patience>, lockwright::gcr<settings<Patience>, open_door>>;
 
-/// A thread that comes in and stays until it is told to go.
+/// A thread that enters and stays until released.
 template <class L>
 class visitor {
  public:

@@ -22,7 +22,7 @@ std::atomic<std::uint64_t> clock_now{0};
 std::atomic<int> looks{0};
 thread_local int yields = 0;
 
-/// What the lock does is told by what it needs of its environment: the queue takes nodes, the mutex
+/// The lock in use is known by what it needs of its environment: the queue takes nodes, the mutex
 /// sleeps, the ticket lock does neither.
 struct staged : observed {
   static std::uint32_t cpus() { return 2; }
@@ -65,7 +65,7 @@ class Glk : public ::testing::Test {
   }
   void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 
-  /// By which lock the next holder is in, who sees another thread wait for it.
+  /// The lock in use for the next holder, which sees another thread wait.
   part in_use() {
     lock.lock();
     actor waiter{[this] {
@@ -97,7 +97,7 @@ class Glk : public ::testing::Test {
     std::atomic<std::size_t> present{0};
     std::vector<const doings*> doing(threads);
     std::vector<std::atomic<std::uint64_t>> sleeps_when_it_came(threads);
-    // Several polls, for who waits for a lock that is not in use any more goes over to the new one.
+    // Several polls, because a waiter of a lock no longer in use moves to the new one.
     const auto wait_for_others = [&](std::size_t me) {
       std::vector<std::uint64_t> polls;
       for (const doings* each : doing) {

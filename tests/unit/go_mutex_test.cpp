@@ -1,4 +1,4 @@
-// The starvation of go-mutex: who brings it about, what an unlock does then, and what ends it.
+// The starvation mode of go-mutex: what starts it, what an unlock does in it, and what ends it.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -41,7 +41,7 @@ using lock_type = lockwright::go_mutex<staged>;
 
 class GoMutex : public ::testing::Test {
  protected:
-  /// A thread that locks, and unlocks when it is told to.
+  /// A thread that locks, and unlocks on request.
   class visitor {
    public:
     explicit visitor(lock_type& lock)
@@ -98,10 +98,11 @@ class GoMutex : public ::testing::Test {
     }
   }
 
-  /// By the holder: lets the first sleeper be woken, takes the lock before it, and has it sleep again.
+  /// By the holder: lets the first sleeper be woken, takes the lock before it, and has it sleep
+  /// again.
   void overtake() {
     lock.unlock();
-    ASSERT_TRUE(lock.try_lock()) << "who comes may overtake who is woken";
+    ASSERT_TRUE(lock.try_lock()) << "an arriving thread may overtake a woken one";
     ++passes;
     wait_until_slept(++sleeps);
   }
@@ -129,7 +130,7 @@ TEST_F(GoMutex, one_that_has_waited_for_long_is_handed_the_lock) {
   clock_now = threshold + 1;
   overtake();  // It asks for the lock to be handed over when it loses it once more.
   lock.unlock();
-  EXPECT_FALSE(lock.try_lock()) << "it is the waiter's, who is on its way";
+  EXPECT_FALSE(lock.try_lock()) << "it belongs to the waiter, which is waking up";
   EXPECT_FALSE(one->in());
   ++passes;
   one->wait_until_in();
@@ -146,7 +147,7 @@ TEST_F(GoMutex, starvation_ends_with_its_last_waiter) {
   one->wait_until_in();
   const auto next = sleeper();
   one->leave();
-  EXPECT_TRUE(lock.try_lock()) << "who comes may overtake again";
+  EXPECT_TRUE(lock.try_lock()) << "an arriving thread may overtake again";
   lock.unlock();
   ++passes;
   next->wait_until_in();
@@ -167,7 +168,7 @@ TEST_F(GoMutex, starvation_goes_on_while_its_waiters_have_waited_for_long) {
   EXPECT_FALSE(two->in());
 
   one->leave();
-  EXPECT_FALSE(lock.try_lock()) << "it is handed to the second, who has waited for as long";
+  EXPECT_FALSE(lock.try_lock()) << "it is handed to the second, which has waited for as long";
   ++passes;
   two->wait_until_in();
   EXPECT_FALSE(late->in());
@@ -196,13 +197,13 @@ TEST_F(GoMutex, starvation_ends_with_one_that_has_not_waited_for_long) {
   young->wait_until_in();
 
   young->leave();
-  EXPECT_TRUE(lock.try_lock()) << "who comes may overtake the one that is woken";
+  EXPECT_TRUE(lock.try_lock()) << "an arriving thread may overtake the woken one";
   lock.unlock();
   ++passes;
   younger->wait_until_in();
 }
 
-// Who has lost after a wake sleeps before the others.
+// A waiter that loses the race after a wake sleeps ahead of the others.
 TEST_F(GoMutex, one_that_is_overtaken_stays_the_first) {
   lock.lock();
   const auto one = sleeper();

@@ -100,7 +100,7 @@ TYPED_TEST(Handover, to_a_sleeper_costs_one_wake) {
     lock.unlock();
     EXPECT_GE(futex_wakes.load(), 1u);
     waiters.clear();
-    // A lock that marks only "somebody may sleep" wakes once more, when the woken one leaves.
+    // A lock that marks only "a thread may sleep" wakes once more, when the woken one leaves.
     EXPECT_LE(futex_wakes.load(), TestFixture::hands_off ? 1u : 2u);
   }
 }
@@ -140,8 +140,8 @@ TYPED_TEST(Handover, mixed_queue) {
   EXPECT_LE(futex_wakes.load(), 1u);
 }
 
-// Parking races with the grant, again and again: nobody sleeps through its turn, and the number of
-// wakes is exactly the number of turns at which a thread had decided to sleep.
+// Parking races with the grant, again and again: no thread sleeps through its turn, and the number
+// of wakes is exactly the number of turns at which a thread had decided to sleep.
 TYPED_TEST(Handover, parking_races_with_the_grant) {
   if (!TestFixture::own_parking) {
     GTEST_SKIP() << "never sleeps";

@@ -32,7 +32,7 @@ class Levels : public ::testing::Test {
           lock.lock();
           admitted.push_back(group);
           inside[i] = true;
-          // Who heads the queue of another group now comes to the next level.
+          // The head of another group's queue now comes to the next level.
           if (group == 1) {
             let_waiters_poll(waiters, inside);
           }

@@ -1,4 +1,4 @@
-// Who may unlock and destroy a lock, and what becomes of its queue nodes.
+// Which thread may unlock and destroy a lock, and what becomes of its queue nodes.
 #include <array>
 
 #include "observed.hpp"
@@ -65,7 +65,7 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
   typename TestFixture::lock_type private_one;
   constexpr std::size_t generations = 40;
   constexpr std::size_t each = 250;
-  // Who has to wait sleeps: on a busy machine each yield would cost time slices.
+  // A thread that has to wait sleeps: on a busy machine each yield would cost time slices.
   const auto wait_until = [](const slot& at, bool full) {
     while (at.full.load() != full) {
       std::this_thread::sleep_for(std::chrono::microseconds{20});

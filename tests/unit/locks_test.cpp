@@ -30,7 +30,7 @@ TYPED_TEST_SUITE(Locks, all_rows, row_name);
 template <class L>
 constinit L at_start{};
 
-/// A lock on memory that nobody has constructed.
+/// A lock on memory without a constructor call.
 template <class L>
 class zeroed {
  public:
@@ -178,7 +178,7 @@ TYPED_TEST(Locks, trylock_never_waits) {
   lock.unlock();
 }
 
-// Trylocks by the holder and by strangers while others queue: everybody still gets in, once.
+// Trylocks by the holder and by strangers while others queue: each still gets in, once.
 TYPED_TEST(Locks, trylock_leaves_the_queue_alone) {
   typename TestFixture::lock_type lock;
   int admitted = 0;

@@ -1,4 +1,5 @@
-// The queue whose waiters publish the time: who is passed over, and what one that gives up leaves.
+// The queue whose waiters publish the time: which are passed over, and what one that gives up
+// leaves.
 #include <string_view>
 
 #include <gtest/gtest.h>

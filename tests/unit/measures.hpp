@@ -122,7 +122,7 @@ uncontended_path measure_path() {
   return path;
 }
 
-/// Who got the lock after whom, of threads that came one after the other, on each node in turn.
+/// The order of admission of threads that came one after the other, on each node in turn.
 template <class L>
 std::vector<int> order_of_admission(std::uint64_t spinning, std::uint32_t nodes) {
   constexpr int count = 12;

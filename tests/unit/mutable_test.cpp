@@ -1,4 +1,4 @@
-// The window of the mutable lock: who is awake, who sleeps, and how often a sleeper comes too late.
+// The window of the mutable lock: which waiters are awake, and how often a sleeper comes too late.
 #include <algorithm>
 #include <string>
 
@@ -25,7 +25,8 @@ struct trace {
   std::uint64_t late = 0;
 };
 
-/// Every acquisition through a window of at most `hard` is a late wake-up, and none through a wider.
+/// Every acquisition through a window of at most `hard` is a late wake-up, and none through a
+/// wider.
 trace play(std::uint32_t hard, int acquisitions) {
   doubling_oracle<observed> oracle;
   trace seen;
@@ -115,7 +116,7 @@ class Window : public ::testing::Test {
       std::this_thread::sleep_for(20us);
     }
   }
-  /// Returns when it has unlocked, and so woken whom it wakes.
+  /// Returns when it has unlocked, and so made its wakes.
   void let_one_go() {
     const int before = left_.load();
     ++gate_;
@@ -129,7 +130,7 @@ class Window : public ::testing::Test {
   std::atomic<int> left_{0};
 };
 
-// A window of one is the holder's: everybody else sleeps, and each unlock wakes one.
+// A window of one is the holder's: all others sleep, and each unlock wakes one.
 TEST_F(Window, of_one_lets_nobody_poll) {
   lock_type lock;
   lock.lock();
@@ -187,7 +188,7 @@ TEST_F(Window, that_shrinks_waits_until_those_outside_have_left) {
   EXPECT_EQ(futex_wakes.load(), 0u);
   lock.unlock();
   // One sleeper takes the place of the first; then the window is one, and two of the three that
-  // are awake leave without waking anybody.
+  // are awake leave without waking any thread.
   constexpr std::uint64_t wakes[] = {1, 1, 1, 2, 3};
   for (int i = 1; i <= 5; ++i) {
     await_inside(i);
@@ -240,7 +241,7 @@ struct native_and_roomy : lockwright::native {
   static std::uint32_t cpus() { return 1'000; }
 };
 
-// Threads that always come back: the window grows until nobody has to be woken in time, or until
+// Threads that always come back: the window grows until no thread has to be woken in time, or until
 // few enough are late.
 TEST(MutableLock, late_wake_ups_are_rare_in_the_long_run) {
   constexpr std::uint64_t k = 10;

@@ -29,7 +29,7 @@ struct bounded : observed {
     } else if constexpr (std::string_view{What.name} == "patience") {
       return patience;
     } else if constexpr (std::string_view{What.name} == "looks") {
-      return 0;  // who polls is in the queue
+      return 0;  // a polling thread is in the queue
     } else {
       return observed::value<What>();
     }
@@ -111,7 +111,7 @@ class NumaQueue : public ::testing::Test {
   }
 };
 
-// The waiters of the holder's node first, then those set aside, who come in the order of arrival.
+// The waiters of the holder's node first, then those set aside, in the order of arrival.
 TEST_F(NumaQueue, cna_sets_other_nodes_aside) {
   const auto admitted = admit<lockwright::cna<unbounded>>({1, 2, 0, 1, 0, 2, 0});
   EXPECT_EQ(admitted,
@@ -129,8 +129,8 @@ TEST_F(NumaQueue, cna_leaves_a_node_after_a_while) {
             static_cast<std::ptrdiff_t>(bounded::turn) - 1);
 }
 
-// With nobody left on the holder's node nor in the main queue, the secondary queue becomes the main
-// one, and threads that come then queue behind it.
+// With no thread left on the holder's node nor in the main queue, the secondary queue becomes the
+// main one, and threads that come then queue behind it.
 TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
   using L = lockwright::cna<unbounded>;
   L lock;
@@ -166,7 +166,7 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
             std::find(admitted.begin(), admitted.end(), 3));
 }
 
-// The first waiter finds nobody to choose from. The others choose while they wait for the lock.
+// The first waiter finds no thread to choose from. The others choose while they wait for the lock.
 TEST_F(NumaQueue, fissile_sets_other_nodes_aside) {
   const auto admitted = admit<lockwright::fissile<unbounded>>({1, 0, 1, 0, 1, 0, 1, 0, 1, 2});
   EXPECT_EQ(nodes_of(admitted), (std::vector<std::uint32_t>{1, 0, 0, 0, 0, 1, 1, 1, 1, 2}));
@@ -204,8 +204,8 @@ using shuffled_locks = ::testing::Types<lockwright::shfllock<bounded, lockwright
                                         lockwright::shfllock<bounded, lockwright::shfl_park>>;
 TYPED_TEST_SUITE(Shuffled, shuffled_locks);
 
-// The first waiter finds nobody to shuffle. The second, once it is the first, brings its own node
-// forward, but no more than a batch, and never the last one in the queue.
+// The first waiter finds no thread to shuffle. The second, once it is the first, brings its own
+// node forward, but no more than a batch, and never the last one in the queue.
 TYPED_TEST(Shuffled, groups_a_batch_of_one_node) {
   const auto admitted = admit<TypeParam>({1, 0, 1, 0, 1, 0, 1, 0, 1, 2});
   EXPECT_EQ(nodes_of(admitted), (std::vector<std::uint32_t>{1, 0, 0, 0, 1, 1, 1, 0, 1, 2}));
@@ -217,7 +217,7 @@ TYPED_TEST(Shuffled, leaves_one_node_in_order) {
   EXPECT_TRUE(in_order_on_each_node(admitted));
 }
 
-// That stealing was not allowed while somebody queued is over then.
+// That stealing was not allowed while a thread queued is over then.
 TYPED_TEST(Shuffled, can_be_tried_again_after_a_queue) {
   TypeParam lock;
   for (int round = 0; round < 20; ++round) {

@@ -251,7 +251,8 @@ class actor {
   /// Returns when it polls for the lock: from then on it has its place in the queue.
   void wait_until_polling() const { await(doings_.polls); }
 
-  /// Returns when it has decided to sleep, so that the lock knows that it has to be woken, and does.
+  /// Returns when it has decided to sleep, so that the lock knows that it has to be woken, and
+  /// does.
   void wait_until_asleep() const {
     await(doings_.sleeps);
     while (!check::sleeps(doings_.thread.load())) {

@@ -87,7 +87,8 @@ TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
   }
 }
 
-// When it is time for a fair turn, whoever comes right behind an unlock finds the lock taken.
+// When it is time for a fair turn, the thread that comes right behind an unlock finds the lock
+// taken.
 TEST_F(Parking, hands_over_when_it_is_time) {
   lockwright::parking_lot<settings<at_once>> lock;
   for (int round = 0; round < 5; ++round) {

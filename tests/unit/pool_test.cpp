@@ -163,7 +163,7 @@ TEST(Nodes, do_not_pile_up_with_the_giver) {
   std::set<node*> seen;
   std::array<std::atomic<node*>, 64> slots{};
   constexpr std::size_t rounds = 50'000;
-  // Who has to wait sleeps: on a busy machine each yield would cost time slices.
+  // A thread that has to wait sleeps: on a busy machine each yield would cost time slices.
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::microseconds{20}); };
   in_parallel(2, [&](int i) {
     for (std::size_t round = 0; round < rounds; ++round) {

@@ -1,4 +1,4 @@
-// The algorithms that restrict concurrency: few threads circulate, and everybody gets in.
+// The algorithms that restrict concurrency: few threads circulate, and all get in.
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -44,7 +44,7 @@ struct impatient : observed {
   }
 };
 
-/// Who was inside in which order.
+/// The order in which threads were inside.
 struct history {
   static constexpr std::size_t window = 50;
   std::vector<int> admissions;
@@ -69,7 +69,8 @@ struct history {
 constexpr int threads = 32;
 
 /// Sleep stands for work, as if each thread had a processor. A thread is outside for about four
-/// times as long as inside, so five of them saturate the lock. Ends when everybody was inside twice.
+/// times as long as inside, so five of them saturate the lock. Ends when every thread was inside
+/// twice.
 template <class L>
 history circulate() {
   constexpr std::size_t least = 20 * history::window;
@@ -125,7 +126,7 @@ TYPED_TEST(Restriction, few_threads_circulate_and_everybody_gets_in) {
   }
 }
 
-// The same measure sees a lock that lets everybody circulate.
+// The same measure sees a lock that lets all threads circulate.
 TEST(TheMeasure, sees_that_all_threads_circulate) {
   bound = 1'000'000'000'000;
   EXPECT_GT(circulate<lockwright::mcs_stp_lock<impatient>>().working_set(), threads / 2.0);

@@ -12,7 +12,7 @@
 
 namespace lockwright::preload {
 
-/// Stands for the library's, which asks Valgrind: nobody is told of the threads here.
+/// Stands for the library's, which asks Valgrind: no tool is notified of the threads here.
 bool ask_who_watches() { return false; }
 
 }  // namespace lockwright::preload

@@ -106,7 +106,8 @@ TYPED_TEST(Timed, gets_a_lock_that_is_released_in_time) {
   }
 }
 
-// Waiters before and behind those that give up get in all the same, and in order where there is one.
+// Waiters before and behind those that give up get in all the same, and in order where there is
+// one.
 TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
   if constexpr (TestFixture::timed) {
     using L = typename TestFixture::lock_type;

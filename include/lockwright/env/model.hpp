@@ -64,8 +64,8 @@ struct model {
     model_env::futex_wait(word, expected, at);
   }
 
-  /// The deadline may come at once, and comes in the end: a sleeper that nobody
-  /// wakes goes on when there is nobody else to go on. A deadline that is as
+  /// The deadline may come at once, and comes in the end: a sleeper that no thread
+  /// wakes goes on when there is no other thread to go on. A deadline that is as
   /// late as can be never comes.
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline, const location& at = location::current()) {
@@ -212,7 +212,7 @@ struct model {
     return node;
   }
 
-  /// Destroys the node, so that whoever looks at it from now on is caught.
+  /// Destroys the node, so that the thread that looks at it from now on is caught.
   template <class Node>
   static void give_node(Node* node) {
     node->~Node();
@@ -233,7 +233,7 @@ struct model {
     return model_env::execution_now.reserve(bytes, owner);
   }
 
-  /// Nobody takes a block back here. No step: it is not seen by another thread but in one that
+  /// No thread takes a block back here. No step: it is not seen by another thread but in one that
   /// takes blocks back.
   static void install(void*, const void*) {}
 

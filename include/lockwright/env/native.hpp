@@ -191,7 +191,7 @@ struct native {
     return ::new (native_env::take_node()) Node;
   }
 
-  /// Gives a node back that nobody looks at any more; any thread may.
+  /// Gives a node back that no thread looks at any more; any thread may.
   template <class Node>
   static void give_node(Node* node) {
     native_env::give_node(node);
@@ -215,7 +215,7 @@ struct native {
     native_env::block_pool::install(block, owner);
   }
 
-  /// Whether `owner` is whom the block was reserved for, and not a copy of that lock. Of what
+  /// Whether the block was reserved for `owner`, and not a copy of that lock. Of what
   /// was a block once, whatever it is now.
   static bool is_reserved_for(const void* block, const void* owner) {
     return native_env::block_pool::is_reserved_for(block, owner);

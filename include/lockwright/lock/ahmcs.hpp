@@ -1,4 +1,4 @@
-// ahmcs: hmcs with a shortcut. A thread that found nobody waiting when it left
+// ahmcs: hmcs with a shortcut. A thread that found no thread waiting when it left
 // the lock queues at the root the next time, past the queue of its NUMA node;
 // one that found a crowd goes through its node's queue again.
 //
@@ -14,13 +14,13 @@
 //   at     | of an entry: null if its thread went straight to  | its thread
 //          | the root, else the leaf where it queued           |
 //
-//   left the lock by  | while                            | hint
-//   the root alone    | nobody waited                    | straight
-//   the root alone    | one waited                       | as it was
-//   the root alone    | two or more waited               | through the leaf
-//   the leaf and root | nobody waited in the leaf at     | straight
-//                     | either end of the section        |
-//   the leaf and root | somebody waited in the leaf      | through the leaf
+//   left the lock by  | while                           | hint
+//   the root alone    | no thread waited                | straight
+//   the root alone    | one waited                      | as it was
+//   the root alone    | two or more waited              | through the leaf
+//   the leaf and root | no thread waited in the leaf at | straight
+//                     | either end of the section       |
+//   the leaf and root | a thread waited in the leaf     | through the leaf
 //
 // The published lock keeps the hint for each thread and lock, in a record that
 // costs memory for each pair. Here a thread has a fixed number of such bits, and

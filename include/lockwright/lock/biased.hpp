@@ -1,35 +1,35 @@
-// biased: a lock before another lock. The first thread that takes it owns the
-// fast way in, which has no atomic update, until a second thread comes; from
-// then on there is only the other lock.
+// biased: a lock in front of another lock. The first thread that takes it owns
+// a fast path without an atomic update until a second thread arrives; from
+// then on only the inner lock is used.
 //
 // Citation: D. Dice, M. Moir, W. Scherer, "Quickly Reacquirable Locks",
-// Sun Microsystems, 2003; the asymmetric barrier of the fast way as in
+// Sun Microsystems, 2003; the asymmetric barrier of the fast path as in
 // N. Vasudevan, K. Namjoshi, S. Edwards, "Simple and Fast Biased Locks",
-// PACT 2010. Not to be biased again is theirs, too.
+// PACT 2010. Never biasing a lock again is theirs, too.
 //
 //   word   | meaning                                         | written by
-//   owner  | 0: nobody has had the lock yet                  | -
+//   owner  | 0: no thread has had the lock yet               | -
 //          | a thread: biased to that one                    | the first thread
-//          | revoking: biased until its owner is out         | holder of the inner lock
+//          | revoking: biased until its owner is out         | the inner lock's holder
 //          | revoked: the inner lock is all there is         | the same
-//   inside | 1 while the owner is inside or tries to come in | the owner; who unlocks for it
+//   inside | 1 while the owner is inside or tries to come in | the owner, or its unlocker
 //          | 2 if the revoker sleeps until that is over      | the revoker, from 1
 //   inner  | the other lock                                  | see there
 //
 //   owner: 0 ---> a thread ---> revoking ---> revoked
 //
 // Invariants
-//   GATE       nobody but the owner is inside while `owner` is not `revoked`,
-//              and who is inside after that has the inner lock. So an unlock
-//              knows from `owner` which of the two ways it has to go back.
-//   BIAS       the owner sets `inside`, and enters only if it is the owner still;
-//              the revoker sets `revoking`, and goes on only if nobody is
+//   GATE       no thread but the owner is inside while `owner` is not `revoked`,
+//              and a holder after that has the inner lock. So an unlock
+//              knows from `owner` which of the two to release.
+//   BIAS       the owner sets `inside`, and enters only if it is still the owner;
+//              the revoker sets `revoking`, and goes on only if no thread is
 //              inside. Between the two steps of each is one of a pair of
 //              barriers, so not both go on.
 //   ONE-REVOKER  only the holder of the inner lock revokes, and so only one
 //              thread waits for the owner to leave.
-//   NO-LONG-SLEEP  an unlock by the fast way wakes the revoker if it sees
-//              `revoking`. One that looked before and left after does not, so
+//   NO-LONG-SLEEP  an unlock by the fast path wakes the revoker if it sees
+//              `revoking`. One that looked before it and left after it does not, so
 //              the revoker sleeps for bounded times, each twice the last.
 #pragma once
 
@@ -43,7 +43,7 @@
 
 namespace lockwright {
 
-/// A lock of which nothing lies in place, for `outside`.
+/// A lock with no state in place, for `outside`.
 template <class L>
 class out_of_place {
  public:
@@ -107,7 +107,7 @@ class biased {
 
   static std::uint64_t bytes_outside() { return lockwright::bytes_outside<Inner>(); }
 
-  // Inlined, or the call would cost as much as the rest of the fast path in.
+  // Inlined: the call would cost as much as the rest of the fast path.
   [[gnu::always_inline]] arrival lock() {
     if (enter_by_bias() || become_owner()) {
       return arrival::uncontended;
@@ -197,7 +197,7 @@ class biased {
            enter_by_bias();
   }
 
-  /// Apart, so that the way in by the bias is inlined.
+  /// Out of line, so that the fast path is inlined.
   [[gnu::noinline]] bool try_inner() {
     if (looks_held_by_owner() || !inner_.try_lock()) {
       return false;
@@ -260,8 +260,8 @@ class biased {
           return false;
         }
         std::uint32_t seen = 1;
-        // Relaxed: only that the revoker sleeps is told by it. The 2 may be that
-        // of one before, who gave up.
+        // Relaxed: it tells only that the revoker sleeps. The 2 may stem from an
+        // earlier revoker that gave up.
         if (inside_.compare_exchange_strong(seen, asleep_, std::memory_order_relaxed,
                                             std::memory_order_relaxed) ||
             seen == asleep_) {

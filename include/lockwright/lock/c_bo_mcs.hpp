@@ -1,6 +1,6 @@
 // c-bo-mcs: a cohort lock whose global lock is test-and-set with backoff and
 // whose local locks are MCS queues. Within a NUMA node first come, first served;
-// between the nodes whoever comes first.
+// between the nodes the thread that comes first.
 //
 // Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 // Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.

@@ -17,13 +17,13 @@
 // leaves one behind when the queue runs empty. Here null stands for that dummy:
 // zeroed memory is then an unlocked lock, an idle lock owns no node, and a
 // trylock has a value to compare with that no recycled node can imitate. The
-// price is a compare-and-swap in an unlock that nobody waits for.
+// price is a compare-and-swap in an unlock that no thread waits for.
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.
 //   ONE-WATCHER  at most one thread, the successor, ever looks at a node, and
 //              it alone recycles it, after its acquire saw the grant.
-//   NULL-IS-FREE  tail is null exactly while nobody holds or awaits the lock.
+//   NULL-IS-FREE  tail is null exactly while no thread holds or awaits the lock.
 #pragma once
 
 #include <atomic>

@@ -12,22 +12,22 @@
 //   tree    | all locks, made at the first use              | see outside
 //   leaf    | the holder's group at the lowest level        | the holder, while inside
 //
-//   group   | meaning                                       | written by
-//   lock    | the lock of its threads, or of the groups below | those
-//   passed  | whoever gets the lock gets all above with it  | the lock's holder
-//   passes  | how often that was done since the locks above | the lock's holder
-//           | were taken                                    |
+//   group  | meaning                                              | written by
+//   lock   | the lock of its threads, or of the groups below      | those
+//   passed | the thread that gets the lock gets all above with it | the lock's holder
+//   passes | how often that was done since the locks above        | the lock's holder
+//          | were taken                                           |
 //
 // A level at which the machine has no more groups than at the next is left out.
 // The published release lets go of the upper lock first, then of the lower one;
 // the next holder may have destroyed that by then. Here it is the other way
-// round, so that whoever lets the topmost lock go has done with the tree; what
+// round, so that the thread that lets the topmost lock go has done with the tree; what
 // a lock needs of its holder it keeps itself, not in the group below.
 //
 // Invariants
 //   ALL-ABOVE  the holder has the lock of its group at each level, or has been
 //              passed what is above.
-//   PASSED-ON  `passed` is set only while somebody waits for the lock, so a
+//   PASSED-ON  `passed` is set only while a thread waits for the lock, so a
 //              thread that comes later, or tries, never finds it set.
 //   BATCH      after `batch` passes at a level the locks above are released.
 //   SAME-LEAF  `leaf` says which locks to release, wherever the holder runs by then.

@@ -1,6 +1,6 @@
 // cna: an MCS queue whose holder passes the lock to the first waiter of its own
 // NUMA node and moves the waiters before that one to a secondary queue, which
-// waits until the node has nobody left or chance ends its turn.
+// waits until the node has no thread left or chance ends its turn.
 //
 // Citation: D. Dice, A. Kogan, "Compact NUMA-aware Locks", EuroSys 2019.
 //
@@ -44,7 +44,7 @@
 
 namespace lockwright {
 
-/// The queues of a CNA lock. Whoever is through with enter() holds them, until leave().
+/// The queues of a CNA lock. The thread that is through with enter() holds them, until leave().
 template <class Env>
 class cna_queue {
  public:
@@ -92,7 +92,7 @@ class cna_queue {
     }
     me.next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
-    // As the exchange in enter(). The cell is not armed: nobody grants the first node.
+    // As the exchange in enter(). The cell is not armed: no thread grants the first node.
     if (!tail_.compare_exchange_strong(empty, &me, std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
       return false;
@@ -101,7 +101,7 @@ class cna_queue {
     return true;
   }
 
-  /// A hint: somebody may come or go meanwhile.
+  /// A hint: a thread may come or go meanwhile.
   [[nodiscard]] bool is_empty() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
 
   void leave(node& me) {
@@ -127,13 +127,13 @@ class cna_queue {
   static constexpr std::uint32_t unknown_ = ~std::uint32_t{0};
 
   static void found_free(node& me) {
-    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
+    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
     me.numa = unknown_;
     me.secondary = nullptr;
   }
 
   [[gnu::noinline]] static void wait_behind(node& before, node& me) {
-    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
+    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
     me.numa = Env::node();
     // Release pairs with the acquire loads of next by holders.
     before.next.store(&me, std::memory_order_release);
@@ -189,7 +189,7 @@ class cna_queue {
     if (first == nullptr) {
       return &behind;
     }
-    // Relaxed: whoever reads it has got the lock from here by grants.
+    // Relaxed: the thread that reads it has got the lock from here by grants.
     static_cast<node*>(first->secondary_last)->next.store(&behind, std::memory_order_relaxed);
     me.secondary = nullptr;
     return first;

@@ -6,7 +6,7 @@
 //
 //   word      | value | meaning                                | changed by
 //   outer     | 0     | free                                   | the holder, in unlock()
-//             | 1     | held                                   | whoever takes it
+//             | 1     | held                                   | its new holder
 //             | 2     | handed over to the inner lock's holder | the holder, in unlock()
 //   impatient | 0     | arriving threads may overtake          | the inner lock's holder
 //             | 2     | what unlock is to leave in outer       | the inner lock's holder
@@ -14,7 +14,7 @@
 //
 // The inner lock is given up before lock() ends, so nothing is kept from lock
 // to unlock. While its holder waits for the outer lock it does what CNA does
-// when it hands over: it chooses its heir.
+// when it hands over: it chooses its successor.
 //
 // Invariants
 //   ONE-COMPETES  of the queued threads only the holder of the inner lock tries
@@ -50,7 +50,7 @@ class fissile {
       .reference = "Dice and Kogan, NETYS 2020",
       .summary =
           "Test-and-set for arriving threads, with a CNA queue for those that do not get it at "
-          "once; who waits too long at its head is handed the lock. Light when uncontended, and "
+          "once; a waiter too long at its head is handed the lock. Light when uncontended, and "
           "NUMA-aware under contention."};
 
   static constexpr tunable patience{
@@ -62,7 +62,7 @@ class fissile {
       .model_value = 1,
       .meaning = "how often the first of the queue sees the lock held before it is handed the lock",
       .source = "several lengths of a short section; its authors leave it open"};
-  /// With fewer threads nobody in the queue is set aside.
+  /// With fewer threads no thread in the queue is set aside.
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr auto tunables = join(queue::tunables, tunable_list<1>{&patience});
 
@@ -108,8 +108,8 @@ class fissile {
     // not depend on it.
     impatient_.store(handed_over_, std::memory_order_relaxed);
     // Acquire pairs with the release in unlock(), as in try_lock(). The
-    // exchange is tried only when it succeeds: nobody else takes a 2, but an
-    // unlock that did not see the impatience yet leaves 0 for anybody.
+    // exchange is tried only when it succeeds: no other thread takes a 2, but an
+    // unlock that did not see the impatience yet leaves 0 for any thread.
     while (outer_.load(std::memory_order_relaxed) == held_ ||
            outer_.exchange(held_, std::memory_order_acquire) == held_) {
       Env::relax();

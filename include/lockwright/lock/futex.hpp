@@ -1,20 +1,20 @@
 // futex: a three-state mutex that sleeps in the kernel. A waiter polls for a
 // moment, then says in the lock's word that it sleeps, so that an unlock enters
-// the kernel only when somebody may be asleep.
+// the kernel only when a thread may be asleep.
 //
 // Citation: U. Drepper, "Futexes Are Tricky", 2011 (third mutex).
-// The polling before the sleep is not in that text. Without it a hand-over costs
+// The polling before the sleep is not in that text. Without it a handover costs
 // a sleep and a wake even where the section is shorter than either.
 //
-//   word | meaning             | entered by
-//   0    | free                | unlock
-//   1    | held, nobody sleeps | lock and a waiter that polls, from 0
-//   2    | held, maybe sleepers| a waiter that sleeps, from any state
+//   word | meaning                | entered by
+//   0    | free                   | unlock
+//   1    | held, no thread sleeps | lock and a waiter that polls, from 0
+//   2    | held, maybe sleepers   | a waiter that sleeps, from any state
 //
 // Invariants
 //   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is. One
 //              that polls may set 1 while others sleep: the last unlock has woken
-//              one of them, who will set 2.
+//              one of them, which will set 2.
 //   BOUNDED-POLL  a waiter polls a fixed number of times and then sleeps, however
 //              often the lock changes hands meanwhile.
 #pragma once

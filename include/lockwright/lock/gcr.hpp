@@ -6,15 +6,15 @@
 // Concurrency", Euro-Par 2019.
 // The lock inside is a parameter: gcr-ttas polls in it, gcr-mcs-stp polls and parks.
 //
-//   word    | meaning                                       | written by
-//   parts   | all of the below, made at the first use       | see outside
-//   inner   | the lock itself                               | active threads
-//   entered | how many threads have become active           | whoever becomes active
-//   left    | how many of them have unlocked                | the holder
-//   since   | acquisitions since the last promotion         | the holder
-//   gate    | what the first passive thread waits at        | see below
-//   passive | the queue of passive threads, a lock of its   | passive threads
-//           | own: its holder is the first in the queue     |
+//   word    | meaning                                     | written by
+//   parts   | all of the below, made at the first use     | see outside
+//   inner   | the lock itself                             | active threads
+//   entered | how many threads have become active         | threads that become active
+//   left    | how many of them have unlocked              | the holder
+//   since   | acquisitions since the last promotion       | the holder
+//   gate    | what the first passive thread waits at      | see below
+//   passive | the queue of passive threads, a lock of its | passive threads
+//           | own: its holder is the first in the queue   |
 //
 //   gate    | meaning                                       | changed by
 //   shut    | the first passive thread polls, if there is one | that thread -> napping
@@ -22,20 +22,20 @@
 //   open    | it may become active                          | that thread -> shut, from
 //           |                                               | any, when it goes
 //
-// Published is a count of one word with atomic additions, and the split into
-// two counts, of which the holder changes one without an atomic operation, as
-// an improvement; this is the split one. The first passive thread polls there
-// without end, at growing intervals; here it sleeps through the longer ones. It
-// also opens the gate for itself when it has stood there for `patience`: the
-// published promotion counts acquisitions, and a slow section would make that
-// a long time.
+// The paper counts in one word with atomic additions, and gives as an
+// improvement two counts, of which the holder changes one without an atomic
+// operation; this is the improved one. In the paper the first passive thread
+// polls without end, at growing intervals; here it sleeps through the longer
+// ones. It also opens the gate for itself after waiting for `patience`:
+// the published promotion counts acquisitions, which takes long if sections
+// are slow.
 //
 // Invariants
-//   EXCLUSION  is inner's; nothing else here keeps anybody out for good.
+//   EXCLUSION  is inner's; nothing else here keeps any thread out for good.
 //   RESTRICTED a thread becomes active only while fewer than `active` are, but
 //              for one more per promotion, and for threads that looked at the
 //              same moment.
-//   NO-LOST-THREAD  whoever waits at the gate leaves it after `patience` at the
+//   NO-LOST-THREAD  the thread that waits at the gate leaves it after `patience` at the
 //              latest, so the words around it need no order.
 //   LAST-INNER unlock is done with everything when it unlocks inner.
 #pragma once
@@ -136,8 +136,8 @@ class gcr {
 
   arrival lock(state& parts) {
     if (parts.active() < most_active()) [[likely]] {
-      // mutant survives: in two steps: the counts of active threads say who waits and until when,
-      // not who is inside.
+      // mutant survives: in two steps: the counts decide which threads wait and for how long, not
+      // which is inside.
       parts.entered.fetch_add(1, std::memory_order_relaxed);
       return parts.inner.lock();
     }
@@ -150,34 +150,34 @@ class gcr {
     if (!parts.inner.try_lock()) {
       return false;
     }
-    // mutant survives: in two steps: the counts of active threads say who waits and until when, not
-    // who is inside.
+    // mutant survives: in two steps: the counts decide which threads wait and for how long, not
+    // which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
 
   void unlock(state& parts) {
     bool wake = false;
-    // mutant survives: dropped: how many have been inside decides when the gate opens; who waits at
-    // the gate leaves it in the end by its deadline; who is inside is up to the inner lock.
+    // mutant survives: dropped: the count of sections decides when the gate opens; a waiter at
+    // the gate leaves it by its deadline at the latest; exclusion is the inner lock's.
     parts.since = parts.since + 1;
     if (parts.since >= Env::template value<promotion>()) {
-      // mutant survives: dropped: how many have been inside decides when the gate opens; who waits
-      // at the gate leaves it in the end by its deadline; who is inside is up to the inner lock.
+      // mutant survives: dropped: the count of sections decides when the gate opens; a waiter at
+      // the gate leaves it by its deadline at the latest; exclusion is the inner lock's.
       parts.since = 0;
-      // mutant survives: in two steps: who waits at the gate leaves it in the end by its deadline;
-      // who is inside is up to the inner lock.
+      // mutant survives: in two steps: a waiter at the gate leaves it by its deadline at the
+      // latest; exclusion is the inner lock's.
       wake = !parts.passive.is_free() &&
              parts.gate.exchange(open_, std::memory_order_relaxed) == napping_;
     }
-    // mutant survives: dropped: the counts of active threads say who waits and until when, not who
-    // is inside.
+    // mutant survives: dropped: the counts decide which threads wait and for how long, not which is
+    // inside.
     parts.left.store(parts.left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     word& gate = parts.gate;
     parts.inner.unlock();
     if (wake) [[unlikely]] {
-      // mutant survives: dropped: who waits at the gate leaves it in the end by its deadline; who
-      // is inside is up to the inner lock.
+      // mutant survives: dropped: a waiter at the gate leaves it by its deadline at the latest;
+      // exclusion is the inner lock's.
       Env::wake(gate, 1);  // only the address counts
     }
   }
@@ -194,8 +194,8 @@ class gcr {
   [[gnu::noinline]] static void wait_in_queue(state& parts) {
     parts.passive.lock();
     wait_at_gate(parts);
-    // mutant survives: in two steps: the counts of active threads say who waits and until when, not
-    // who is inside.
+    // mutant survives: in two steps: the counts decide which threads wait and for how long, not
+    // which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     parts.passive.unlock();
   }
@@ -240,8 +240,8 @@ class gcr {
   static void sleep_until(word& gate, std::uint64_t deadline) {
     std::uint32_t seen = shut_;
     // It may be napping already, from the last time.
-    // mutant survives: in two steps: who waits at the gate leaves it in the end by its deadline;
-    // who is inside is up to the inner lock.
+    // mutant survives: in two steps: a waiter at the gate leaves it by its deadline at the
+    // latest; exclusion is the inner lock's.
     if (gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
                                      std::memory_order_relaxed) ||
         seen == napping_) {

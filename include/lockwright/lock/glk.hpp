@@ -1,22 +1,22 @@
-// glk: three locks in one, of which one is in use: a ticket lock while few wait,
-// an MCS queue while many do, and a mutex whose waiters sleep while the machine
-// has more threads to run than processors. The holder chooses now and then.
+// glk: three locks of which one is in use: a ticket lock under low
+// contention, an MCS queue under high contention, and a mutex whose waiters
+// sleep under over-subscription. The holder chooses at intervals.
 //
 // Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
 // Made Easy", Middleware 2016 (GLK, the lock of its locking service), and its
 // library.
 //
-//   word   | meaning                                          | written by
-//   ticket | the ticket lock                                  | see ticket
-//   rest   | all of the below, made when it is needed first;  | see lazy_part
-//          | where there is no memory, the ticket lock stays in use |
-//   mode   | which lock is in use: 0 ticket, 1 mcs, 2 mutex;  | who is inside
-//          | without a rest, the ticket lock                  |
-//   waited | the waiters that the samples of this period have | who is inside
-//          | found                                            |
-//   taken  | acquisitions in this period, unless by ticket,   | who is inside
-//          | whose numbers count them                         |
-//   mcs, mutex | the other locks                              | see mcs, futex
+//   word       | meaning                                                | written by
+//   ticket     | the ticket lock                                        | see ticket
+//   rest       | all of the below, made when it is needed first;        | see lazy_part
+//              | where there is no memory, the ticket lock stays in use |
+//   mode       | which lock is in use: 0 ticket, 1 mcs, 2 mutex;        | the holder
+//              | without a rest, the ticket lock                        |
+//   waited     | the waiters that the samples of this period have       | the holder
+//              | found                                                  |
+//   taken      | acquisitions in this period, unless by ticket,         | the holder
+//              | whose numbers count them                               |
+//   mcs, mutex | the other locks                                        | see mcs, futex
 //
 //          waited >= 3            crowded
 //    ticket -----------> mcs ----------------> mutex
@@ -26,24 +26,24 @@
 //     +------------- not crowded ---------------+
 //
 // The load is read as crowding.hpp says, by a holder whose turn it is to choose,
-// or a waiter that has polled for long. Published is a thread for it, at whose
-// word the mutex is left with the next acquisition; here with the next sample.
+// or a waiter that has polled for long. The paper has a thread for it, and leaves the
+// mutex with the next acquisition after that thread says so; here with the next sample.
 // In the published library a thread chooses before it looks whether its lock is
-// still in use; that would let it choose for the one that is inside. A lock that
+// still in use; that would let it choose in place of the holder. A lock that
 // is made while the machine is crowded begins with its mutex there; here the
 // state of a fresh lock is zero, which is the ticket lock. The mutex of that
 // library polls for longer than this one.
 //
 // Invariants
-//   IN-USE     who is inside holds the lock that `mode` names. Whoever gets one
-//              of the three and finds another in use lets it go and begins again.
-//   ONE-CHOOSER  only who is inside changes `mode`, and is not inside any more
-//              when it has: it lets its lock go and begins again. So unlock finds
-//              in `mode` which lock to let go.
-//   PROGRESS   between a choice of mcs or mutex and the next choice somebody is
-//              inside, so choices alone do not keep everybody out.
-//   EPOCHS     a mode may come back while threads still wait from last time;
-//              they are waiters like any others then.
+//   IN-USE     the holder has the lock that `mode` names. The thread that gets one
+//              of the three and finds another in use releases it and begins again.
+//   ONE-CHOOSER  only the holder changes `mode`, and is no longer the holder
+//              afterwards: it releases its lock and begins again. So unlock finds in
+//              `mode` which lock to release.
+//   PROGRESS   between a choice of mcs or mutex and the next choice a thread is
+//              inside, so choices alone do not keep all threads out.
+//   EPOCHS     a mode may come back while threads still wait from the last time it was in
+//              use; they are then waiters like any others.
 #pragma once
 
 #include <atomic>
@@ -147,7 +147,7 @@ class glk {
 
   static std::uint64_t bytes_outside() { return lazy_part<Env, rest>::bytes(); }
 
-  // Inlined, or the call would cost as much as the rest of the fast path in.
+  // Inlined: the call would cost as much as the rest of the fast path.
   [[gnu::always_inline]] arrival lock() {
     arrival found = arrival::uncontended;
     while (!enter(found)) {
@@ -155,7 +155,7 @@ class glk {
     return found;
   }
 
-  /// False also if the lock in use has changed meanwhile: somebody was inside.
+  /// False also if the lock in use has changed meanwhile: a thread was inside.
   [[gnu::always_inline]] bool try_lock() {
     const mode as = looks_in_use();
     if (!try_part(as)) {
@@ -171,14 +171,14 @@ class glk {
   [[gnu::always_inline]] void unlock() { release(looks_in_use()); }
 
  private:
-  /// For who is inside, and as a guess for others.
+  /// Exact for the holder, a guess for others.
   [[nodiscard]] mode looks_in_use() const {
     const rest* more = rest_.made();
     return more == nullptr ? by_ticket
                            : static_cast<mode>(more->in_use.load(std::memory_order_relaxed));
   }
 
-  /// For who holds one of the three. Acquire pairs with the release in stay():
+  /// The caller holds one of the three. Acquire pairs with the release in stay():
   /// the sections before the change are seen.
   [[nodiscard]] mode in_use() const {
     const rest* more = rest_.made();
@@ -197,7 +197,7 @@ class glk {
     return stay(by_ticket, [this, number] { return after_ticket(number); });
   }
 
-  // The ticket lock is the fast path. The others stand apart, or it would not be inlined.
+  // The ticket lock is the fast path. The others are out of line, so that it is inlined.
 
   [[gnu::noinline]] bool enter_other(mode as, arrival& found) {
     rest& more = *rest_.made();
@@ -207,7 +207,8 @@ class glk {
                 [this, as, &more] { return as == by_mcs ? after_mcs(more) : after_mutex(more); });
   }
 
-  /// For who holds one of the three: true if that is in use and stays so. It is let go otherwise.
+  /// The caller holds one of the three: true if that is in use and stays so. Otherwise it is
+  /// released.
   template <class Choice>
   [[gnu::always_inline]] bool stay(mode as, Choice choice) {
     if (in_use() == as) [[likely]] {
@@ -215,7 +216,7 @@ class glk {
       if (best == as) [[likely]] {
         return true;
       }
-      // mutant survives: dropped: the choice of a lock: the one in use would do for ever; glk_test
+      // mutant survives: dropped: a choice of the lock: the one in use would do for ever; glk_test
       // sees it change.
       rest_.made()->in_use.store(best, std::memory_order_release);
     }
@@ -245,7 +246,7 @@ class glk {
     }
   }
 
-  // What follows is for who is inside, and returns which lock is to be used.
+  // What follows is called by the holder, and returns which lock is to be used.
 
   mode after_ticket(typename ticket_lock::drawn number) {
     // The numbers begin with 0, and a fresh lock has nothing to choose.

@@ -6,24 +6,24 @@
 // "sync: make Mutex more fair", golang.org/issue/13086).
 //
 //   state | bits | meaning                                      | written by
-//   held  | 0    | somebody is inside                           | all
+//   held  | 0    | a thread is inside                           | all
 //   woken | 1    | a waiter is awake and competes, or a spinner | a waiter or spinner; an
 //         |      | asks that none be woken                      | unlock that wakes
-//   starving | 2 | unlock hands over; nobody else may take it   | waiters
+//   starving | 2 | unlock hands over; no barging                | waiters
 //   count | 3-31 | threads that sleep or are about to           | waiters, an unlock that wakes
 //   sleepers | a semaphore, where they sleep                    | see fifo_semaphore
 //
-// Published, an unlock drops `held` first and then looks for somebody to wake;
-// by then the mutex may be gone here, so that both are one step. A goroutine
+// Go's unlock drops `held` first and then looks for a thread to wake; here
+// the mutex may be gone by then, so that both are one step. A goroutine
 // spins only if other processors have work; that is not known here.
 //
 // Invariants
-//   EXCLUSION  who takes the state from neither held nor starving to held is
-//              inside, and who is woken while it is starving.
-//   ONE-EACH   each taking off from `count` by an unlock, and each unlock of a
+//   EXCLUSION  inside is the thread that takes the state from neither held nor starving
+//              to held, or that is woken while it is starving.
+//   ONE-EACH   each decrement of `count` by an unlock, and each unlock of a
 //              starving mutex, releases the semaphore once, and lets one
 //              thread of `count` go on; that one keeps the mutex in use until then.
-//   FAIR       who has waited for longer than `starvation` turns the mutex to
+//   FAIR       a waiter of more than `starvation` turns the mutex to
 //              starving when it is held at its next attempt.
 #pragma once
 
@@ -76,13 +76,13 @@ class go_mutex {
       .model_value = 0,
       .meaning = "the wait after which a thread asks that the mutex be handed over",
       .source = "the published algorithm (starvationThresholdNs)"};
-  /// With fewer threads nobody queues behind what is left of a list of three.
+  /// With fewer threads no thread queues behind what is left of a list of three.
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<3> tunables{&spins, &pauses, &starvation};
 
   arrival lock() {
     std::uint32_t free = 0;
-    // Acquire, here and in the other ways in, pairs with the release in unlock().
+    // Acquire, here and in the other acquisitions, pairs with the release in unlock().
     if (state_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                        std::memory_order_relaxed)) [[likely]] {
       return arrival::uncontended;
@@ -168,7 +168,7 @@ class go_mutex {
   }
 
   /// The mutex has been handed to the caller. Relaxed: the semaphore has
-  /// acquired. Back to normal if nobody else waits, or the wait was not long.
+  /// acquired. Back to normal if no other thread waits, or the wait was not long.
   void become_holder(bool starves, std::uint32_t seen) {
     std::uint32_t change = held_ - one_waiter_;
     if (!starves || seen / one_waiter_ == 1) {
@@ -180,7 +180,7 @@ class go_mutex {
   [[gnu::noinline]] void unlock_with_waiters(std::uint32_t seen) {
     for (;;) {
       if ((seen & starving_) != 0) {
-        // Nobody takes it now but the one that the semaphore lets go on.
+        // No thread takes it now but the one that the semaphore lets go on.
         // Relaxed: the semaphore releases.
         state_.fetch_sub(held_, std::memory_order_relaxed);
         sleepers_.release();

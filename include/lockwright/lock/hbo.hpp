@@ -95,7 +95,7 @@ class hbo {
  private:
   static constexpr std::uint32_t free_ = 0;
 
-  /// False, and where the holder is, if somebody has the lock. Acquire pairs
+  /// False, and where the holder is, if a thread has the lock. Acquire pairs
   /// with the release store in unlock().
   bool take(std::uint32_t& holder, std::uint32_t here) {
     holder = free_;

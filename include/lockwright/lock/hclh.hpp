@@ -5,13 +5,13 @@
 // Citation: V. Luchangco, D. Nussbaum, N. Shavit, "A Hierarchical CLH Queue
 // Lock", Euro-Par 2006.
 //
-//   word    | meaning                                       | written by
-//   queues  | all tails, made at the first use              | see outside
-//   holder  | the holder's node                             | the holder, while inside
-//   global  | last node of the queue of all NUMA nodes,     | masters; the last holder
-//           | null when the lock is free                    |
-//   local   | last thread that came to one NUMA node, null  | that node's threads
-//           | when nobody has come since the last splice    |
+//   word   | meaning                                       | written by
+//   queues | all tails, made at the first use              | see outside
+//   holder | the holder's node                             | the holder, while inside
+//   global | last node of the queue of all NUMA nodes,     | masters; the last holder
+//          | null when the lock is free                    |
+//   local  | last thread that came to one NUMA node, null  | that node's threads
+//          | when no thread has come since the last splice |
 //
 //   node    | to whom              | waiting | granted         | spliced
 //   near    | the next thread of   | wait    | the lock is     | you are the master: move
@@ -20,7 +20,7 @@
 //           | the global queue     |         | yours           |
 //   left    | how many of the two that may still look at a spliced node have done so
 //
-// A thread that finds nobody before it in its NUMA node, or a node that has
+// A thread that finds no thread before it in its NUMA node, or a node that has
 // been spliced, is the master: it puts the last node of its queue, and with it
 // all before that, behind the end of the global queue.
 //
@@ -28,7 +28,7 @@
 // as its own, while a thread of the node's own NUMA node may still look at it,
 // or come to look at it later: if it is back in that NUMA node's queue by then,
 // the two wait for each other, or both go in. Here such a node is recycled by
-// the later of its two watchers, and a tail that nobody has come behind is
+// the later of its two watchers, and a tail that no thread has come behind is
 // taken out of the local queue at once. As in clh, null stands for the dummy
 // node, so that zeroed memory is an unlocked lock.
 //
@@ -37,7 +37,7 @@
 //              within a splice in that of the exchanges on local.
 //   ONE-WATCHER  a node that is not spliced is looked at by the next thread of
 //              its NUMA node only, which recycles it.
-//   TWO-WATCHERS  a spliced node is let go once for its NUMA node, by the next
+//   TWO-WATCHERS  a spliced node is released once for its NUMA node, by the next
 //              thread there or by the master if there is none, and once for the
 //              global queue, by the next master or by its owner if there is
 //              none; the second of the two recycles it.
@@ -189,7 +189,7 @@ class hclh {
     node* alone = last;
     const bool nobody_behind = local.compare_exchange_strong(
         alone, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
-    // Relaxed: it tells who comes behind to let the node go, and nothing else.
+    // Relaxed: it only tells the next thread to release the node.
     last->near.store(spliced_, std::memory_order_relaxed);
     if (nobody_behind) {
       release(*last);

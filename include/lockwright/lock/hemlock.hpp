@@ -1,5 +1,5 @@
 // hemlock: a queue lock without queue nodes. A thread has one word, for all the
-// locks that it holds or awaits; whoever is behind it in some queue polls that
+// locks that it holds or awaits; the thread that is behind it in some queue polls that
 // word for the address of the lock, and clears it when the lock is taken over.
 //
 // Citation: D. Dice, A. Kogan, "Hemlock: Compact and Scalable Mutual

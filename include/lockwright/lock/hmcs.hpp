@@ -5,15 +5,15 @@
 // Citation: M. Chabbi, M. Fagan, J. Mellor-Crummey, "High Performance Locks for
 // Multi-level NUMA Systems", PPoPP 2015. Two levels here.
 //
-//   word     | meaning                                      | written by
-//   tree     | the two levels, made at the first use        | see outside
-//   holder   | the holder's entry in its leaf               | the holder, while inside
-//   root     | last entry of the queue of NUMA nodes that   | first threads of the leaves;
-//            | want the lock, null when it is free          | the last holder
-//   at_root  | the entry at the root under which the holder | whoever takes the root
-//            | has the lock                                 |
-//   leaf     | last entry of the queue of one NUMA node's   | that node's threads
-//            | threads, null when empty                     |
+//   word    | meaning                                      | written by
+//   tree    | the two levels, made at the first use        | see outside
+//   holder  | the holder's entry in its leaf               | the holder, while inside
+//   root    | last entry of the queue of NUMA nodes that   | first threads of the leaves;
+//           | want the lock, null when it is free          | the last holder
+//   at_root | the entry at the root under which the holder | the thread that takes the root
+//           | has the lock                                 |
+//   leaf    | last entry of the queue of one NUMA node's   | that node's threads
+//           | threads, null when empty                     |
 //
 //   status of an entry         | meaning
 //   wait_ (2^64 - 1)           | not granted
@@ -27,7 +27,7 @@
 //              and the one that releases the root recycles the entry.
 //   ROOT-LAST  the published unlock releases the root, then the leaf, which the
 //              next holder may have destroyed by then. Here the leaf comes
-//              first, so that whoever lets the lock go has done with the tree.
+//              first, so that the thread that lets the lock go has done with the tree.
 //   BATCH      after `batch` passes within a leaf the root is released, so no
 //              node waits for more than batch_ holders of each other node.
 //   SAME-LEAF  a node remembers the leaf it queued at, so a holder that has
@@ -184,7 +184,7 @@ class hmcs {
   static bool enqueue_if_empty(queue_tail& tail, node& me) {
     me.next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
-    // As the exchange in enqueue(). The status is not armed: nobody grants the first entry.
+    // As the exchange in enqueue(). The status is not armed: no thread grants the first entry.
     return tail.compare_exchange_strong(empty, &me, std::memory_order_acq_rel,
                                         std::memory_order_relaxed);
   }

@@ -8,7 +8,7 @@
 // It is c-tkt-tkt with another way of waiting and another bound. The
 // composition, its words and invariants stand at cohort. libslock bounds the
 // passes by the numbers themselves: the thread that takes the global lock deals
-// 128 local ones, and who finds none left comes back later, so that within a
+// 128 local ones, and a thread that finds none left retries later, so that within a
 // node, too, arrival order is lost there. Here the passes are counted, as in
 // the other cohort locks. libslock's trylock takes the global lock alone and
 // has an unlock of its own; here both locks are tried.

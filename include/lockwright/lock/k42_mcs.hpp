@@ -1,5 +1,5 @@
 // k42-mcs: an MCS queue in which the lock itself is the holder's node. A queue
-// node is needed only while a thread waits, so a lock that nobody waits for
+// node is needed only while a thread waits, so a lock that no thread waits for
 // costs two compare-and-swaps and no node, and unlock needs nothing from lock.
 //
 // Citation: M. Auslander, D. Edelsohn, O. Krieger, B. Rosenburg, R. Wisniewski,
@@ -8,11 +8,11 @@
 // M. L. Scott, T. Brown, "Shared-Memory Synchronization", 2nd ed., 2024, 4.3.
 //
 //   word | meaning                                              | written by
-//   tail | null: free; the lock's own node: held and nobody     | arriving threads; whoever
-//        | waits; else the node of the last waiter              | gets the lock; the holder
+//   tail | null: free; the lock's own node: held and no thread  | arriving threads; a thread
+//        | waits; else the node of the last waiter              | that gets the lock; the holder
 //   next | the first waiter, null when there is none            | the first waiter, if it finds
-//        |                                                      | nobody waiting; else whoever
-//        |                                                      | gets the lock
+//        |                                                      | no thread waiting; else the one
+//        |                                                      | that gets the lock
 //
 //   node | next: the node behind; cell: granted to this node's owner
 //
@@ -22,7 +22,7 @@
 //
 // Invariants
 //   ORDER      the queue is in the order of the compare-and-swaps on tail.
-//   HOLDER-IS-LOCK  whoever gets the lock puts the lock in its own node's place
+//   HOLDER-IS-LOCK  the thread that gets the lock puts the lock in its own node's place
 //              before it enters, so its node is out of use then.
 //   LINK       a node that is not the last gets its next pointer in a bounded
 //              number of its successor's steps.
@@ -74,7 +74,7 @@ class k42_mcs {
 
   bool try_lock() {
     node* free = nullptr;
-    // Acquire pairs with the release in unlock() that found nobody waiting.
+    // Acquire pairs with the release in unlock() that found no thread waiting.
     return tail_.load(std::memory_order_relaxed) == nullptr &&
            tail_.compare_exchange_strong(free, itself(), std::memory_order_acquire,
                                          std::memory_order_relaxed);
@@ -133,8 +133,9 @@ class k42_mcs {
       next_.store(nullptr, std::memory_order_relaxed);
       node* last = &me;
       // Release: pairs with the acquire of tail by the thread that sets next_ then.
-      // mutant survives: release -> relaxed: who comes then sets the link that was null before
-      // this; that a store may take effect before an earlier one of another thread is not modelled.
+      // mutant survives: release -> relaxed: an arriving thread then sets the link that was null
+      // before this; that a store may take effect before an earlier one of another thread is not
+      // modelled.
       if (tail_.compare_exchange_strong(last, itself(), std::memory_order_release,
                                         std::memory_order_relaxed)) {
         return;

@@ -6,9 +6,9 @@
 //
 //   word | meaning
 //   top  | the waiter that came last, and two tags:
-//        | held_      somebody is inside
+//        | held_      a thread is inside
 //        | recalled_  a waiter that was recalled has not come back
-//        | 0: free, and nobody waits; a free lock with a stack is recalled_
+//        | 0: free, and no thread waits; a free lock with a stack is recalled_
 //
 //   node  | meaning
 //   below | the waiter that came before
@@ -16,13 +16,13 @@
 //   grant | which of them
 //   favoured | recalled by chance, because it came first
 //
-// Arrivals push, the holder pops, both as published, where popping is retried
-// when somebody has come meanwhile. A free lock with sleepers on its stack is
-// an addition: handing the lock to a sleeper keeps everybody out for as long as
+// Arrivals push, the holder pops, and a pop is retried when a thread has arrived
+// meanwhile, as in the paper. A free lock with sleepers on its stack is
+// an addition: handing the lock to a sleeper keeps all threads out for as long as
 // a wake takes, and those who arrive meanwhile fall asleep in turn, so that the
-// next hand-over is to a sleeper again. So where the top sleeps, an unlock
+// next handover is to a sleeper again. So where the top sleeps, an unlock
 // recalls it, which is the publication's anticipatory warm-up: it is woken and
-// comes once more, while the lock is free for whoever is awake. One that was
+// comes once more, while the lock is free for the thread that is awake. One that was
 // favoured by chance is handed the lock even if it sleeps again by then.
 //
 // Invariants
@@ -145,7 +145,7 @@ class lifo_cr {
     return arrival::contended;
   }
 
-  /// The unlock of a holder that others wait for.
+  /// The unlock of a holder that has waiters.
   [[gnu::noinline]] void pass_on(node* seen) {
     node* heir = nullptr;  // to be recalled, once the lock is out of our hands
     if (Env::chance(Env::template value<fairness>())) {
@@ -158,7 +158,7 @@ class lifo_cr {
         heir = oldest;
       }
     }
-    // From here on the lock may be gone, if nobody is next and nobody recalled.
+    // From here on the lock may be gone, if no thread is next and no thread recalled.
     if (node* next = take_next(seen, heir)) {
       grant(next, lock_);
     }
@@ -167,13 +167,13 @@ class lifo_cr {
     }
   }
 
-  /// Pops whom the lock is handed to; null when it has become free. Then `heir`
-  /// is to be recalled, if it is somebody.
+  /// Pops the waiter that the lock is handed to; null when it has become free. Then
+  /// `heir` is to be recalled, if not null.
   node* take_next(node* seen, node*& heir) {
     for (;;) {
       node* top = flag::pointer(seen);
       if (top == nullptr) {
-        // Whoever was recalled comes without being missed.
+        // The recalled thread will arrive by itself.
         if (top_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
                                          std::memory_order_acquire)) {
           return nullptr;

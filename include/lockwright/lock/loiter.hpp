@@ -6,9 +6,9 @@
 //
 //   word  | meaning
 //   outer | 0: free
-//         | held_: somebody is inside who came by the fast path
+//         | held_: a thread is inside that came by the fast path
 //         | node, held_, waits_: and the standby, whose node this is, waits to
-//         |   be told of the release; with hands_over_, to be given the lock
+//         |   be woken at the release; with hands_over_, to be given the lock
 //         | node, held_, slow_: the owner of the node, the first of the queue,
 //         |   is inside
 //   inner | last node of the queue, null when it is empty
@@ -16,13 +16,13 @@
 //   node | next: the node behind
 //        | cell: granted to this node's owner: first to be the standby, then
 //        |   each time it asked to be told
-//        | given: what it was told is that the lock is its own
+//        | given: the grant is that of the lock
 //
 // Of the publication's options these are taken. Arrivals poll with randomised
 // backoff and give up after a number of attempts. The inner lock is MCS with
 // spin-then-park waiting. The standby waits in the same way, on its own cell; an
 // unlock that finds it asleep wakes it as heir presumptive, while the lock is
-// free for whoever is awake. The standby is less eager than arrivals: it takes
+// free for the thread that is awake. The standby is less eager than arrivals: it takes
 // only a lock that they leave free for a moment, so it does not displace them
 // while they keep the lock busy. After a number of releases at which others were
 // faster it is impatient, and is handed the lock. Whether a standby waits stands
@@ -32,11 +32,11 @@
 // Invariants
 //   EXCLUSION  only the thread that set held_, or was given it, is inside.
 //   STANDBY    only the first of the inner queue writes its node into outer.
-//   HEIR       when the lock becomes free, a standby that sleeps has been told,
-//              so it comes.
+//   HEIR when the lock becomes free, a sleeping standby has been woken, so it
+//              comes.
 //   ONE-INNER  the queue goes to the next when the standby leaves the lock. It
 //              is left before the outer lock is, which others may destroy then,
-//              and the next is told afterwards.
+//              and the next is granted afterwards.
 #pragma once
 
 #include <atomic>
@@ -199,14 +199,14 @@ class loiter {
     }
   }
 
-  /// Asks to be told of the release, or to be given the lock. False if it has
+  /// Asks to be woken at the release, or to be given the lock. False if it has
   /// been released meanwhile.
   bool ask(node* me, bool to_be_given) {
     me->cell.arm();
     std::uintptr_t seen = outer_.load(std::memory_order_relaxed);
     while (seen != 0) {
-      // What is replaced is held_ alone, or the word of the standby before, who
-      // is on its way out. Release publishes the armed cell to the holder.
+      // What is replaced is held_ alone, or the word of the previous standby,
+      // which is leaving. Release publishes the armed cell to the holder.
       if (outer_.compare_exchange_strong(
               seen, word_of(me) | held_ | waits_ | (to_be_given ? hands_over_ : 0),
               std::memory_order_release, std::memory_order_relaxed)) {
@@ -216,7 +216,7 @@ class loiter {
     return false;
   }
 
-  /// The unlock of a holder that is not alone.
+  /// The unlock of a holder that has waiters.
   [[gnu::noinline]] void leave(std::uintptr_t seen) {
     node* next = nullptr;
     node* me = nullptr;
@@ -233,7 +233,7 @@ class loiter {
     }
     // Release pairs with the acquire in take().
     seen = outer_.exchange(0, std::memory_order_acq_rel);
-    // From here on the lock may be gone, if nobody waits.
+    // From here on the lock may be gone, if no thread waits.
     if ((seen & waits_) != 0) {
       node_of(seen)->cell.grant();
     }
@@ -245,10 +245,10 @@ class loiter {
     }
   }
 
-  /// Who is the standby next, or null.
+  /// The next standby, or null.
   node* leave_queue(node* me) {
     node* last = me;
-    // Relaxed: who finds an empty queue has learnt nothing but its place.
+    // Relaxed: a thread that finds an empty queue has learnt nothing but its place.
     if (inner_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
       return nullptr;

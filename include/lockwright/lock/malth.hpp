@@ -6,12 +6,12 @@
 // The waiting policy is a parameter: malth-spin (MCSCR-S) polls, malth-stp
 // (MCSCR-STP) polls and parks.
 //
-//   word   | meaning                                   | written by
-//   tail   | last node of the queue; the lock is held  | arriving threads
-//          | null: free, and nobody waits              | the last holder
-//          | passive set, tagged free_: free, and      | the last holder
-//          | whoever takes it takes the set too        |
-//   holder | the holder's node                         | the holder, while inside
+//   word   | meaning                                    | written by
+//   tail   | last node of the queue; the lock is held   | arriving threads
+//          | null: free, and no thread waits            | the last holder
+//          | passive set, tagged free_: free, and       | the last holder
+//          | the thread that takes it takes the set too |
+//   holder | the holder's node                          | the holder, while inside
 //
 //   node    | meaning
 //   next    | the node behind
@@ -26,15 +26,15 @@
 // Locking is MCS's, as published, but for the recall. In unlock, in this order:
 //   fairness  one time in `fairness` the oldest of the passive set comes next
 //   cull      a node between the holder and the last one goes to the set
-//   deficit   with nobody in the queue, the youngest of the set comes next
+//   deficit   with no thread in the queue, the youngest of the set comes next
 //
 // Handing the lock to a sleeper keeps everybody out for as long as a wake
 // takes, and those who arrive meanwhile fall asleep in turn, so that the next
 // hand-over is to a sleeper again. With fewer processors than would saturate
-// the lock this never ends. So in malth-stp nobody who sleeps is handed the
+// the lock this never ends. So in malth-stp no thread that sleeps is handed the
 // lock: it goes to the passive set, and is recalled when it is to come next,
 // which is the publication's anticipatory warm-up: it is woken and queues once
-// more, while the lock goes to whoever is awake, or becomes free. One that was
+// more, while the lock goes to the thread that is awake, or becomes free. One that was
 // favoured by chance keeps its place in the queue, asleep or not. Hand-overs
 // to waiters that poll, so all of malth-spin's, are as published.
 //
@@ -81,7 +81,7 @@ class one_set {
     me.passive = flag::make(flag::pointer(tail), flag::flags(tail) & ~free_);
   }
   void leave_to(Node& next) const { next.passive = held(); }
-  /// With nobody in the set, whoever was recalled comes without being missed.
+  /// With no thread in the set, the thread that was recalled comes without being missed.
   [[nodiscard]] Node* left_free() const { return empty() ? nullptr : flag::make(held(), free_); }
 
   [[nodiscard]] bool empty() const { return set_.empty(); }

@@ -75,7 +75,7 @@ class mcs {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
-    // As the exchange in lock(). The cell is not armed: nobody grants the first node.
+    // As the exchange in lock(). The cell is not armed: no thread grants the first node.
     // mutant survives in clof: acq_rel -> release: the trylock at the lowest level: what it
     // protects was also let go with the locks above, which the trylock has to take too.
     // mutant survives in glk: acq_rel -> acquire, acq_rel -> release, in two steps: the trylock of
@@ -92,7 +92,7 @@ class mcs {
     return false;
   }
 
-  /// Whether nobody has or awaits it at the moment.
+  /// Whether no thread has or awaits it at the moment.
   [[nodiscard]] bool is_free() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
 
   void unlock() {
@@ -112,7 +112,7 @@ class mcs {
     Env::give_node(me);
   }
 
-  /// For the holder: whether somebody waits. It may miss one that has just come.
+  /// For the holder: whether a thread waits. It may miss one that has just come.
   [[nodiscard]] bool awaited() const { return tail_.load(std::memory_order_relaxed) != holder_; }
 
   /// For the holder: how many wait in the part of the queue that is linked up.

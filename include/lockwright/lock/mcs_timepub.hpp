@@ -1,5 +1,5 @@
 // mcs-timepub: an MCS queue whose waiters publish the time. A releaser passes
-// over those whose time is old, for they are not running, and a waiter that is
+// over waiters whose time is old, because they are not running, and a waiter that is
 // passed over queues again.
 //
 // Citation: B. He, W. N. Scherer III, M. L. Scott, "Preemption Adaptivity in
@@ -11,20 +11,20 @@
 //     node  | its node                                  | the holder, while inside
 //     since | the time at which it came                 | the holder, when it comes
 //
-//   node   | next: the node behind; time: when its owner last was seen to run
-//   status | meaning                                  | changed to
-//   waiting   | its owner polls, or would if it ran   | available, timed_out, abandoned, failed
-//   available | the lock is the owner's               |
-//   timed_out | its owner is out of patience, and     | waiting, if it finds its place still
-//             | will be back                          | there; failed
-//   abandoned | its owner has given up for good       | (failed)
-//   failed    | passed over: out of the queue, and    |
-//             | the owner's own again                 |
+//   node      | next: the node behind; time: when its owner last was seen to run
+//   status    | meaning                              | changed to
+//   waiting   | its owner polls, or would if it ran  | available, timed_out, abandoned, failed
+//   available | the lock is the owner's              |
+//   timed_out | its owner's patience is over, and it | waiting, if it finds its place still
+//             | will return                          | there; failed
+//   abandoned | its owner has given up for good      | (failed)
+//   failed    | passed over: out of the queue, and   |
+//             | the owner's own again                |
 //
 // In the publication a thread has one node for each lock, and comes back to it
 // in a later attempt. Here lock() makes attempts until one succeeds, giving its
 // processor away in between, and keeps its node for all of them: the owner of a
-// node that is timed_out is inside lock(). Who gives a node back:
+// node that is timed_out is inside lock(). A node is given back by
 //   the owner,    after its unlock, or when a try_lock_until() finds it failed;
 //   the releaser, when it passes over a node that is abandoned.
 //
@@ -141,7 +141,7 @@ class mcs_timepub {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
-    // As the exchange in enqueue(). Nobody looks at the status of the first node.
+    // As the exchange in enqueue(). No thread looks at the status of the first node.
     if (tail_.compare_exchange_strong(empty, me, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
       enter(in, me);
@@ -180,7 +180,7 @@ class mcs_timepub {
 
   void unlock(holder& in) {
     node* me = in.self;
-    node* kept = nullptr;  // where those begin that are to be failed at the end
+    node* kept = nullptr;  // the first of those to be failed at the end
     node* end = me;
     std::uint64_t scanned = 0;
     for (;;) {
@@ -215,7 +215,7 @@ class mcs_timepub {
       }
       one = next;
     }
-    // Not before: as somebody else's it could come up in the queue.
+    // Not before: as another thread's it could come up in the queue.
     Env::give_node(me);
   }
 
@@ -224,8 +224,8 @@ class mcs_timepub {
   bool enqueue(node* me) {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->status.store(waiting_, std::memory_order_relaxed);
-    // mutant survives: dropped: the times decide who is passed over; whoever is queues again, and
-    // gets in.
+    // mutant survives: dropped: the times decide which waiter is passed over; it queues
+    // again, and gets in.
     me->time.store(Env::now(), std::memory_order_relaxed);
     // Release publishes the node; acquire pairs with the release in unlock() that emptied the
     // queue, and with it for the node before.
@@ -254,8 +254,8 @@ class mcs_timepub {
           me->status.compare_exchange_strong(seen, timed_out_, std::memory_order_relaxed,
                                              std::memory_order_acquire)) {
         Env::yield();
-        // mutant survives: dropped: the times decide who is passed over; whoever is queues again,
-        // and gets in.
+        // mutant survives: dropped: the times decide which waiter is passed over; it queues
+        // again, and gets in.
         me->time.store(Env::now(), std::memory_order_relaxed);
         seen = timed_out_;
         // The place may still be there.
@@ -277,8 +277,8 @@ class mcs_timepub {
         return seen;
       }
       const std::uint64_t now = Env::now();
-      // mutant survives: dropped: the times decide who is passed over; whoever is queues again, and
-      // gets in.
+      // mutant survives: dropped: the times decide which waiter is passed over; it queues
+      // again, and gets in.
       me->time.store(now, std::memory_order_relaxed);
       if (now >= deadline) {
         return seen;
@@ -303,9 +303,9 @@ class mcs_timepub {
                                                 std::memory_order_relaxed);
   }
 
-  /// The node is out of the queue: its owner's own again, or nobody's.
+  /// The node is out of the queue: its owner's own again, or no thread's.
   static void fail(node* one) {
-    // Release: the owner reuses it. Acquire pairs with the release of who abandoned it.
+    // Release: the owner reuses it. Acquire pairs with the release of the thread that abandoned it.
     if (one->status.exchange(failed_, std::memory_order_acq_rel) == abandoned_) {
       Env::give_node(one);
     }

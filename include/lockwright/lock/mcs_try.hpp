@@ -1,5 +1,5 @@
 // mcs-try: an MCS queue that a waiter can leave, at any time and without waiting
-// for its neighbours. Who comes after takes the nodes away that were left behind.
+// for its neighbours. Later arrivals remove the nodes that were left behind.
 //
 // Citation: M. L. Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin
 // Locks", PODC 2002 (MCS-NB-try).
@@ -10,7 +10,7 @@
 //   holder | the holder's node                                    | the holder, while inside
 //
 //   next of a node | meaning                                           | set by
-//   null           | nobody has come behind, or it has left again      | its owner; the one behind
+//   null           | no thread has come behind, or it has left again   | its owner; the one behind
 //   a node         | the one behind waits for a word in its status     | that one
 //   available      | the owner has unlocked                            | the owner, once
 //   leaving        | the owner has left; `before` is the one before    | the owner, once
@@ -23,20 +23,20 @@
 //                    | been here: the one before is to end the node |
 //
 // The queue may end in nodes that were left behind, of which the last is
-// available: then the lock is free. Whoever comes next takes them away, and so
+// available: then the lock is free. The thread that comes next takes them away, and so
 // does the destructor.
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail, less those
-//              who left.
+//              that left.
 //   ONE-SWAP   an owner's last word about its node is an exchange on next, and
 //              so is the introduction of the one behind: either the owner finds
 //              the one behind, and tells it, or that one finds the word.
-//   TAKEN-AWAY a node that its owner has marked is ended by whoever finds the
+//   TAKEN-AWAY a node that its owner has marked is ended by the thread that finds the
 //              mark and is next in line, or, where the one before has yet to
 //              write into it, by the second of those two.
 //   NO-ABA     the owner compares tail with its node only before it marks it:
-//              nobody else may have ended and reused the node then. In the
+//              no other thread may have ended and reused the node then. In the
 //              published lock the comparison comes after, which needs nodes
 //              that no other thread ever reuses.
 //
@@ -102,8 +102,8 @@ class mcs_try {
     return found;
   }
 
-  /// Comes and leaves at once if somebody is before it: as the queue may end in
-  /// nodes that were left behind, only who has come knows whether the lock is free.
+  /// Comes and leaves at once if a thread is before it: as the queue may end in
+  /// nodes that were left behind, only a queued thread knows whether the lock is free.
   bool try_lock() {
     return take_if([] { return false; });
   }
@@ -198,7 +198,7 @@ class mcs_try {
   void leave(node* me, node* before) {
     me->before = before;
     node* mine = me;
-    // Relaxed: whoever ends that node comes to it by what this thread releases next.
+    // Relaxed: the thread that ends that node comes to it by what this thread releases next.
     if (!before->next.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed,
                                               std::memory_order_relaxed)) {
       // The one before has marked its node. It has found this one, and is to write into it.
@@ -209,7 +209,7 @@ class mcs_try {
   }
 
   /// Makes `before` the last of the queue, if `me` is. Release pairs with the
-  /// exchange in enqueue(), and with the acquire here: who has left from behind
+  /// exchange in enqueue(), and with the acquire here: the thread that left from behind
   /// this node is through with it.
   bool leave_as_last(node* me, node* before) {
     node* last = me;
@@ -233,7 +233,7 @@ class mcs_try {
     }
   }
 
-  /// By who destroys the lock: nobody else uses it.
+  /// Called by the destructor: no other thread uses the lock.
   void take_away_rest() {
     node* left = tail_.load(std::memory_order_relaxed);
     while (left != nullptr) {

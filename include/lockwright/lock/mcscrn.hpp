@@ -16,7 +16,7 @@
 //             becomes the home, and that thread comes next
 //   cull      a remote waiter goes to the remote list if a home one can come
 //             next instead, however many there are
-//   deficit   with nobody in the queue or the passive set, the NUMA node of the
+//   deficit   with no thread in the queue or the passive set, the NUMA node of the
 //             oldest remote waiter becomes the home
 // The publication drains the new home's threads into the queue, from where they
 // would be culled one by one; here they go to the passive set at once, and the
@@ -65,7 +65,7 @@ class by_numa_node {
     return holder.passive == nullptr && holder.remote == nullptr;
   }
   static bool is_free(Node* tail) { return tail == nullptr || flag::has(tail, free_); }
-  // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
+  // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
   static void arrives(Node& me) { me.numa = Env::node(); }
 
   static void taken_over(Node& me, Node* tail) {
@@ -82,7 +82,7 @@ class by_numa_node {
   void leave_to(Node& next) const {
     next.passive = passive_.youngest();
     next.remote = remote_.youngest();
-    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
+    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
     next.home = home_;
     next.recalled = recalled;
   }
@@ -117,7 +117,7 @@ class by_numa_node {
 
   void put(Node* one) { (is_remote(one) ? remote_ : passive_).put(one); }
 
-  /// Whether `one` is to make room for a waiter of the home, who comes behind it
+  /// Whether `one` is to make room for a waiter of the home node that is behind it
   /// or waits in the passive set.
   bool displaces(Node* one, bool last, bool (*sleeps)(Node*)) const {
     return is_remote(one) && (!last || (!passive_.empty() && !sleeps(passive_.youngest())));

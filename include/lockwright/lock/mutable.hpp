@@ -20,12 +20,12 @@
 //
 // Invariants
 //   ONE-STEP   a thread learns the window and how many came before it in the
-//              step in which it is counted; who finds the window full sleeps.
+//              step in which it is counted; one that finds the window full sleeps.
 //   WINDOW     of n counted threads min(n, window) are awake, and -owed more
 //              if owed is below zero, and owed fewer if it is above.
 //   PERMITS    a permit is given only for a thread that is counted, sleeps and
 //              has been given none. So while an unlock has permits to give,
-//              somebody still waits, and the lock cannot be destroyed.
+//              a thread still waits, and the lock cannot be destroyed.
 //
 // The published lower bound of a step, window - 1, has its sign the wrong way
 // round: it is 1 - window. The paper has no trylock. Here one takes the lock
@@ -63,13 +63,15 @@ class doubling_oracle {
   /// caller slept, or found the lock held when it came to it awake (`spun`).
   std::int64_t advise(bool spun, bool slept, std::uint32_t window) {
     if (slept && !spun) {
-      // mutant survives: dropped: the count decides how wide the window is, not who is inside.
+      // mutant survives: dropped: the count decides the width of the window, not which thread is
+      // inside.
       since_change_ = 0;
       return window;
     }
     const std::uint32_t count = since_change_ + 1u;
     const bool enough = count >= Env::template value<late_every>();
-    // mutant survives: dropped: the count decides how wide the window is, not who is inside.
+    // mutant survives: dropped: the count decides the width of the window, not which thread is
+    // inside.
     since_change_ = static_cast<std::uint8_t>(enough ? 0 : count);
     return enough ? -1 : 0;
   }
@@ -160,7 +162,7 @@ class mutable_window {
   }
 
   /// By the holder. The step is dropped if the window is not the one that the
-  /// caller found when it came: somebody has been faster.
+  /// caller found when it came: a thread has been faster.
   void resize(std::uint32_t found, std::int64_t step) {
     if (step == 0 || window(state_.load(std::memory_order_relaxed)) != found) {
       return;
@@ -179,7 +181,7 @@ class mutable_window {
       // Sleepers that are inside the window now.
       owe(step < now - found ? step : now - found);
     } else if (step < 0 && now > found + step) {
-      // Threads awake that are outside now: so many unlocks wake nobody.
+      // Threads awake that are outside now: so many unlocks wake no thread.
       const std::int64_t outside = now - (found + step);
       owe(-(-step < outside ? -step : outside));
     }

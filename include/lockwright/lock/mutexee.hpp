@@ -1,5 +1,5 @@
 // mutexee: a mutex that polls longer before it sleeps, and whose unlock waits a
-// moment for somebody to take the lock before it wakes a sleeper. Fewer sleeps
+// moment for a thread to take the lock before it wakes a sleeper. Fewer sleeps
 // and wakes, which cost energy, for less fairness.
 //
 // Citation: B. Falsafi, R. Guerraoui, J. Picorel, V. Trigonakis, "Unlocking
@@ -7,11 +7,11 @@
 // How long a waiter sleeps is a parameter: until it is woken (mutexee), or for a
 // bounded time, after which it polls until it has the lock (mutexee-timeout).
 //
-//   word   | meaning              | entered by
-//   0      | free                 | unlock
-//   1      | held, nobody sleeps  | lock, from 0
-//   2      | held, maybe sleepers | a waiter that sleeps, from any state; a
-//          |                      | holder that took over an unlock's duty
+//   word | meaning                | entered by
+//   0    | free                   | unlock
+//   1    | held, no thread sleeps | lock, from 0
+//   2    | held, maybe sleepers   | a waiter that sleeps, from any state; a
+//        |                        | holder that took over an unlock's duty
 //
 //   tally  | mode, and how many contended acquisitions of this period came by
 //          | sleep and in all; written by the holder
@@ -28,7 +28,7 @@
 //
 // In the published unlock the lock is marked free, and the same word is read
 // again some time later. By then the next holder may have unlocked and destroyed
-// the lock. Here the unlock watches a node of its own, which whoever takes the
+// the lock. Here the unlock watches a node of its own, which the thread that takes the
 // lock next looks for. And the published waiters poll with memory barriers,
 // which saved power on the processors of the paper; these use the pause of all
 // others here.
@@ -194,7 +194,8 @@ class mutexee {
   void unlock() {
     std::uint32_t alone = held_;
     // Release, here and below: hands the section's writes to the next holder.
-    // mutant survives in mutexee-timeout: in two steps: a sleep that nobody ends is over in time.
+    // mutant survives in mutexee-timeout: in two steps: a sleep that no thread ends is over in
+    // time.
     if (!word_.compare_exchange_strong(alone, free_, std::memory_order_release,
                                        std::memory_order_relaxed)) [[unlikely]] {
       unlock_with_sleepers();
@@ -242,7 +243,7 @@ class mutexee {
         deadline, [this] { return word_.load(std::memory_order_relaxed) == free_ && try_lock(); });
   }
 
-  /// Who gives up leaves the word as it is: perhaps one wake that nobody needs.
+  /// Who gives up leaves the word as it is: perhaps one wake that no thread needs.
   bool sleep(std::uint64_t deadline) {
     std::uint64_t latest = deadline;
     if constexpr (Sleep<Env>::bounded) {
@@ -269,14 +270,14 @@ class mutexee {
     if (notice* left = notice_) [[unlikely]] {
       notice_ = nullptr;
       if (take_over(left)) {
-        // mutant survives in mutexee-timeout: dropped: a sleep that nobody ends is over in time.
+        // mutant survives in mutexee-timeout: dropped: a sleep that no thread ends is over in time.
         word_.store(sleepers_, std::memory_order_relaxed);
       }
     }
   }
 
   /// True if the duty is the caller's now. Acquire and release, here and in
-  /// unlock_with_sleepers(): whoever comes second may end the notice.
+  /// unlock_with_sleepers(): the thread that comes second may end the notice.
   [[gnu::noinline]] bool take_over(notice* left) {
     if (left->of.load(std::memory_order_relaxed) != this) {
       return false;
@@ -310,7 +311,7 @@ class mutexee {
       Env::give_node(mine);
       return;
     }
-    // mutant survives in mutexee-timeout: dropped: a sleep that nobody ends is over in time.
+    // mutant survives in mutexee-timeout: dropped: a sleep that no thread ends is over in time.
     Env::wake(word_, 1);
   }
 

@@ -1,4 +1,4 @@
-// null: a lock that keeps nobody out. What is left of a measurement when the
+// null: a lock that keeps no thread out. What is left of a measurement when the
 // lock costs nothing: a reference for microbenchmarks, and no lock for programs.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (where it is the reference

@@ -1,13 +1,13 @@
 // parking-lot: one byte, and a table for the whole process in which the waiters
-// of all such locks sleep. Who is woken competes with who comes, but every half
+// of all such locks sleep. A woken waiter competes with arriving threads, but every half
 // a millisecond or so it is handed the lock.
 //
 // Citation: F. Pizlo, "Locking in WebKit", webkit.org/blog/6161, 2016
 // (WTF::ParkingLot); A. d'Antras, parking_lot for Rust, 2016 (eventual fairness).
 //
 //   bits of the byte | meaning                             | written by
-//   held   (0)       | somebody is inside                  | who takes it; unlock
-//   parked (1)       | somebody sleeps in the table, or is | who is about to sleep;
+//   held   (0)       | a thread is inside                  | a new holder; unlock
+//   parked (1)       | a thread sleeps in the table, or is | a waiter about to sleep;
 //                    | about to                            | unlock, at the table
 //
 //          lock           waiter               unlock, of the last sleeper
@@ -19,7 +19,7 @@
 // The published tables grow with the number of threads; this one does not.
 //
 // Invariants
-//   EXCLUSION  who sets `held`, or is handed over, is inside.
+//   EXCLUSION  the thread that sets `held`, or is handed the lock, is inside.
 //   NO-LOST-WAKE  a thread sleeps only if the byte was `held parked` with the
 //              address's bucket locked, and an unlock that finds `parked` goes there.
 //   FAIR       an unlock hands over if the bucket's last fair turn is longer
@@ -72,7 +72,7 @@ class parking_lot {
       .model_value = 1,
       .meaning = "an unlock hands over when a time by chance up to this has passed",
       .source = "parking_lot: half a millisecond on average"};
-  /// With fewer threads nobody queues behind what is left of a list of three.
+  /// With fewer threads no thread queues behind what is left of a list of three.
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr auto tunables = join(tunable_list<2>{&spins, &fair}, wordlock<Env>::tunables);
 
@@ -133,7 +133,7 @@ class parking_lot {
         seen = byte_.load(std::memory_order_relaxed);
         continue;
       }
-      // Relaxed: whoever acts on it looks again with the bucket locked.
+      // Relaxed: the thread that acts on it looks again with the bucket locked.
       if ((seen & parked_) == 0 &&
           !byte_.compare_exchange_strong(seen, held_ | parked_, std::memory_order_relaxed,
                                          std::memory_order_relaxed)) {

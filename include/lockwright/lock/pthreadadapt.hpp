@@ -4,10 +4,10 @@
 // Citation: the GNU C Library's PTHREAD_MUTEX_ADAPTIVE_NP (nptl); its sleeping
 // half is Drepper's, "Futexes Are Tricky", 2011.
 //
-//   word  | meaning             | entered by
-//   0     | free                | unlock
-//   1     | held, nobody sleeps | lock, from 0
-//   2     | held, maybe sleepers| a waiter that sleeps, from any state
+//   word | meaning                | entered by
+//   0    | free                   | unlock
+//   1    | held, no thread sleeps | lock, from 0
+//   2    | held, maybe sleepers   | a waiter that sleeps, from any state
 //
 //   tries | about how many tries waiters have needed lately | the holder, on
 //         |                                                 | having waited

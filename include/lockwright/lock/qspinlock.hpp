@@ -1,5 +1,5 @@
 // qspinlock: one word that says whether the lock is held, whether a first
-// waiter is pending, and who is last in an MCS queue of the others. A single
+// waiter is pending, and the last in an MCS queue of the others. A single
 // waiter polls that word without a queue node.
 //
 // Citation: W. Long, P. Zijlstra, "qspinlock: a 4-byte queue spinlock with PV
@@ -27,7 +27,7 @@
 // Invariants
 //   QUEUE-LAST a thread sets `pending` for good only if it finds no tail, and
 //              takes the free lock at once only if it finds the whole word 0, so
-//              nobody overtakes the queue.
+//              no thread overtakes the queue.
 //   FIRST-COMPETES  of the queue only the first waits for `locked` and `pending`.
 //   LINK       a node that is not the last gets its next pointer in a bounded
 //              number of its successor's steps.
@@ -75,7 +75,7 @@ class qspinlock {
           "how often a thread that sees the lock on its way to the pending waiter looks "
           "again before it queues",
       .source = "Linux on x86 (_Q_PENDING_LOOPS)"};
-  /// With fewer threads nobody joins a queue while its first takes the lock with another behind.
+  /// With fewer threads no thread joins a queue while its first takes the lock with another behind.
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<1> tunables{&pending_polls};
 
@@ -107,7 +107,7 @@ class qspinlock {
   static std::uint64_t tail_of(node* n) { return reinterpret_cast<std::uintptr_t>(n); }
   static node* node_of(std::uint64_t word) { return reinterpret_cast<node*>(word & tail_); }
 
-  /// False if somebody else is waiting already.
+  /// False if another thread is waiting already.
   [[gnu::noinline]] bool take_as_pending() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (std::uint64_t polls = Env::template value<pending_polls>(); seen == pending_ && polls != 0;
@@ -171,7 +171,7 @@ class qspinlock {
                                       std::memory_order_relaxed)) {
       return;
     }
-    // Somebody is behind, or has just set `pending` and will find a tail and come behind.
+    // A thread is behind, or has just set `pending` and will find a tail and come behind.
     word_.fetch_add(locked_, std::memory_order_relaxed);
     await_link<spin_wait<Env>>(me.next)->cell.grant();
   }

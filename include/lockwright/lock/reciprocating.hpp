@@ -12,8 +12,8 @@
 //
 //   node      | meaning
 //   gate      | null: not granted; else granted, and the end of the owner's segment
-//   successor | who is granted when this node's owner leaves, null for nobody
-//   end       | what arrivals is if nobody has come since the segment was taken:
+//   successor | who is granted when this node's owner leaves, null for no thread
+//   end       | what arrivals is if no thread has come since the segment was taken:
 //             | the node of the thread that found the lock free, or taken_
 //
 // An address at the bottom of a segment marks its end and is never followed, so
@@ -21,10 +21,10 @@
 // and end from lock to unlock in the thread's hands; here they are in the node.
 //
 // Invariants
-//   PUSH-ONLY  a thread learns who is below it from its own exchange, so there
-//              is no link that anybody would have to wait for.
+//   PUSH-ONLY  a thread learns the one below it from its own exchange, so there
+//              is no link that any thread would have to wait for.
 //   SEGMENTS   only the holder takes the stack, and only when its own segment
-//              is used up; so nobody is overtaken more than once by the same
+//              is used up; so no thread is overtaken more than once by the same
 //              thread while it waits.
 //   END        the waiter whose successor is the end has none.
 #pragma once
@@ -62,7 +62,7 @@ class reciprocating {
   arrival lock() {
     node* me = Env::template take_node<node>();
     me->gate.store(nullptr, std::memory_order_relaxed);
-    // Release publishes the node to the exchange of whoever takes the stack or
+    // Release publishes the node to the exchange of the thread that takes the stack or
     // is pushed upon it; acquire pairs with the release in unlock() that left null.
     node* below = arrivals_.exchange(me, std::memory_order_acq_rel);
     if (below == nullptr) {
@@ -80,7 +80,7 @@ class reciprocating {
     }
     node* me = Env::template take_node<node>();
     node* free = nullptr;
-    // Acquire as in lock(). Nobody ever follows a pointer to this node: it is an end.
+    // Acquire as in lock(). No thread ever follows a pointer to this node: it is an end.
     if (arrivals_.compare_exchange_strong(free, me, std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
       found_free(me);
@@ -100,7 +100,7 @@ class reciprocating {
                !arrivals_.compare_exchange_strong(nobody, nullptr, std::memory_order_release,
                                                   std::memory_order_relaxed)) {
       // Acquire: the nodes of the stack are seen, through the exchanges that
-      // pushed them. Nobody looks at taken_, so there is nothing to release.
+      // pushed them. No thread looks at taken_, so there is nothing to release.
       grant(arrivals_.exchange(taken(), std::memory_order_acquire), end);
     }
     Env::give_node(me);

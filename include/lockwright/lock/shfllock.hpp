@@ -7,7 +7,7 @@
 // parameter: shfllock polls, shfllock-stp polls and parks.
 //
 //   word  | meaning                                           | written by
-//   words | is the lock held, and may it be stolen from those | whoever takes the lock; the
+//   words | is the lock held, and may it be stolen from those | the thread that takes the lock; the
 //         | that queue: see the waiting                       | holder; the first in the queue
 //   tail  | last node of the queue, null when empty           | arriving threads; the first
 //
@@ -41,7 +41,7 @@
 //              link that is null: that one belongs to an arriving thread.
 //   BATCH      a group has at most `batch` members; the one after it is the
 //              one that waits longest.
-//   NO-STARVATION  without parking nobody steals while somebody queues; with
+//   NO-STARVATION  without parking no thread steals while a thread queues; with
 //              it, not once the first has been waiting for `patience-ns`.
 #pragma once
 
@@ -118,7 +118,7 @@ struct shfl_spin {
     bool take() { return lock_.take(); }
 
     /// With the lock. The word may have been set anew by the next queue's first
-    /// already: then somebody may steal from that queue.
+    /// already: then a thread may steal from that queue.
     void leave(bool ends_queue) {
       if (ends_queue) {
         lock_.no_stealing_.store(0, std::memory_order_relaxed);
@@ -169,8 +169,8 @@ struct shfl_spin {
 ///   parked  | not the first; sleeps, or is about to  | the first -> waiting or first, and a wake
 ///   first   | the first in the queue                 | -
 ///
-/// Invariant NO-LOST-WAKE: whoever sleeps has announced it by a compare-and-swap
-/// of the word that it sleeps on, and whoever changes that word, by one step,
+/// Invariant NO-LOST-WAKE: the thread that sleeps has announced it by a compare-and-swap
+/// of the word that it sleeps on, and the thread that changes that word, by one step,
 /// sees the announcement.
 template <class Env>
 struct shfl_park {
@@ -329,11 +329,11 @@ struct shfl_park {
       }
     }
 
-    /// The owner will be called soon. Relaxed: it tells nothing else. Nobody but
+    /// The owner will be called soon. Relaxed: it tells nothing else. No thread but
     /// the caller, the first, takes the word from `parked`.
     void wake_ahead() {
       if (word_.load(std::memory_order_relaxed) == parked_) {
-        // mutant survives: dropped: who is not woken ahead is woken by the call.
+        // mutant survives: dropped: a waiter that is not woken ahead is woken by the call.
         word_.store(waiting_, std::memory_order_relaxed);
         Env::wake(word_, 1);
       }
@@ -407,8 +407,8 @@ class shfllock {
       .model_value = 4,
       .meaning = "how many waiters of one NUMA node are brought together, at most",
       .source = "its authors' MAX_SHUFFLES (SOSP 2019)"};
-  /// With fewer threads nobody is moved in the queue: it takes a holder, a shuffler, one to pass
-  /// over, one to move, and the last, who stays.
+  /// With fewer threads no thread is moved in the queue: it takes a holder, a shuffler, one to pass
+  /// over, one to move, and the last, which stays.
   static constexpr std::uint32_t checked_threads = 5;
   static constexpr auto tunables = join(how::tunables, tunable_list<1>{&batch});
 
@@ -433,7 +433,7 @@ class shfllock {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->seat.arm();
     me->shuffler.store(0, std::memory_order_relaxed);
-    // mutant survives: dropped: who is of which NUMA node decides who goes first, no more.
+    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
     me->numa = Env::node();
     // mutant survives: dropped: how many have been moved bounds unfairness.
     me->batch = 0;
@@ -478,7 +478,7 @@ class shfllock {
     node* behind = me.next.load(std::memory_order_acquire);
     if (behind == nullptr) {
       node* last = &me;
-      // Relaxed: whoever finds the queue empty learns nothing from it.
+      // Relaxed: the thread that finds the queue empty learns nothing from it.
       if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
         return true;
@@ -514,8 +514,8 @@ class shfllock {
       if (one->numa != here) {
         before = one;
       } else if (before == last_member) {
-        // mutant survives: dropped: it keeps the first from shuffling while another has the mark; of
-        // five threads no two can do that in each other's way. So below.
+        // mutant survives: dropped: it keeps the first from shuffling while another has the mark;
+        // of five threads no two can do that in each other's way. So below.
         one->batch = ++members;
         before = last_member = one;
       } else {
@@ -536,7 +536,7 @@ class shfllock {
       }
     }
     if (members < most) {
-      // mutant survives: dropped: without a mark nobody behind shuffles, which is a plain queue.
+      // mutant survives: dropped: without a mark no thread behind shuffles, which is a plain queue.
       last_member->shuffler.store(1, std::memory_order_release);
     }
   }

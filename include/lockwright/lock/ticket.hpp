@@ -1,6 +1,6 @@
 // ticket: a thread draws a number and waits until that number is served. FIFO
 // and two words small; all waiters poll the same word, and a preempted waiter
-// whose turn has come stops everybody behind it.
+// whose turn has come stops all behind it.
 //
 // Citation: J. M. Mellor-Crummey, M. L. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9(1), 1991.
@@ -88,7 +88,7 @@ class ticket {
     grant_.store(grant_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  /// For the holder: whether somebody waits. It may miss one that has just come.
+  /// For the holder: whether a thread waits. It may miss one that has just come.
   [[nodiscard]] bool awaited() const {
     return request_.load(std::memory_order_relaxed) - grant_.load(std::memory_order_relaxed) != 1;
   }

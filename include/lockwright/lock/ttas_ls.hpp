@@ -11,7 +11,7 @@
 //   1    | held
 //
 // It differs from ttas in two things: each poll asks for the line for writing,
-// and who saw the lock free but lost the race for it stays away for a random
+// and a thread that saw the lock free but lost the race for it backs off for a random
 // time below a limit, which doubles each time.
 //
 // libslock keeps the limit for each thread and lock, and never lowers it. Here

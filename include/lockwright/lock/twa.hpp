@@ -102,7 +102,7 @@ class twa {
     const std::uint32_t next = grant_.load(std::memory_order_relaxed) + 1;
     counter& slot = slot_of(next + static_cast<std::uint32_t>(Env::template value<long_term>()));
     grant_.store(next, std::memory_order_release);
-    // Release: who sees the change sees what grant was then, or later.
+    // Release: a thread that sees the change sees grant as of then, or later.
     slot.fetch_add(1, std::memory_order_release);
   }
 

@@ -1,14 +1,14 @@
 // wordlock: a lock and the queue of its sleepers in one word. Unlock wakes the
-// first sleeper, which competes with whoever comes by then.
+// first sleeper, which competes with the thread that comes by then.
 //
 // Citation: F. Pizlo, "Locking in WebKit", webkit.org/blog/6161, 2016
 // (WTF::WordLock).
 //
-//   word    | bits | meaning                               | written by
-//   held    | 0    | somebody is inside                    | all
-//   queuing | 1    | somebody is at the queue              | who waits; the holder, to leave
-//   queue   | 6-63 | the first sleeper, which knows the    | who has `queuing`
-//           |      | last; null when nobody sleeps         |
+//   word    | bits | meaning                            | written by
+//   held    | 0    | a thread is inside                 | all
+//   queuing | 1    | a thread is at the queue           | a waiter; the holder, to leave
+//   queue   | 6-63 | the first sleeper, which knows the | the holder of `queuing`
+//           |      | last; null when no thread sleeps   |
 //
 //           lock              sleeper, first of its kind
 //   0 -----------> held ----> held queuing ----> held queue
@@ -19,9 +19,9 @@
 // Invariants
 //   EXCLUSION  only the thread that set `held` is inside.
 //   HELD-QUEUE `queuing` is set only while `held` is, and `held` is cleared
-//              only while `queuing` is not another's: with both, nobody else
+//              only while `queuing` is not another's: with both, no other thread
 //              changes the word, and a store is enough.
-//   NO-LOST-SLEEPER  who is in the queue has seen `held` in the same step in
+//   NO-LOST-SLEEPER  a queued thread has seen `held` in the same step in
 //              which it got the queue, so an unlock is to come and finds it.
 #pragma once
 
@@ -63,7 +63,7 @@ class wordlock {
       .model_value = 0,
       .meaning = "how often a thread lets others run before it sleeps, while nobody else sleeps",
       .source = "WebKit, from experiments with JikesRVM"};
-  /// With fewer threads nobody queues behind what is left of a list of three.
+  /// With fewer threads no thread queues behind what is left of a list of three.
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<1> tunables{&yields};
 
@@ -128,7 +128,7 @@ class wordlock {
         Env::yield();
         continue;
       }
-      // Release publishes the queue to the next who takes it.
+      // Release publishes the queue to the next thread that takes it.
       word_.store(flag::make(list::append(flag::pointer(seen), me), held_),
                   std::memory_order_release);
       me->park();
@@ -136,7 +136,7 @@ class wordlock {
     }
   }
 
-  /// True if nobody was at the queue of the held lock `seen`, and the caller is
+  /// True if no thread was at the queue of the held lock `seen`, and the caller is
   /// now. Acquire pairs with the stores that let go of the queue.
   bool take_queue(entry* seen) {
     return flag::flags(seen) == held_ &&
@@ -146,14 +146,14 @@ class wordlock {
 
   [[gnu::noinline]] void unlock_and_wake() {
     entry* seen = word_.load(std::memory_order_relaxed);
-    // Not alone any more: somebody sleeps, or is about to.
+    // Not alone any more: a thread sleeps, or is about to.
     while (!take_queue(seen)) {
       Env::yield();
       seen = word_.load(std::memory_order_relaxed);
     }
     entry* first = flag::pointer(seen);
-    // Release hands the section to the next who takes the lock, and the queue to
-    // the next who takes that. From here on the lock may be gone.
+    // Release publishes the section to the next holder of the lock, and the queue to
+    // the next holder of that. From here on the lock may be gone.
     word_.store(list::rest(first), std::memory_order_release);
     first->cell.grant();
   }

@@ -46,27 +46,27 @@ inline constexpr tunable cohort_batch{
 /// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 /// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
 ///
-///   word    | meaning                                    | written by
-///   parts   | all that follows, made at the first use    | see outside
-///   global  | the global lock                            | first threads of the nodes
-///   home    | the node that has the global lock          | who takes the global lock
-///   lock    | of a node: its local lock                  | that node's threads
-///   passed  | of a node: whoever gets the local lock     | the local lock's holder
-///           | gets the global one with it                |
-///   passes  | of a node: how often that was done since   | the local lock's holder
-///           | the node took the global lock              |
+///   word   | meaning                                        | written by
+///   parts  | all that follows, made at the first use        | see outside
+///   global | the global lock                                | first threads of the nodes
+///   home   | the node that has the global lock              | the global lock's new holder
+///   lock   | of a node: its local lock                      | that node's threads
+///   passed | of a node: the thread that gets the local lock | the local lock's holder
+///          | gets the global one with it                    |
+///   passes | of a node: how often that was done since       | the local lock's holder
+///          | the node took the global lock                  |
 ///
 /// Invariants
 ///   BOTH       the holder's node has the global lock, and the holder its
 ///              node's local lock.
 ///   PASSED-ON  `passed` is set only while a thread waits for the local lock,
 ///              so a thread that comes later, or tries, never finds it set.
-///   BATCH      after `batch` passes the global lock is released, whoever waits.
+///   BATCH      after `batch` passes the global lock is released, the thread that waits.
 ///   HOME       `home` says which local lock to release, wherever the holder
 ///              runs by then.
 ///   GLOBAL-LAST  the published release lets go of the global lock first, then
 ///              of the local one, which the next holder may have destroyed by
-///              then. Here the local lock comes first, so that whoever lets the
+///              then. Here the local lock comes first, so that the thread that lets the
 ///              lock go has done with it; the next thread of the node then
 ///              waits for the global lock until that is let go a moment later.
 template <class Env, GlobalLock Global, LocalLock Local, const tunable& Batch = cohort_batch>

@@ -6,7 +6,7 @@
 // Made Easy", Middleware 2016, and its library.
 //
 //   word   | meaning                                         | written by
-//   due    | when the load is to be looked at next           | who looks
+//   due    | when the load is to be looked at next           | the reader
 //   left   | crowded, until so many looks in a row find room | the same
 //          | 0: not crowded                                  |
 //   needed | what `left` begins with                         | the same

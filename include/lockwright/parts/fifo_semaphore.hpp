@@ -1,10 +1,10 @@
 // A counting semaphore whose waiters park in the order of their arrival.
 //
-//   word    | meaning                                        | written by
-//   permits | permits that nobody has taken; none while      | who has the queue
-//           | somebody waits                                 |
-//   queue   | the first waiter; bit 0: somebody is at the    | who has the queue
-//           | permits and the queue                          |
+//   word    | meaning                                      | written by
+//   permits | permits that no thread has taken; none while | the queue's holder
+//           | a thread waits                               |
+//   queue   | the first waiter; bit 0: a thread is at the  | the queue's holder
+//           | permits and the queue                        |
 //
 // Invariants
 //   ONE-EACH   each release lets exactly one acquire go on: the first that
@@ -28,7 +28,7 @@ class fifo_semaphore {
   using flag = flagged<entry>;
 
  public:
-  /// Takes a permit. Who has to wait queues behind the others, or before them.
+  /// Takes a permit. A thread that has to wait queues behind the others, or before them.
   void acquire(bool before_others) {
     entry* me = entry::armed();
     entry* first = lock_queue();

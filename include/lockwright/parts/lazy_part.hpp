@@ -15,12 +15,12 @@ namespace lockwright {
 /// zeroed memory from Env::reserve(). Zeroed memory is an empty lazy_part. Where
 /// there is no memory, the word is a lock itself, a plain one.
 ///
-///   word         | meaning                                    | next
-///   0            | nothing has been made                      | address, plain free
-///   address      | the part, if that is reserved for this word | (address, plain free)
-///   plain free   | there will be no part; nobody holds the word | plain held
-///   plain held   | somebody holds it, nobody sleeps           | plain free, sleepers
-///   plain sleepers | somebody holds it, maybe somebody sleeps | plain free
+///   word           | meaning                                         | next
+///   0              | nothing has been made                           | address, plain free
+///   address        | the part, if that is reserved for this word     | (address, plain free)
+///   plain free     | there will be no part; no thread holds the word | plain held
+///   plain held     | a thread holds it, no thread sleeps             | plain free, sleepers
+///   plain sleepers | a thread holds it, maybe a thread sleeps        | plain free
 ///
 /// The bytes of a lock that was in use and is free may be copied, as when a
 /// program assigns or moves the structure around it. POSIX leaves that undefined,
@@ -73,9 +73,9 @@ class lazy_part {
     return is_own(seen) ? part_at(seen) : nullptr;
   }
 
-  /// For the holder of the lock, by its part or by the word: the part, or null.
+  /// The caller holds the lock, by its part or by the word: the part, or null.
   [[nodiscard]] T* held() const {
-    // Relaxed: the caller has come by it.
+    // Relaxed: the caller has acquired it.
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
     return is_plain(seen) ? nullptr : part_at(seen);
   }
@@ -134,7 +134,7 @@ class lazy_part {
     return word > plain_sleepers_ && Env::is_reserved_for(part_at(word), this);
   }
 
-  // Relaxed: the destroying thread knows by other means that nobody uses the lock any more.
+  // Relaxed: the destroying thread knows by other means that no thread uses the lock any more.
   void give_back() {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
     if (is_own(seen)) {
@@ -157,8 +157,8 @@ class lazy_part {
     }
     const std::uint64_t wanted =
         mine != nullptr ? reinterpret_cast<std::uint64_t>(mine) : plain_free_;
-    // mutant survives in glk: failing acquire -> relaxed, in two steps: only who is inside makes
-    // the part, so no two threads do.
+    // mutant survives in glk: failing acquire -> relaxed, in two steps: only the holder makes the
+    // part, so no two threads do.
     if (word_.compare_exchange_strong(seen, wanted, std::memory_order_release,
                                       std::memory_order_acquire)) {
       if (mine != nullptr) {

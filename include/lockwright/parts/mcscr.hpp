@@ -1,6 +1,6 @@
 // MCSCR: an MCS queue whose unlock keeps threads out of circulation and takes
-// them back. malth.hpp tells how it works; who is kept out, where, and who of
-// them comes back is the parameter Bystanders.
+// them back. malth.hpp describes the algorithm; which threads are set aside, where, and
+// which of them is recalled is the parameter Bystanders.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace lockwright {
 
-/// Bystanders<Env, node> is what the holder knows of those who do not circulate.
+/// Bystanders<Env, node> is what the holder knows of the passive threads.
 /// It is made from the fields that it has in the holder's node, changed, and
 /// left in the next holder's, or in the tail of a free lock.
 template <class Env, template <class> class Wait, template <class, class> class Bystanders>
@@ -65,7 +65,7 @@ class mcscr {
     // turn.
     me->rank = arrived_;
     bystanders::arrives(*me);
-    // As the exchange in enqueue(). The cell is not armed: nobody grants the first node.
+    // As the exchange in enqueue(). The cell is not armed: no thread grants the first node.
     if (tail_.compare_exchange_strong(seen, me, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
       enter(me, seen);
@@ -138,7 +138,7 @@ class mcscr {
     }
   }
 
-  /// The unlock of a holder that is not alone.
+  /// The unlock of a holder that has waiters.
   [[gnu::noinline]] void pass_on(node* me) {
     bystanders rest(*me);
     node* heir = nullptr;  // to be recalled, once the lock is out of our hands
@@ -157,7 +157,7 @@ class mcscr {
     if (next == nullptr) {
       next = choose(me, rest, heir);
     }
-    // From here on the lock may be gone, if nobody is next and nobody recalled.
+    // From here on the lock may be gone, if no thread is next and no thread recalled.
     if (next != nullptr) {
       rest.leave_to(*next);
       next->grant = lock_;
@@ -169,7 +169,7 @@ class mcscr {
   }
 
   /// Culls the queue. The first node that is left, or null when the lock has
-  /// become free; then `heir` is to be recalled, if it is somebody.
+  /// become free; then `heir` is to be recalled, if it is a thread.
   node* choose(node* me, bystanders& rest, node*& heir) {
     bool culled = false;
     node* last = me;  // what comes before `next`, in the queue or culled
@@ -192,7 +192,7 @@ class mcscr {
       if (next != nullptr) {
         return next;
       }
-      // Nobody who is awake waits in the queue, and `last` is the tail.
+      // No thread that is awake waits in the queue, and `last` is the tail.
       if (!rest.empty()) {
         node* candidate = rest.next();
         if (!sleeps(candidate)) {
@@ -237,7 +237,7 @@ class mcscr {
     // comes last.
     if (!tail_.compare_exchange_strong(seen, one, std::memory_order_release,
                                        std::memory_order_relaxed)) {
-      // Relaxed: whoever reads it gets it by a grant.
+      // Relaxed: the thread that reads it gets it by a grant.
       one->next.store(await_link<Wait<Env>>(before->next), std::memory_order_relaxed);
     }
   }

@@ -3,14 +3,14 @@
 //
 //   bucket | meaning                                      | written by
 //   door   | a lock around the rest                       | see wordlock
-//   first  | the waiters of all addresses that fall here, | who has the door
+//   first  | the waiters of all addresses that fall here, | the bucket-lock holder
 //          | in the order in which they came              |
-//   fair   | when the next unpark is to be a fair one     | who has the door
+//   fair   | when the next unpark is to be a fair one     | the bucket-lock holder
 //
 // Invariants
 //   FIFO       the waiters of one address are woken in the order in which they came.
 //   NO-LOST-WAKE  a waiter decides to sleep, and an unparker what to leave, with
-//              the door locked: one of them sees what the other did.
+//              the bucket locked: one of them sees what the other did.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +39,11 @@ class parking_table {
  public:
   static constexpr std::size_t node_bytes = sizeof(sleeper);
 
-  /// What an unparker finds, with the door locked.
+  /// What an unparker finds, with the bucket locked.
   struct unparking {
-    bool somebody;  ///< there is one to wake
-    bool others;    ///< and more of them
-    bool fair;      ///< it is time for a fair turn
+    bool any;     ///< there is one to wake
+    bool others;  ///< and more of them
+    bool fair;    ///< it is time for a fair turn
   };
 
   /// The table of the process; all-zero memory is an empty one.
@@ -59,7 +59,7 @@ class parking_table {
     return mixed / (~std::uint64_t{0} / buckets + 1);
   }
 
-  /// Sleeps at `address` until unparked, if `still()` holds with the door
+  /// Sleeps at `address` until unparked, if `still()` holds with the bucket
   /// locked. True if the unparker handed over.
   template <class Still>
   bool park(const void* address, Still still) {
@@ -82,8 +82,8 @@ class parking_table {
     return handed_over;
   }
 
-  /// Wakes the first sleeper at `address`. `leave(unparking)` settles, with the
-  /// door locked, what to leave there, and says whether the sleeper has it.
+  /// Wakes the first sleeper at `address`. `leave(unparking)` decides, with the bucket
+  /// locked, what to store there, and returns whether it handed over to the sleeper.
   /// `fair_period` bounds, by chance, the time between two fair turns.
   template <class Leave>
   void unpark_one(const void* address, std::uint64_t fair_period, Leave leave) {
@@ -91,8 +91,8 @@ class parking_table {
     mine.door.lock();
     unparking found{};
     sleeper* one = take_first(mine, address, found.others);
-    found.somebody = one != nullptr;
-    found.fair = found.somebody && is_fair(mine, fair_period);
+    found.any = one != nullptr;
+    found.fair = found.any && is_fair(mine, fair_period);
     const bool handed_over = leave(found);
     mine.door.unlock();
     if (one != nullptr) {
@@ -114,7 +114,7 @@ class parking_table {
     last->next = me;
   }
 
-  /// Null if nobody sleeps at `address`.
+  /// Null if no thread sleeps at `address`.
   static sleeper* take_first(bucket& from, const void* address, bool& others) {
     sleeper* before = nullptr;
     for (sleeper* one = from.first; one != nullptr; before = one, one = one->next) {

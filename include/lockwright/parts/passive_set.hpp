@@ -14,7 +14,7 @@ struct passive_member {
   passive_member() = default;
 };
 
-/// Queue nodes by the time they were put in. A value of one pointer: whoever has
+/// Queue nodes by the time they were put in. A value of one pointer: the thread that has
 /// the lock has the set and passes it on.
 ///
 /// Invariant RING: the members form a ring; the youngest one's `younger` is the

@@ -1,4 +1,4 @@
-// Proportional waiting: who holds a number stays away from the word that shows
+// Proportional waiting: a thread with a number backs off from the word that shows
 // the one being served, for longer the more numbers are between the two.
 #pragma once
 

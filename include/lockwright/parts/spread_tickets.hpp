@@ -44,15 +44,15 @@ class serving_words {
 ///   ORDER      numbers are served in the order in which they were drawn.
 ///   ONE-WRITER only the holder writes a serving word, so a plain store releases.
 ///   OWN-NUMBER a word shows a number and not just "go", so two waiters at one
-///              word are told apart, and nobody has to reset a word after use.
-///   TRY        if the word of the next number shows that number, nobody has
+///              word are distinct, and no thread has to reset a word after use.
+///   TRY        if the word of the next number shows that number, no thread has
 ///              drawn it, so drawing it by compare-and-swap takes a free lock.
 template <class Env, class Words, class Poll>
 class spread_tickets {
  public:
   using part = Words;
 
-  /// Of a copied lock the next number is not 0. Nobody draws one before the words are there.
+  /// Of a copied lock the next number is not 0. No thread draws one before the words are there.
   void begin(Words& words) {
     const std::uint32_t next = request_.load(std::memory_order_relaxed);
     if (next != 0) {

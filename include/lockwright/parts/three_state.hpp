@@ -1,14 +1,14 @@
 // A mutex whose waiters sleep in the kernel at once: the part that futex and
 // pthreadadapt put their polling before, and the guard of queues that are held
 // for a few instructions. One word says whether it is free, held, or held with
-// sleepers, so that an unlock enters the kernel only when somebody may be asleep.
+// sleepers, so that an unlock enters the kernel only when a thread may be asleep.
 //
 // Citation: U. Drepper, "Futexes Are Tricky", 2011 (third mutex).
 //
-//   word | meaning             | entered by
-//   0    | free                | unlock
-//   1    | held, nobody sleeps | lock, from 0
-//   2    | held, maybe sleepers| a waiter, from any state
+//   word | meaning                | entered by
+//   0    | free                   | unlock
+//   1    | held, no thread sleeps | lock, from 0
+//   2    | held, maybe sleepers   | a waiter, from any state
 //
 //         lock            waiter
 //    0 ----------> 1 -----------------> 2
@@ -17,7 +17,7 @@
 //
 // Invariants
 //   EXCLUSION  only the thread that took the word from 0 is inside.
-//   NO-LOST-WAKE  a thread sleeps only on the value 2, and whoever takes the
+//   NO-LOST-WAKE  a thread sleeps only on the value 2, and the thread that takes the
 //              word from 2 to 0 wakes one sleeper; the woken thread enters
 //              with 2, since others may still sleep.
 #pragma once
@@ -45,7 +45,7 @@ class three_state {
                                          std::memory_order_relaxed);
   }
 
-  /// Who gives up leaves the word as it is: perhaps one wake that nobody needs.
+  /// Who gives up leaves the word as it is: perhaps one wake that no thread needs.
   bool try_lock_until(std::uint64_t deadline) {
     if (try_lock()) {
       return true;

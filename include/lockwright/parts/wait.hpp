@@ -1,5 +1,5 @@
 // How a thread waits: for its grant in a queue, which are the waiting policies
-// of the queue locks, or up to a deadline for a lock that anybody may take.
+// of the queue locks, or up to a deadline for a lock that any thread may take.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,7 @@
 
 namespace lockwright {
 
-/// A parked thread. It is in a list until somebody takes it out and grants its
+/// A parked thread. It is in a list until a thread takes it out and grants its
 /// cell; from the grant on it is its owner's again.
 template <class Env>
 struct alignas(64) waiter {

@@ -9,51 +9,51 @@
 //   bits of the word | meaning                                    | changed by
 //   0     written    | a writer is inside, or waits for the       | writers
 //         |          | readers inside to leave                    |
-//   1     next       | the writer at the door is to come after    | that writer; who
-//         |          | the one that has `written`                 | hands over to it
+//   1     next       | the writer at the door is to come after    | that writer; the
+//         |          | the one that has `written`                 | one before it
 //   2     phase      | changes when waiting readers are let in    | writers
 //   3     asleep     | readers may sleep on the low half          | readers; cleared
 //         |          |                                            | by writers
 //   4-31  inside     | readers inside                             | readers; writers,
-//         |          |                                            | who let them in
+//         |          |                                            | that admit them
 //   32-63 behind     | readers that wait for the phase to change, | the same
 //         |          | or for `written` to be taken back          |
 //
 //   front | meaning                                               | written by
 //   0     | the writer at the door polls                          | that writer
 //   1     | it sleeps or is about to                              | that writer
-//   2     | it is inside                                          | who lets it in
+//   2     | it is inside                                          | the admitting thread
 //
 //   door: the writer that is next has it until it is inside, see three_state.hpp
 //
-// Who has the door takes `written`, if that is free, and waits for the readers
+// The holder of the door takes `written`, if that is free, and waits for the readers
 // inside; else it sets `next`, and is given `written` by the writer that leaves.
 // That one lets in all readers behind in the same step, so the phases alternate:
 //
 //   writer inside --> all readers that waited --> the next writer --> ...
 //
 // Invariants
-//   EXCLUSION  a writer is inside only while `written` is set and nobody is
+//   EXCLUSION  a writer is inside only while `written` is set and no thread is
 //              counted as inside; no reader that finds `written` comes in, but
 //              for one that passes, and such a one comes in beside another.
-//   TURN       who waits as a reader is let in by the next writer that leaves.
-//              Who was let in is counted, so the phase does not change again
+//   TURN       a waiting reader is let in by the next writer that leaves. One
+//              that was let in is counted, so the phase does not change again
 //              before it has been inside, however long it takes to see it.
 //   ONE-GRANT  the step on the word that leaves the writer at the door alone,
-//              `written` and nobody inside, is made once, and whoever makes it
-//              grants. Who would give up takes its mark back in one step, which
+//              `written` and no thread inside, is made once, and the thread that makes it
+//              grants. A writer that gives up takes its mark back in one step, which
 //              it can only before that.
 //   NO-LOST-WAKE  a reader sleeps only on a low half with `written`, `asleep` and
-//              its own phase; whoever changes the phase, or takes `written` back,
+//              its own phase; the thread that changes the phase, or takes `written` back,
 //              clears `asleep` in the same step and wakes all.
 //   NO-TOUCH   after its step on the word a thread that leaves does not touch the
-//              lock again, unless a writer waits for it to; so who gets in next
+//              lock again, unless a writer waits for it to; so the next holder
 //              may destroy the lock.
 //
 // Unlike in the published lock, waiters sleep, can give up, and a thread that
 // reads already may pass a waiting writer: it would wait for itself. Writers are
 // let in one after the other, but behind the one at the door in no fixed order.
-// A writer that finds nobody takes the lock at once.
+// A writer that finds no thread takes the lock at once.
 #pragma once
 
 #include <atomic>
@@ -175,16 +175,16 @@ class phase_fair {
     }
   }
 
-  /// For who holds the lock: as a writer?
+  /// The caller holds the lock: as a writer?
   bool is_written() const {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
     return (seen & written_) != 0 && inside(seen) == 0;
   }
 
-  /// Whether anybody reads.
+  /// Whether any thread reads.
   bool is_read() const { return inside(word_.load(std::memory_order_relaxed)) != 0; }
 
-  /// For the only thread that there is: whoever waited is gone, and so is the
+  /// For the only thread that there is: the thread that waited is gone, and so is the
   /// writer, unless it `is_held`.
   void forget_waiters(bool is_held) {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
@@ -242,7 +242,7 @@ class phase_fair {
     poll_until<Env>(earlier(spun, deadline), look);
     while ((seen & phase_) == mine) {
       if ((seen & written_) == 0) {
-        // Relaxed: nobody was a writer inside since the look.
+        // Relaxed: no thread was a writer inside since the look.
         if (word_.compare_exchange_weak(seen, seen - one_behind_ + one_inside_,
                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
           return true;
@@ -274,13 +274,14 @@ class phase_fair {
     }
   }
 
-  /// By who has the door. True if it is inside at once.
+  /// The caller has the door. True if it is inside at once.
   bool announce() {
     front_.store(polls_, std::memory_order_relaxed);
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       const bool first = (seen & written_) == 0;
-      // Release publishes front_ to who grants. Acquire is for who is inside at once.
+      // Release publishes front_ to the granting thread. Acquire is for a caller that is inside at
+      // once.
       // mutant survives in phase-fair: acq_rel -> acquire: the store to front_ has to come before
       // the grant, and in the model a store takes effect when it is made.
       if (word_.compare_exchange_weak(seen, seen | (first ? written_ : next_),
@@ -290,7 +291,7 @@ class phase_fair {
     }
   }
 
-  /// By who has announced itself. True once it is inside, false after the deadline.
+  /// The caller has announced itself. True once it is inside, false after the deadline.
   [[gnu::noinline]] bool await_turn(std::uint64_t deadline) {
     // Acquire, in all of these, pairs with the release in grant().
     const auto comes = [this] { return front_.load(std::memory_order_acquire) == granted_; };
@@ -316,7 +317,7 @@ class phase_fair {
     return true;
   }
 
-  /// By who has announced itself and waits no longer. False if it is inside after all.
+  /// The caller has announced itself and waits no longer. False if it is inside after all.
   [[gnu::noinline]] bool withdraw() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {

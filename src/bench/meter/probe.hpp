@@ -61,7 +61,7 @@ class alignas(apart) probe {
     entered(s, called, now);
   }
 
-  // False if somebody has it.
+  // False if a thread has it.
   template <class Mutex>
   bool try_lock(site_of<Mutex>& s) {
     const std::uint64_t called = clock();

@@ -30,7 +30,7 @@ struct cond_barrier : with_one_site {
         meter.wait(all_there, shared);
       }
       passed = generation != mine;
-      // Some have gone for good, so nobody will come to let the others through.
+      // Some threads have ended, so no thread will come to release the others.
       arrived -= passed ? 0 : 1;
     }
     passages += passed ? 1 : 0;

@@ -1,5 +1,5 @@
-// A pool of a few large buffers. Whoever waits for one waits on a condition variable, or on a
-// semaphore.
+// A pool of a few large buffers. The thread that waits for one waits on a condition variable, or on
+// a semaphore.
 #include <semaphore.h>
 
 #include <deque>

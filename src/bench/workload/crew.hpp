@@ -9,7 +9,7 @@
 // and, where it needs them,
 //   std::uint64_t helpers() const               threads beside those of --threads, with the last
 //                                               indices, whose operations are not counted
-//   void wind_up()                              lets those go on who wait for others, at the end
+//   void wind_up()                              releases threads that wait for others, at the end
 //   void report(result&, const totals&) const   fields of its own
 //   std::string broken(const totals&) const     what is wrong with the result; "" if nothing
 #pragma once

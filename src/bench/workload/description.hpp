@@ -44,7 +44,7 @@ struct description {
   std::vector<parameter> parameters = {};
   std::vector<preset> presets = {};
   std::vector<figure> figures = {};  // beside those that every workload has
-  // Threads contend for one mutex, so that the order in which they get it can be told.
+  // Threads contend for one mutex, so that their order of admission can be recorded.
   bool one_mutex = false;
   // Whether anything here is done by what can be preloaded.
   bool uses_lock = true;

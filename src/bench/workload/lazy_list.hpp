@@ -66,7 +66,7 @@ class alignas(apart) lazy_list {
     return found;
   }
 
-  // While nobody changes it. Negative where it is not sorted.
+  // While no thread changes it. Negative where it is not sorted.
   [[nodiscard]] std::int64_t size() const {
     std::int64_t count = 0;
     std::int64_t last = INT64_MIN;

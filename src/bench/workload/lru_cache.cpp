@@ -1,4 +1,4 @@
-// A cache of the keys used last, under one mutex. Whoever circulates shares its room.
+// A cache of the keys used last, under one mutex. The thread that circulates shares its room.
 #include <list>
 #include <map>
 #include <random>

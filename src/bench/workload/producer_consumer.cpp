@@ -104,7 +104,7 @@ const description producer_consumer{
                     1},
                    {"capacity", 10000, "messages", "most that the queue holds", 1}},
     .figures = {{"acquisitions_per_message", "acq per message",
-                 "how often the mutex was taken for a message, by those who came back from waiting "
+                 "how often the mutex was taken for a message, by threads that had waited "
                  "too: 3 where most wait, 2 with a fast flow",
                  true}},
     .one_mutex = true,

@@ -31,8 +31,8 @@ class quiescence {
   using moment = std::vector<std::uint64_t>;
 
   [[nodiscard]] moment now() const {
-    // What was taken out is out before anybody's count is read: who is outside then cannot find it,
-    // by [seen].
+    // What was taken out is out before any thread's count is read: a thread outside then cannot
+    // find it, by [seen].
     std::atomic_thread_fence(std::memory_order_seq_cst);
     moment seen;
     seen.reserve(counts_.size());
@@ -42,7 +42,7 @@ class quiescence {
     return seen;
   }
 
-  // Whether nobody is any more in the operation in which it was at that moment.
+  // Whether no thread is any more in the operation in which it was at that moment.
   [[nodiscard]] bool is_over(const moment& then) const {
     for (std::size_t i = 0; i < then.size(); ++i) {
       if (then[i] % 2 == 1 && counts_[i].value.load(std::memory_order_acquire) == then[i]) {

@@ -1,5 +1,5 @@
-// Reads all over an array, in the section of a shared one, between sections of a private one: who
-// circulates shares the cache.
+// Reads all over an array, in the section of a shared one, between sections of a private one: the
+// threads that circulates shares the cache.
 #include "catalogue.hpp"
 #include "crew.hpp"
 #include "memory.hpp"

@@ -1,5 +1,5 @@
 // Walks over pages, in the section those of a shared ring, between sections those of a private one:
-// who circulates shares the translations of addresses.
+// circulating threads share the translations of addresses.
 #include <algorithm>
 #include <memory>
 #include <numeric>

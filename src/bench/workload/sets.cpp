@@ -85,7 +85,7 @@ struct set_of_lists {
 
   static lazy_list::node* make_node() { return std::make_unique<lazy_list::node>().release(); }
 
-  // A mutex that others may have waited for lives on: nobody destroys it.
+  // A mutex that others may have waited for lives on: no thread destroys it.
   static lazy_list::node* reuse(own& me) {
     lazy_list::node* const old = me.gone.take();
     return old != nullptr ? old : make_node();

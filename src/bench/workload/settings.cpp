@@ -127,7 +127,7 @@ settings::settings(const description& workload, int argc, char** argv) {
   }
   if (is("admissions") && !workload.one_mutex) {
     refuse("'" + std::string(workload.name) +
-           "' has no single mutex whose admissions could be told; leave out '--admissions'");
+           "' has no single mutex whose admissions could be recorded; leave out '--admissions'");
   }
   scale_ = work_scale(real("loops-per-us"));
 }

@@ -37,7 +37,7 @@ struct relay {
   way how = some_spin;
   std::uint64_t quota = 0;
   std::vector<runner> runners;
-  // Guarded by who has the turn.
+  // Changed only by the thread whose turn it is.
   alignas(apart) std::deque<runner*> resting;
   const settings* given = nullptr;
 
@@ -166,7 +166,7 @@ int pass_token(const description& about, const settings& given) {
   r.over.store(true);
   std::uint64_t longest = 0;
   for (runner& one : r.runners) {
-    // The value changes, so nobody who is about to sleep misses it.
+    // The value changes, so no thread that is about to sleep misses it.
     one.call.store(1);
     futex_wake(one.call, 1);
   }

@@ -1,5 +1,5 @@
 // An allocator as that of Solaris's C library: the free blocks are in one splay tree by size, and
-// whoever takes or gives one changes it. It has no lock of its own.
+// the thread that takes or gives one changes it. It has no lock of its own.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +70,7 @@ class splay_heap {
     std::size_t size;
     block* before;  // in memory; nullptr for the first
     bool used;
-    // From here on the memory of whoever takes it.
+    // From here on the memory belongs to the thread that takes it.
     block* left;
     block* right;
   };

@@ -1,4 +1,4 @@
-// Short sections and long gaps of empty loops: who circulates shares the pipelines of a core.
+// Short sections and long gaps of empty loops: circulating threads share the pipelines of a core.
 #include "catalogue.hpp"
 #include "crew.hpp"
 #include "random.hpp"

@@ -21,7 +21,7 @@ struct tried_sections : with_one_site {
     std::uint64_t failures = 0;
   };
 
-  // What failed is told under the mutex, so that telling it makes no traffic of its own.
+  // Failures are published under the mutex, so that this makes no traffic of its own.
   template <class Probe>
   std::uint64_t step(own& me, Probe& meter) {
     while (!meter.try_lock(shared)) {

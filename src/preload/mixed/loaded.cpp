@@ -66,7 +66,7 @@ loaded_file search_all(const void* address) {
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
 
-/// The C library's own table, from 2.35 on, which nobody has to lock; asked for by name, so
+/// The C library's own table, from 2.35 on, which no thread has to lock; asked for by name, so
 /// that the library can be loaded where there is none.
 using table_function = int(void*, dl_find_object*);
 

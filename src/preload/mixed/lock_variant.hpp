@@ -22,8 +22,8 @@ class lock_variant {
     return which > algorithm::c_library && which < algorithm::end;
   }
 
-  /// What call(owner, the lock as what it is) returns, for a kind word that is_known(). It goes by
-  /// the number to a function of that algorithm, which is no pointer that anybody could change.
+  /// Returns call(owner, the lock with its own type), for a kind word that is_known(). A switch on
+  /// the algorithm's number reaches its function: there is no pointer that could be overwritten.
   template <class Owner, class Call>
   [[gnu::always_inline]] auto visit(kind_word kind, Owner& owner, Call call) {
     switch (algorithm_of(kind)) {
@@ -46,8 +46,8 @@ class lock_variant {
   template <class Env>
   struct is_libc<libc_mutex<Env>> : std::true_type {};
 
-  /// A function for each algorithm, which is as short as in a library of its own, and which the
-  /// switch above jumps to: with all of them in one, each would save the registers of the longest.
+  /// One function for each algorithm, as short as in a library of its own, which the switch
+  /// above jumps to: in one common function, each would save the registers of the longest.
   template <class L, class Owner, class Call>
   [[gnu::noinline]] auto apart(Owner& owner, Call call) {
     static_assert(sizeof(L) <= sizeof room_ && alignof(L) <= alignof(lock_variant));

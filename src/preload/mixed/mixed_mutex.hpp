@@ -21,8 +21,8 @@ using interpose::real;
 /// to replaced_mutex otherwise.
 ///
 /// Invariant ONE-CHOOSER: a kind word leaves unchosen by a compare-and-swap, so
-/// one thread asks the plan, which counts. It waits for nobody until it has
-/// written the answer. Whoever meets being_chosen waits for it; in the child of
+/// one thread asks the plan, which counts. It waits for no thread until it has
+/// written the answer. The thread that meets being_chosen waits for it; in the child of
 /// a fork that thread may be missing, and the choice is made again.
 class mixed_mutex : public replaced_mutex<lock_variant> {
   using replaced = replaced_mutex<lock_variant>;
@@ -198,7 +198,7 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     const whereabouts where = the.locate(seen);  // may wait for the dynamic linker
     if (change_kind(kind, kind | bits_of(algorithm::being_chosen))) {
       const algorithm chosen = the.choose(where);
-      // Nobody else changes it now, but for a tool's mark.
+      // No other thread changes it now, but for a tool's mark.
       kind = this->kind();
       while (!change_kind(kind, (kind & ~algorithm_bits) | bits_of(chosen))) {
         kind = this->kind();

@@ -42,8 +42,8 @@ algorithm find(const char* name) {
   return algorithm::unchosen;
 }
 
-/// The first plan that was read. A second one, of a thread that came at the same time, is
-/// dropped: what has been counted in it is nothing.
+/// The first plan that was read. A second one, read by a thread at the same time,
+/// is dropped: nothing has been counted in it.
 std::atomic<plan*> current{nullptr};
 
 /// Room for a plan of few entries, on a page that is in use anyway.
@@ -52,7 +52,7 @@ std::atomic<bool> small_room_is_taken{false};
 
 }  // namespace
 
-/// Takes a copy of the text apart. What it makes lies behind one another in the small room, or
+/// Parses a copy of the text. All that it makes is allocated consecutively in the small room, or
 /// in pages of its own.
 class plan::reader {
  public:
@@ -277,7 +277,7 @@ algorithm plan::choose(const whereabouts& where) {
     if (!one.covers(where)) {
       continue;
     }
-    // Counted whoever gets it, for the ordinal says which one it is of all of its place.
+    // Counted whichever entry gets it, because the ordinal counts all mutexes of the site.
     const std::uint64_t ordinal = one.seen.fetch_add(1, std::memory_order_relaxed);
     if (chosen == 0 && (one.ordinal == any || one.ordinal == ordinal)) {
       chosen = i;

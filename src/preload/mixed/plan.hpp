@@ -48,7 +48,7 @@ class plan {
   /// Without allocating. May wait for the dynamic linker, where it has no table to look in.
   [[nodiscard]] whereabouts locate(const sighting& seen) const;
 
-  /// Counts the mutex, and waits for nobody.
+  /// Counts the mutex, and waits for no thread.
   algorithm choose(const whereabouts& where);
 
   algorithm choose(const sighting& seen) { return choose(locate(seen)); }
@@ -101,7 +101,7 @@ class plan {
   std::uint32_t module_number_;
   entry* entries_;  ///< the first is of all others
   std::uint32_t entry_number_;
-  stats_page* stats_;  ///< where it is counted what each entry is good for; null if nobody asked
+  stats_page* stats_;  ///< where the mutexes of each entry are counted; null if not requested
 };
 
 plan& the_plan();

@@ -108,7 +108,7 @@ void static_initialisers() {
   probe("destroy", pthread_mutex_destroy(&mutex));
 }
 
-// A normal one may be unlocked by anybody, and unlocking a free one does nothing.
+// A normal one may be unlocked by any thread, and unlocking a free one does nothing.
 void normal_mutexes_ask_nobody() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     group = std::string{"mutex "} + check::type_name(type) + " used loosely";

@@ -53,7 +53,7 @@ inline int try_write_elsewhere(pthread_rwlock_t* lock) {
 
 inline void check_free(pthread_rwlock_t* lock) { CHECK_RC(0, try_write_elsewhere(lock)); }
 
-/// A thread that takes the lock, says so, and gives it back when it is told to.
+/// A thread that takes the lock, reports it, and releases it on request.
 class Holder {
  public:
   enum Way : std::uint8_t { reads, writes };

@@ -1,4 +1,4 @@
-// Waits that end: by a deadline, and what those who gave up leave to the others.
+// Waits that end by a deadline, and the state that they leave to the others.
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -67,7 +67,7 @@ std::string deadlines() {
   return "";
 }
 
-// A writer that gives up lets those in who waited behind it, also beside readers that were let in
+// A writer that gives up admits the waiters behind it, also beside readers that were let in
 // while it waited, and does so again and again.
 std::string a_writer_gives_up() {
   if (promised() == Promise::exclusive) return "(readers exclude each other)";

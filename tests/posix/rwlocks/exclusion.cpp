@@ -1,4 +1,4 @@
-// Who is inside together, and who may come in again.
+// Which threads are inside together, and which may enter again.
 #include <array>
 
 #include "common.hpp"
@@ -72,7 +72,8 @@ std::string recursive_reads() {
   return "";
 }
 
-// More locks than any table of a thread holds, given back in another order; each awaited by a writer.
+// More locks than any table of a thread holds, given back in another order; each awaited by a
+// writer.
 std::string recursive_reads_of_many() {
   constexpr int many = 20;
   std::array<pthread_rwlock_t, many> locks;

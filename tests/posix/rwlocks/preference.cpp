@@ -1,4 +1,4 @@
-// Who comes first when readers and writers wait.
+// Which waiter comes first when readers and writers wait.
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -95,7 +95,7 @@ std::string phases() {
   return "";
 }
 
-// While somebody always reads, a writer gets in; while somebody always writes, a reader does.
+// While a thread always reads, a writer gets in; while a thread always writes, a reader does.
 std::string nobody_starves() {
   if (promised() != Promise::phase_fair) return "(not promised)";
   for (const bool many_write : {false, true}) {

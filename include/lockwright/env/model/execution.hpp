@@ -64,7 +64,7 @@ struct next_step {
 struct thread_state {
   next_step next;
   bool fresh = true;                   ///< has just been scheduled, and done nothing since
-  std::uint32_t batch_polls_left = 0;  ///< polls left that nobody comes between
+  std::uint32_t batch_polls_left = 0;  ///< polls left that no thread comes between
   const void* polled = nullptr;        ///< what was loaded last; a batch polls that
   bool polls_a_word = false;           ///< that one can be slept on
   bool patient = false;                ///< polls one at a time until its next step of another kind
@@ -80,7 +80,7 @@ struct thread_state {
   std::byte* free_nodes[most_nodes];
 };
 
-/// Reserved memory, and the objects inside that have been used: nobody
+/// Reserved memory, and the objects inside that have been used: no thread
 /// constructs those, so they come to life at their first use.
 struct block {
   static constexpr std::uint32_t most_objects = 64;
@@ -337,12 +337,12 @@ class pause {
   pause& operator=(const pause&) = delete;
 };
 
-/// One atomic step of the calling thread: others may come before it, nobody
+/// One atomic step of the calling thread: others may come before it, no thread
 /// comes into it.
 ///
-/// Where nobody could make a difference, nobody is let in, which leaves fewer
+/// Where no thread could make a difference, no thread is let in, which leaves fewer
 /// executions to search: right after another point at which others were let in
-/// (`fresh`), at objects that nobody else knows, and between the polls of a batch.
+/// (`fresh`), at objects that no other thread knows, and between the polls of a batch.
 class step : rl::preemption_disabler {
  public:
   explicit step(const next_step& next) : rl::preemption_disabler(after_others(next)) {}

@@ -10,7 +10,7 @@
 
 namespace lockwright::model_env {
 
-/// Sleepers by address, not by object: a wake that comes late reaches whoever
+/// Sleepers by address, not by object: a wake that comes late reaches the thread that
 /// sleeps in the same place by then.
 ///
 /// Relacy's own futex is not used. It orders memory by the sleep and the wake,
@@ -23,7 +23,7 @@ class sleepers {
     slot_of(word).set.park_current(rl::ctx(), false, false, false, info);
   }
 
-  /// True if nobody woke it, and nothing else could go on.
+  /// True if no thread woke it, and nothing else could go on.
   bool sleep_a_while(const void* word, const rl::debug_info& info) {
     return slot_of(word).set.park_current(rl::ctx(), true, false, false, info) ==
            rl::unpark_reason_timeout;
@@ -116,7 +116,7 @@ bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location&
   }
   const pause asleep;
   if (!world_now.reduced) {
-    // Relacy's own searches would end such a sleep again and again with nobody else in between.
+    // Relacy's own searches would end such a sleep again and again with no other thread in between.
     rl::yield(1, relacy_info(at));
     return true;
   }

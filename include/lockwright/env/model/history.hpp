@@ -79,7 +79,7 @@ struct history {
 
 inline history history_now;
 
-/// Whether anybody will read it; a search through millions of executions has no time for it.
+/// Whether it will be read; a search through millions of executions has no time for it.
 [[nodiscard]] inline bool tells() { return rl::ctx().collecting_history(); }
 
 /// Tells a step that has no values of its own to show but `after`.

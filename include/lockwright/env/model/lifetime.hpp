@@ -9,7 +9,7 @@
 
 namespace lockwright::model_env {
 
-/// Where a pointer points that nobody has set: at dead objects.
+/// Where a pointer points that no thread has set: at dead objects.
 alignas(64) inline std::byte graveyard[execution::node_room];
 
 /// Zero, but junk in a queue node, whose content is arbitrary.
@@ -51,7 +51,7 @@ inline void check_place(const void* place, const rl::debug_info& info) {
 /// the object writes it, each use reads it, and its end writes it again. So a
 /// thread that uses an object whose making does not happen before, or that is
 /// not known to be through with an object at its end, is a data race: a node
-/// published without release, or recycled while somebody may still look at it.
+/// published without release, or recycled while a thread may still look at it.
 class lifetime {
  protected:
   enum : std::uint8_t { zeroed = 0, live = 1, dead = 2 };

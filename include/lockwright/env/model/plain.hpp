@@ -35,7 +35,7 @@ class plain {
     if (races_ != nullptr) {
       touch(races_->store(thread()));
       rl::ctx().var_dtor(races_);
-      // Volatile: the compiler knows that nobody may look at a dead object.
+      // Volatile: the compiler knows that no thread may look at a dead object.
       *const_cast<rl::var_data* volatile*>(&races_) = dead();
     }
   }

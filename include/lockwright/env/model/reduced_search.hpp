@@ -52,7 +52,7 @@ class reduced_search
       this->yield_priority(yield);
     }
     if (this->running_threads_count == 0 && this->timed_thread_count_ != 0) {
-      this->purge_blocked_threads();  // Who yielded to sleepers need not wait for them.
+      this->purge_blocked_threads();  // A thread that yielded to sleepers need not wait for them.
       if (this->running_threads_count == 0) {
         return wake_by_time(reason);
       }
@@ -66,7 +66,7 @@ class reduced_search
   double iteration_count_approx() { return 1; }
 
  private:
-  /// Nobody can go on, so that time passes until one of the deadlines.
+  /// No thread can go on, so that time passes until one of the deadlines.
   rl::thread_id_t wake_by_time(rl::unpark_reason& reason) {
     const auto count = static_cast<unsigned>(this->timed_thread_count_);
     const unsigned index = count == 1 ? 0 : this->rand(count, rl::sched_type_user);
@@ -102,7 +102,7 @@ class reduced_search
     for (rl::thread_id_t i = 0; i != this->running_threads_count; ++i) {
       const rl::thread_id_t thread = this->running_threads[static_cast<std::size_t>(i)];
       if (next_of(thread).what == next_step::nothing) {
-        return thread;  // Nobody can tell when it goes on to its next step.
+        return thread;  // No thread can tell when it goes on to its next step.
       }
       if ((asleep_ >> thread & 1) == 0) {
         awake[count++] = thread;

@@ -12,7 +12,7 @@ namespace lockwright::native_env {
 
 /// How the pair of barriers is made.
 enum class barriers : std::uint8_t {
-  unknown,    ///< nobody has asked for one yet
+  unknown,    ///< no thread has asked for one yet
   expedited,  ///< heavy: membarrier(2), which runs a barrier on every CPU that
               ///< runs a thread of this process; light: the compiler's order
   plain,      ///< the kernel has no such call, or forbids it: both are fences,

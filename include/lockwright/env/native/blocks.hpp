@@ -22,12 +22,12 @@ namespace lockwright::native_env {
 
 /// Whose a block is: the address of the pointer to it in the lock, and a state.
 ///
-///   state      | meaning                                    | next
-///   unowned    | in use by nobody                           | installing
-///   installing | the lock may point to it already           | installed, unowned
-///   installed  | the lock has pointed to it                 | suspected, unowned
-///   suspected  | a sweep looks whether the lock still does  | installed, orphaned, unowned
-///   orphaned   | it does not                                | unowned
+///   state      | meaning                                   | next
+///   unowned    | in use by no thread                       | installing
+///   installing | the lock may point to it already          | installed, unowned
+///   installed  | the lock has pointed to it                | suspected, unowned
+///   suspected  | a sweep looks whether the lock still does | installed, orphaned, unowned
+///   orphaned   | it does not                               | unowned
 ///
 /// Invariant INSTALLED-POINTS: from the moment a block is installed until its lock is
 /// destroyed, the pointer in the lock holds its address. So a sweep that reads anything
@@ -102,16 +102,16 @@ class block_owner {
 };
 
 /// True if the memory holds something else, or cannot be read. By a system call that compares,
-/// and here neither sleeps nor wakes anybody; a program with threads is allowed to make it.
+/// and here neither sleeps nor wakes any thread; a program with threads is allowed to make it.
 inline bool is_known_to_differ(const std::uint32_t* address, std::uint32_t expected) {
   const long result = system_call(SYS_futex, argument(address), FUTEX_CMP_REQUEUE_PRIVATE, 0, 0,
                                   argument(address), static_cast<long>(expected));
   return result == -EAGAIN || result == -EFAULT;
 }
 
-/// For a sweep that has seen memory written over: what any thread stored before it wrote there takes
-/// effect before this returns. x86-64 keeps the order of stores and of loads, and so needs no system
-/// call, which a sandbox might answer by ending the process.
+/// For a sweep that has seen memory written over: what any thread stored before it wrote there
+/// takes effect before this returns. x86-64 keeps the order of stores and of loads, and so needs no
+/// system call, which a sandbox might answer by ending the process.
 inline void order_stores_before_overwriting() {
 #if defined(__x86_64__)
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -122,7 +122,7 @@ inline void order_stores_before_overwriting() {
 
 /// Bytes of all regions of all classes. They stay mapped, so the sum never falls.
 inline constinit std::atomic<std::uint64_t> region_bytes{0};
-/// At this sum the user is told, once: a lock that is small takes no more for 100,000 mutexes.
+/// At this sum the library warns, once: a lock that is small takes no more for 100,000 mutexes.
 inline constexpr std::uint64_t many_region_bytes = std::uint64_t{64} << 20;
 
 inline void count_region(std::uint64_t bytes) {

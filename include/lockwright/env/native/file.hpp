@@ -36,8 +36,8 @@ inline bool read_text(char* text, std::size_t room, std::initializer_list<const 
   return true;
 }
 
-/// Maps the beginning of an open file, shared and writable, and closes the file; null if that is not
-/// open, or is shorter than `bytes`.
+/// Maps the beginning of an open file, shared and writable, and closes the file; null if that is
+/// not open, or is shorter than `bytes`.
 inline void* map_shared(long file, std::size_t bytes) {
   if (file < 0) {
     return nullptr;

@@ -37,10 +37,10 @@ inline void unmap_pages(void* start, std::size_t bytes) {
 inline constexpr std::size_t region_size = std::size_t{256} << 10;
 
 /// `bytes`, a multiple of region_size or of the page size beyond one, that begin at a multiple of
-/// region_size; 0 if there is no memory. Beside the last one, which ends at `end`, where that can be
-/// had: there it needs no mapping of its own, of which a process can have 65,530 (vm.max_map_count).
-/// Above it is what was wished for, and below it is where the kernel puts the next mapping as a rule,
-/// and the higher one of two that fit.
+/// region_size; 0 if there is no memory. Beside the last one, which ends at `end`, where that can
+/// be had: there it needs no mapping of its own, of which a process can have 65,530
+/// (vm.max_map_count). Above it is what was wished for, and below it is where the kernel puts the
+/// next mapping as a rule, and the higher one of two that fit.
 inline std::uintptr_t map_region(std::size_t bytes, std::uintptr_t end) {
   auto start = reinterpret_cast<std::uintptr_t>(map_pages(bytes, end));
   if (start % region_size == 0) {
@@ -71,8 +71,8 @@ struct alignas(64) piece {
 /// only if no piece was taken since the word was loaded, and the piece on top has had
 /// the same `next` all the time. (It would also succeed after exactly n x 2^22 takings
 /// that leave the same piece on top, all while its thread was stopped between the two.)
-/// Invariant AS-MANY-AS-NEEDED: a taking is one step, so nobody finds the list empty
-/// because somebody else is in the middle of one, and no more pieces are ever made than
+/// Invariant AS-MANY-AS-NEEDED: a taking is one step, so no thread finds the list empty
+/// because another thread is in the middle of one, and no more pieces are ever made than
 /// are in use at the same time.
 class free_list {
  public:
@@ -111,7 +111,7 @@ class free_list {
     return reinterpret_cast<piece*>((word >> count_bits) * alignof(piece));
   }
 
-  /// What is linked behind `one`, or anything if somebody else has taken it meanwhile and
+  /// What is linked behind `one`, or anything if another thread has taken it meanwhile and
   /// writes there, which is no race that a sanitizer should report: the count has changed.
   [[gnu::no_sanitize_thread]] static piece* behind(const piece* one) {
     return __atomic_load_n(&one->next, __ATOMIC_RELAXED);

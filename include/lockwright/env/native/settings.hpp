@@ -94,7 +94,7 @@ inline bool read_setting(const variable_name& variable, const tunable& what, std
 template <const tunable& What, const char* Lock>
 inline constinit std::atomic<std::uint64_t> known_setting{0};
 
-/// Read from the environment once; relaxed, since whoever reads it anew reads the same.
+/// Read from the environment once; relaxed, since a thread that reads it again reads the same.
 template <const tunable& What, const char* Lock>
 std::uint64_t setting() {
   const std::uint64_t known = known_setting<What, Lock>.load(std::memory_order_relaxed);

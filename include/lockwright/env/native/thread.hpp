@@ -1,4 +1,4 @@
-// Who the calling thread is, and its own queue nodes.
+// The identity of the calling thread, and its own queue nodes.
 #pragma once
 
 #include <pthread.h>
@@ -69,7 +69,7 @@ class node_reserve {
 
 inline constinit node_reserve last_nodes;
 inline constinit std::atomic<std::uint32_t> last_serial{0};
-// What is above is left for those who keep a serial and something else in one word.
+// The bits above are free for callers that store a serial and something else in one word.
 inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
 
 [[gnu::noinline]] inline std::uint32_t ask_serial() {
@@ -141,8 +141,8 @@ inline void see_caller() {
   }
 }
 
-/// A piece of a thread that has ended, which T::is_at_rest(); null if there is none on top. One that
-/// is not, below one that is, is met again only when more threads live than ever before.
+/// A piece of a thread that has ended, which T::is_at_rest(); null if there is none on top. One
+/// that is not, below one that is, is met again only when more threads live than ever before.
 template <class T>
 piece* take_left_piece() {
   piece* first = left_pieces.take(1);
@@ -193,8 +193,8 @@ inline void abandon_own_pieces() {
   ::new (&left_pieces) free_list;
 }
 
-/// One that nobody had before. Where there is neither memory nor reserve, one that another thread
-/// gives back within a second, which a thread that waits for a lock does in the end.
+/// One that no thread had before. Where there is neither memory nor reserve, one that another
+/// thread gives back within a second, which a thread that waits for a lock does in the end.
 [[gnu::noinline]] inline piece* fresh_node() {
   constexpr int looks = 1'000;
   constexpr timespec pause{0, 1'000'000};

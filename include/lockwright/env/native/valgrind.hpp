@@ -1,4 +1,4 @@
-// What the tools of Valgrind are told that look for races: Helgrind and DRD. They
+// Annotations for the race detectors of Valgrind, Helgrind and DRD. They
 // know the C library's locks; of others they see unordered accesses only.
 //
 // Valgrind finds out that it is meant by instructions that change nothing and that
