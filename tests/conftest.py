@@ -23,6 +23,13 @@ _BEFORE = pytest.StashKey[set[Path]]()
 _LEFT = pytest.StashKey[list[Path]]()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the tests that take minutes, unless they are asked for."""
+    long = [item for item in items if item.get_closest_marker("long") and not locate.LONG]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Notes what other runs have left."""
     session.config.stash[_BEFORE] = leftovers.present()

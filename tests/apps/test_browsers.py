@@ -24,7 +24,7 @@ from support import harness, locate
 #: The C library without anything, and locks that wait in each way. Of those that poll in the order
 #: of arrival none: with more threads than processors they take minutes.
 LOCKS = [harness.LIBC, "pthread", "futex", "mcs-stp", "ttas", "backoff"]
-if os.environ.get("LOCKWRIGHT_TEST_LONG"):
+if locate.LONG:
     LOCKS += [name for name in locate.lock_names() if locate.traits(name)["parking"]]
 BUILT = [lock for lock in dict.fromkeys(LOCKS) if lock in [harness.LIBC, *locate.lock_names()]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import statistics
 import subprocess
 from pathlib import Path
@@ -38,7 +37,7 @@ SMALL: dict[str, dict[str, str]] = {
 }
 
 #: The C library, and a lock of each way of waiting; all locks where time does not matter.
-LOCKS = locate.lock_names() if os.environ.get("LOCKWRIGHT_TEST_LONG") else ["ttas", "mcs-stp"]
+LOCKS = locate.lock_names() if locate.LONG else ["ttas", "mcs-stp"]
 BUILT = ["", *(lock for lock in LOCKS if lock in locate.lock_names())]
 
 

@@ -135,9 +135,7 @@ def made(db: Path) -> list[tuple[str]]:
     return []
 
 
-@pytest.mark.skipif(
-    not os.environ.get("LOCKWRIGHT_TEST_LONG"), reason="long; set LOCKWRIGHT_TEST_LONG"
-)
+@pytest.mark.long
 def test_each_machine_makes_every_run_also_if_it_was_away(
     command: list[str],
     environment: dict[str, str],

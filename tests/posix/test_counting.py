@@ -21,6 +21,16 @@ SIZE = COUNTERS + 16 * 32
 MAGIC = b"LWSTATS4"
 
 LOCKS = locate.lock_names()
+#: The C library's own waiters sleep in calls that are not ours to count.
+OWN = [lock for lock in LOCKS if lock != "pthread"]
+SLEEPING = [lock for lock in OWN if locate.traits(lock)["waiting"] in ("park", "spin then park")]
+#: The threads that load control keeps away from the lock sleep, whatever its waiters do.
+SPINNING = [
+    lock
+    for lock in OWN
+    if locate.traits(lock)["waiting"] in ("spin", "spin with backoff")
+    and locate.traits(lock)["category"] != "load control"
+]
 #: How the line begins that is about more than that.
 MUCH_MEMORY = "lockwright: mutexes take 64 MiB"
 
@@ -239,11 +249,8 @@ def test_the_counting_library_is_as_correct_as_the_plain_one(
     assert read(stats)[0].acquisitions > 0
 
 
-@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != "pthread"])
+@pytest.mark.parametrize("lock", SLEEPING)
 def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, lock: str) -> None:
-    traits = locate.traits(lock)
-    if traits["waiting"] not in ("park", "spin then park"):
-        pytest.skip("its waiters do not sleep")
     times = 20
     run_under(
         lock,
@@ -260,21 +267,15 @@ def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, 
     counts, waits, wakes = read(stats)
     assert counts.contended == times
     assert waits >= times
-    if traits["category"] == "direct handoff":
+    if locate.traits(lock)["category"] == "direct handoff":
         assert wakes == times
     else:
         # A woken thread may not know that nobody else sleeps, so that its own release wakes too.
         assert times <= wakes <= 2 * times
 
 
-@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != "pthread"])
+@pytest.mark.parametrize("lock", SPINNING)
 def test_a_spinning_lock_makes_no_futex_call(run_under: RunUnder, stats: Path, lock: str) -> None:
-    traits = locate.traits(lock)
-    if (
-        traits["waiting"] not in ("spin", "spin with backoff")
-        or traits["category"] == "load control"
-    ):
-        pytest.skip("its waiters sleep, or those do that it keeps away")
     run_under(
         lock,
         [locate.program("posix", "counted"), "locks", "3", "100", "contended", "5"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -36,7 +35,7 @@ PROGRAMS = [
     "types",
 ]
 
-if os.environ.get("LOCKWRIGHT_TEST_LONG"):
+if locate.LONG:
     PROGRAMS += ["barriers", "churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
     PROGRAMS += ["nesting", "plugins", "rwlocks", "static_init"]
 

@@ -18,6 +18,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
+#: Whether there is time for tests that take minutes.
+LONG = bool(os.environ.get("LOCKWRIGHT_TEST_LONG"))
 
 _ROW = re.compile(r'^\s*LOCKWRIGHT_LOCK\(\s*"([a-z0-9-]+)"\s*,\s*([a-z0-9_]+)\s*,', re.MULTILINE)
 

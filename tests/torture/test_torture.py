@@ -11,7 +11,6 @@ from lockwright.torture import plan
 from lockwright.torture.run import Finding, Orders, torture
 from support import locate
 
-LONG = bool(os.environ.get("LOCKWRIGHT_TEST_LONG"))
 EMULATOR = locate.emulator()
 
 SEED = 3
@@ -81,7 +80,7 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
         assert "pthread_mutex_lock" in finding.state
 
 
-@pytest.mark.skipif(not LONG, reason="takes minutes")
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [fault for fault, _, only in FAULTS if only != "order"])
 def test_fault_is_found_among_all_phases(fault: str) -> None:
     """As a user runs it."""
@@ -96,7 +95,7 @@ def test_shipped_lock_stands_it(lock: str) -> None:
     if lock not in known.names:
         pytest.skip("not built")
     # In an emulator in every way that `lockwright torture` would run it.
-    seconds = 60 if LONG else 10 if EMULATOR else 2
+    seconds = 60 if locate.LONG else 10 if EMULATOR else 2
     runs = plan.runs([known.find(lock)], seconds)
     for run in runs if EMULATOR else [replace(runs[0], seconds=seconds)]:
         finding = torture(
