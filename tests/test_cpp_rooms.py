@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "src/interpose": NATIVE,
     "src/preload": {"interpose", *LOCKS, *NATIVE},
     "src/probe": {"interpose", *NATIVE},
-    "src/registry": {"lockwright", *NATIVE},
+    "src/registry": {"lockwright", "interpose", "preload", "probe", *NATIVE},
     "src/check": {*LOCKS, *MODEL},
     "src/programs": set(),
     "src/bench": {"programs", *NATIVE, *LOCKS},

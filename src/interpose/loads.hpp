@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/layout.hpp"
 #include "lockwright/env/native/syscall.hpp"
 
 namespace lockwright::interpose {
@@ -20,6 +21,7 @@ struct load {
   std::uint64_t unused_too;
 };
 static_assert(sizeof(load) == 32);
+LOCKWRIGHT_LAYOUT(load, pid, unused, program, unused_too);
 
 /// The first of a run; later ones are not noted.
 struct loads {
@@ -39,5 +41,6 @@ struct loads {
     }
   }
 };
+LOCKWRIGHT_LAYOUT(loads, of);
 
 }  // namespace lockwright::interpose

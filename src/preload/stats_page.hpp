@@ -1,13 +1,14 @@
 // The file in which a process tells what it did with its locks: its caller made it and named it in
-// LOCKWRIGHT_STATS. python/lockwright/preload/counters.py reads it.
+// LOCKWRIGHT_STATS. python/lockwright/preload/counters.py reads it, by the layout that
+// `lockwright-layouts` prints.
 #pragma once
 
 #include <fcntl.h>
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 
+#include "interpose/layout.hpp"
 #include "interpose/loads.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/env/native/environ.hpp"
@@ -26,18 +27,20 @@ inline constexpr std::uint32_t most_entries = 1024;
 struct stats_page {
   using counter = std::atomic<std::uint64_t>;
 
+  static constexpr char magic[8] = "LWSTATS";
   static constexpr std::uint32_t stripes = 64;
   static constexpr std::uint32_t words = 16;
 
-  char magic[8];
+  interpose::layout_stamp stamp;
   counter processes;
   counter unresolved;
-  std::uint64_t unused[5];
+  std::uint64_t unused[4];
   counter of[stripes][words];
   counter chosen[most_entries];  ///< mutexes that got their algorithm from that entry
   loads loaded;
 };
-static_assert(sizeof(stats_page) == 64 + 64 * 128 + 1024 * 8 + 512);
+LOCKWRIGHT_LAYOUT(stats_page, stamp, processes, unresolved, unused, of, chosen, loaded);
+static_assert(offsetof(stats_page, of) == 64 && offsetof(stats_page, chosen) % 64 == 0);
 
 /// Null if no thread asked for it.
 inline stats_page* map_stats_page() {
@@ -47,10 +50,8 @@ inline stats_page* map_stats_page() {
   long file =
       path == nullptr ? -1 : system_call(SYS_openat, AT_FDCWD, argument(path), O_RDWR | O_CLOEXEC);
   auto* mapped = static_cast<stats_page*>(native_env::map_shared(file, sizeof(stats_page)));
-  if (mapped == nullptr || std::memcmp(mapped->magic, "LWSTATS4", sizeof mapped->magic) != 0) {
-    return nullptr;
-  }
-  return mapped;
+  constexpr std::uint64_t number = interpose::layout_number<stats_page>();
+  return mapped != nullptr && mapped->stamp.is(stats_page::magic, number) ? mapped : nullptr;
 }
 
 }  // namespace lockwright::preload

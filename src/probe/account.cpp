@@ -20,9 +20,9 @@ std::uint64_t usage_every() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t moment_every() { return 300 * ticks_per_microsecond(); }
 
 /// The same for the stack of an initialisation; the first of a place are walked each time.
-std::uint64_t origin_every() { return 200 * ticks_per_microsecond(); }
+std::uint64_t init_stack_every() { return 200 * ticks_per_microsecond(); }
 constexpr std::uint32_t always_walked = 64;
-thread_local constinit std::uint64_t last_origin = 0;
+thread_local constinit std::uint64_t last_init_walk = 0;
 
 /// A mutex that was looked at so often is worth more than sums.
 constexpr std::uint64_t worth_detail = 4;
@@ -100,26 +100,27 @@ std::uint32_t stack_in_turn(profile_buffer& target, thread_slot& thread, const r
   return number;
 }
 
-std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32_t at,
-                             std::uint64_t caller) {
+std::uint32_t init_stack_in_turn(init_table& inits, thread_slot& thread, std::uint32_t at,
+                                 std::uint64_t caller) {
   if (thread.is_walking != 0) {
     return 0;
   }
-  place& of = begun.places[at - 1];
+  init_site& of = inits.sites[at - 1];
   if (of.walked.load(std::memory_order_relaxed) < always_walked) {
     of.walked.fetch_add(1, std::memory_order_relaxed);
-  } else if (const std::uint64_t now = ticks(); now - last_origin < origin_every()) {
+  } else if (const std::uint64_t now = ticks(); now - last_init_walk < init_stack_every()) {
     return 0;
   } else {
-    last_origin = now;
+    last_init_walk = now;
   }
   thread.is_walking = 1;
-  const std::uint32_t number = walk_origin(begun, at, caller);
+  const std::uint32_t number = walk_init_stack(inits, at, caller);
   thread.is_walking = 0;
   return number;
 }
 
-void note_failure(profile_buffer& target, thread_slot& thread, words& mutex, std::uint64_t caller) {
+void note_failure(profile_buffer& target, thread_slot& thread, mutex_words& mutex,
+                  std::uint64_t caller) {
   ++thread.failed_trylocks;
   const record& of = record_of(target, mutex, caller);
   const std::uint32_t number = number_of(target, of) + 1;
@@ -154,7 +155,7 @@ std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const reco
   return is_looked_into ? std::exchange(thread.short_waits, 0) : 0;
 }
 
-void note_wait(profile_buffer& target, thread_slot& thread, record& of, const words& mutex,
+void note_wait(profile_buffer& target, thread_slot& thread, record& of, const mutex_words& mutex,
                const wait& seen) {
   const std::uint64_t weight = seen.weight;
   const std::uint64_t waited = seen.end - seen.begin;
@@ -164,18 +165,18 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& of, const wo
   const bool is_next = seen.for_hand_over != 0 && !seen.in_vain &&
                        __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 &&
                        of.released > seen.begin;
-  detail* more = detail_of(target, of);
+  mutex_detail* more = detail_of(target, of);
   if (more != nullptr) {
     more->waiting.add(waited, weight);
-    constexpr std::uint32_t last = detail::arrival_numbers - 1;
+    constexpr std::uint32_t last = mutex_detail::arrival_numbers - 1;
     more->arrivals[seen.others < last ? seen.others : last] += weight;
-    const std::uint32_t here = site_of(target, *more, seen.caller);
+    const std::uint32_t here = call_site_of(target, *more, seen.caller);
     if (here != 0) {
       more->sites[here - 1].contended += weight;
       more->sites[here - 1].waited += weight * waited;
     }
-    const std::uint32_t there = site_of(target, *more, seen.holder);
-    if (block* pair = block_of(*more, there, here); pair != nullptr) {
+    const std::uint32_t there = call_site_of(target, *more, seen.holder);
+    if (wait_edge* pair = wait_edge_of(*more, there, here); pair != nullptr) {
       pair->times += weight;
       pair->waited += weight * waited;
     }
@@ -197,7 +198,7 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& of, const wo
   }
 }
 
-void begin_hold(profile_buffer& target, thread_slot& thread, record& of, words& mutex,
+void begin_hold(profile_buffer& target, thread_slot& thread, record& of, mutex_words& mutex,
                 const acquisition& seen) {
   thread.last_record = number_of(target, of) + std::uint64_t{1};
   of.acquisitions += seen.weight;
@@ -213,8 +214,8 @@ void begin_hold(profile_buffer& target, thread_slot& thread, record& of, words& 
   of.last_thread = thread.number + 1;
   of.hold_site = 0;
   if (of.detail != 0 || of.samples >= worth_detail) {
-    if (detail* more = detail_of(target, of); more != nullptr) {
-      of.hold_site = site_of(target, *more, seen.caller);
+    if (mutex_detail* more = detail_of(target, of); more != nullptr) {
+      of.hold_site = call_site_of(target, *more, seen.caller);
       if (of.hold_site != 0) {
         more->sites[of.hold_site - 1].acquisitions += seen.weight;
       }
@@ -230,12 +231,12 @@ void begin_hold(profile_buffer& target, thread_slot& thread, record& of, words& 
   resume_hold(of, mutex, seen.caller);
 }
 
-void resume_hold(record& of, words& mutex, std::uint64_t caller) {
+void resume_hold(record& of, mutex_words& mutex, std::uint64_t caller) {
   __atomic_store_n(&mutex.site, caller | is_timed, __ATOMIC_RELAXED);
   of.hold_begin = ticks();
 }
 
-void end_hold(words& mutex, std::uint64_t releaser) {
+void end_hold(mutex_words& mutex, std::uint64_t releaser) {
   const std::uint64_t now = ticks();
   profile_buffer* target = attached();
   const std::uint64_t caller = mutex.site & address_bits;
@@ -253,10 +254,10 @@ void end_hold(words& mutex, std::uint64_t releaser) {
   of.held += weight * held;
   ++of.hold_samples;
   if (of.detail != 0) {
-    detail& more = target->details[of.detail - 1];
+    mutex_detail& more = target->details[of.detail - 1];
     more.holding.add(held, weight);
     if (of.hold_site != 0) {
-      site& from = more.sites[of.hold_site - 1];
+      call_site& from = more.sites[of.hold_site - 1];
       from.held += weight * held;
       if (releaser != 0 && from.releaser != releaser) {
         from.releaser = releaser;
@@ -275,12 +276,12 @@ void end_hold(words& mutex, std::uint64_t releaser) {
     of.usage_preempted += involuntary_switches() + 1 != of.usage_begin ? 1 : 0;
     of.usage_begin = 0;
   }
-  if (mine != &nobody) {
-    note_moment(*target, *mine, moment::hold, of, caller, of.hold_begin, now);
+  if (this_slot != &unassigned_slot) {
+    note_moment(*target, *this_slot, moment::hold, of, caller, of.hold_begin, now);
   }
 }
 
-void note_release(words& mutex) {
+void note_release(mutex_words& mutex) {
   if (mutex.site == 0 || __atomic_load_n(&mutex.number, __ATOMIC_RELAXED) < one_measured) {
     return;
   }

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "probe/mutex_words.hpp"
 #include "probe/profile_buffer.hpp"
-#include "probe/words.hpp"
 
 namespace lockwright::probe {
 
@@ -14,11 +14,12 @@ std::uint32_t stack_in_turn(profile_buffer& target, thread_slot& thread, const r
                             std::uint64_t caller, std::uint64_t now);
 
 /// The stack of an initialisation at a place, as a number plus one, if one is due; else 0.
-std::uint32_t origin_in_turn(beginnings& begun, thread_slot& thread, std::uint32_t at,
-                             std::uint64_t caller);
+std::uint32_t init_stack_in_turn(init_table& inits, thread_slot& thread, std::uint32_t at,
+                                 std::uint64_t caller);
 
 /// A trylock found the mutex held.
-void note_failure(profile_buffer& target, thread_slot& thread, words& mutex, std::uint64_t caller);
+void note_failure(profile_buffer& target, thread_slot& thread, mutex_words& mutex,
+                  std::uint64_t caller);
 
 /// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a
 /// long wait always has weight 1. Measured waits last longer than others, because the holder has to
@@ -41,7 +42,7 @@ struct wait {
   std::uint64_t end;
   bool in_vain;
 };
-void note_wait(profile_buffer& target, thread_slot& thread, record& of, const words& mutex,
+void note_wait(profile_buffer& target, thread_slot& thread, record& of, const mutex_words& mutex,
                const wait& seen);
 
 /// An acquisition of sampling weight `weight`, whose holding time is measured from now on.
@@ -53,17 +54,17 @@ struct acquisition {
   bool tried;
   std::uint64_t caller;
 };
-void begin_hold(profile_buffer& target, thread_slot& thread, record& of, words& mutex,
+void begin_hold(profile_buffer& target, thread_slot& thread, record& of, mutex_words& mutex,
                 const acquisition& seen);
 
 /// Continues the measurement after a condition wait has reacquired the mutex.
-void resume_hold(record& of, words& mutex, std::uint64_t caller);
+void resume_hold(record& of, mutex_words& mutex, std::uint64_t caller);
 
 /// The end of a measured holding. releaser: caller of the function that releases the mutex; 0 if it
 /// goes on after a condition variable.
-void end_hold(words& mutex, std::uint64_t releaser);
+void end_hold(mutex_words& mutex, std::uint64_t releaser);
 
 /// To be called before the release of a mutex that has waiters.
-void note_release(words& mutex);
+void note_release(mutex_words& mutex);
 
 }  // namespace lockwright::probe

@@ -10,9 +10,9 @@
 #include "interpose/real.hpp"
 #include "probe/account.hpp"
 #include "probe/mutex.hpp"
+#include "probe/mutex_words.hpp"
 #include "probe/records.hpp"
 #include "probe/state.hpp"
-#include "probe/words.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -35,9 +35,9 @@ pairing& pairing_of(const pthread_cond_t* cond) {
 /// A wait as it is seen from outside.
 class pause {
  public:
-  pause(pthread_cond_t* cond, pthread_mutex_t* mutex) : its(words::of(mutex)) {
-    thread = mine;
-    target = thread != &nobody && is_profiled(its) ? attached() : nullptr;
+  pause(pthread_cond_t* cond, pthread_mutex_t* mutex) : its(mutex_words::of(mutex)) {
+    thread = this_slot;
+    target = thread != &unassigned_slot && is_profiled(its) ? attached() : nullptr;
     if (target == nullptr) {
       return;
     }
@@ -79,7 +79,7 @@ class pause {
   }
 
  private:
-  words& its;
+  mutex_words& its;
   thread_slot* thread = nullptr;
   profile_buffer* target = nullptr;
   record* of = nullptr;

@@ -19,6 +19,8 @@ namespace {
 using native_env::argument;
 using native_env::system_call;
 
+constexpr std::uint64_t layout_number = interpose::layout_number<profile_buffer>();
+
 /// Of the first file.
 constinit char path[512]{};
 
@@ -38,14 +40,13 @@ bool may_be_long() {
          longest.rlim_cur >= sizeof(profile_buffer);
 }
 
-/// A buffer of this layout; null for any other file. Closes the file.
+/// A buffer of this layout; null for any other file. Closes it.
 profile_buffer* map_file(long file) {
   auto* mapped = static_cast<profile_buffer*>(native_env::map_shared(file, sizeof(profile_buffer)));
   if (mapped == nullptr) {
     return nullptr;
   }
-  if (std::memcmp(mapped->magic, profile_buffer::expected, sizeof mapped->magic) != 0 ||
-      mapped->bytes != sizeof(profile_buffer)) {
+  if (!mapped->stamp.is(profile_buffer::magic, layout_number)) {
     system_call(SYS_munmap, argument(mapped), sizeof(profile_buffer));
     return nullptr;
   }
@@ -60,12 +61,10 @@ profile_buffer* map_file(long file) {
 
 /// Makes the file a buffer that is nobody's yet.
 bool fill(long file) {
-  const std::uint64_t bytes = sizeof(profile_buffer);
-  return system_call(SYS_fallocate, file, 0, 0, static_cast<long>(bytes)) == 0 &&
-         system_call(SYS_pwrite64, file, argument(profile_buffer::expected),
-                     sizeof profile_buffer::expected, 0) > 0 &&
-         system_call(SYS_pwrite64, file, argument(&bytes), sizeof bytes,
-                     offsetof(profile_buffer, bytes)) > 0;
+  interpose::layout_stamp stamp{.magic = {}, .number = layout_number};
+  std::memcpy(stamp.magic, profile_buffer::magic, sizeof stamp.magic);
+  return system_call(SYS_fallocate, file, 0, 0, static_cast<long>(sizeof(profile_buffer))) == 0 &&
+         system_call(SYS_pwrite64, file, argument(&stamp), sizeof stamp, 0) > 0;
 }
 
 /// What the process was before says nothing of what it is now.
@@ -122,13 +121,13 @@ bool claim(profile_buffer& target) {
   return true;
 }
 
-other& note_other(profile_buffer& first) {
+other_process& note_other_process(profile_buffer& first) {
   const std::uint32_t number = first.others.fetch_add(1, std::memory_order_relaxed);
   if (number >= profile_buffer::other_numbers) {
-    return first.each_other[profile_buffer::other_numbers];
+    return first.other_processes[profile_buffer::other_numbers];
   }
-  first.each_other[number].pid = self();
-  return first.each_other[number];
+  first.other_processes[number].pid = self();
+  return first.other_processes[number];
 }
 
 bool is_worth_a_file(profile_buffer& first, std::uint32_t taken) {

@@ -33,7 +33,7 @@ profile_buffer* map_first();
 bool claim(profile_buffer& target);
 
 /// The place in the first buffer of another process that takes mutexes, which is this one.
-other& note_other(profile_buffer& first);
+other_process& note_other_process(profile_buffer& first);
 
 /// Whether to make a file for a process whose threads have taken so many mutexes and never waited.
 bool is_worth_a_file(profile_buffer& first, std::uint32_t taken);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "interpose/layout.hpp"
+
 namespace lockwright::probe {
 
 struct histogram {
@@ -27,3 +29,9 @@ struct histogram {
 };
 
 }  // namespace lockwright::probe
+
+/// To the reader it is an array.
+template <>
+struct lockwright::interpose::plain<lockwright::probe::histogram> {
+  using type = std::uint64_t;
+};

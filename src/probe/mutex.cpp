@@ -10,9 +10,9 @@
 #include "interpose/thread_number.hpp"
 #include "lockwright/env/native/syscall.hpp"
 #include "probe/account.hpp"
+#include "probe/mutex_words.hpp"
 #include "probe/records.hpp"
 #include "probe/state.hpp"
-#include "probe/words.hpp"
 
 namespace lockwright::probe {
 
@@ -42,20 +42,20 @@ int wait_for(pthread_mutex_t* mutex, const limit* until) {
   return real.mutex_clocklock(mutex, until->clock, until->deadline);
 }
 
-bool take(words& mutex) {
+bool try_acquire(mutex_words& mutex) {
   std::uint32_t free = 0;
   return __atomic_compare_exchange_n(&mutex.lock, &free, 1, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED);
 }
 
-void set_site(words& mutex, std::uint64_t site) {
+void set_site(mutex_words& mutex, std::uint64_t site) {
   __atomic_store_n(&mutex.site, site, __ATOMIC_RELAXED);
 }
 
 /// What the C library does once it has the word; in a simple mutex its count has no meaning and
 /// keeps the last holder. A call would cost the fast path as much as all the rest of it.
-[[gnu::always_inline]] inline void own(words& mutex, const thread_slot& thread,
-                                       std::uint64_t caller) {
+[[gnu::always_inline]] inline void record_owner(mutex_words& mutex, const thread_slot& thread,
+                                                std::uint64_t caller) {
   __atomic_store_n(&mutex.owner, thread_number(), __ATOMIC_RELAXED);  // waiters look at it
   ++mutex.users;
   mutex.count = thread.tid;
@@ -63,30 +63,30 @@ void set_site(words& mutex, std::uint64_t site) {
 }
 
 /// Who had it before, for a caller that holds it and has not said so yet.
-std::uint32_t previous(const words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
+std::uint32_t last_holder(const mutex_words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
 
 /// The calling thread's slot and the buffer; null where nobody reads what this thread does.
-profile_buffer* find(thread_slot*& thread) {
-  thread = mine != &nobody ? mine : &meet_thread();
-  profile_buffer* target = mine != &nobody ? attached() : nullptr;
+profile_buffer* current_buffer(thread_slot*& thread) {
+  thread = this_slot != &unassigned_slot ? this_slot : &assign_slot();
+  profile_buffer* target = this_slot != &unassigned_slot ? attached() : nullptr;
   if (thread->number == no_number && target != nullptr) {
-    thread = &meet_thread();
+    thread = &assign_slot();
   }
   return target;
 }
 
 /// The same when it takes a mutex, which may make its process worth a buffer; waits: if it has to.
-profile_buffer* meet(thread_slot*& thread, bool waits = false) {
-  const bool is_met = mine != &nobody;
-  profile_buffer* target = find(thread);
+profile_buffer* buffer_for_acquisition(thread_slot*& thread, bool waits = false) {
+  const bool had_slot = this_slot != &unassigned_slot;
+  profile_buffer* target = current_buffer(thread);
   if (target != nullptr) {
     return target;
   }
-  // One that nobody had met has counted this one at the slot of nobody.
-  thread->countdown -= is_met ? 0 : 1;
+  // One without a slot has counted this one at the unassigned slot.
+  thread->countdown -= had_slot ? 0 : 1;
   if (waits || thread->countdown < 0) {
-    target = join(waits);
-    thread = target != nullptr ? &meet_thread() : thread;
+    target = request_buffer(waits);
+    thread = target != nullptr ? &assign_slot() : thread;
   }
   return target;
 }
@@ -106,11 +106,11 @@ std::uint32_t sample(thread_slot& thread) {
 [[gnu::noinline]] int lock_contended(pthread_mutex_t* mutex, std::uint64_t caller,
                                      std::uint32_t weight, const limit* until = nullptr) {
   thread_slot* thread = nullptr;
-  profile_buffer* target = meet(thread, true);
+  profile_buffer* target = buffer_for_acquisition(thread, true);
   if (target == nullptr) {
     return wait_for(mutex, until);
   }
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   record& of = record_of(*target, its, caller);
   ++thread->contended;
   std::uint32_t standing_for = 0;
@@ -130,7 +130,7 @@ std::uint32_t sample(thread_slot& thread) {
   const int error = wait_for(mutex, until);
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&its.number, one, __ATOMIC_RELAXED);
-  const std::uint32_t last = error == 0 ? previous(its) : 0;
+  const std::uint32_t last = error == 0 ? last_holder(its) : 0;
   if (error == 0 && is_simple(its)) {
     its.count = thread->tid;
   }
@@ -162,24 +162,24 @@ std::uint32_t sample(thread_slot& thread) {
 
 [[gnu::noinline]] int lock_sampled(pthread_mutex_t* mutex, std::uint64_t caller,
                                    const limit* until = nullptr) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   thread_slot* thread = nullptr;
-  profile_buffer* target = meet(thread);
+  profile_buffer* target = buffer_for_acquisition(thread);
   if (target == nullptr) {
-    if (!take(its)) {
+    if (!try_acquire(its)) {
       return lock_contended(mutex, caller, 0, until);
     }
-    own(its, *thread, caller);
+    record_owner(its, *thread, caller);
     return 0;
   }
   const std::uint32_t weight = sample(*thread);
   record& of = record_of(*target, its, caller);
   const std::uint32_t stack = stack_in_turn(*target, *thread, of, caller, thread->last_sample);
-  if (!take(its)) {
+  if (!try_acquire(its)) {
     return lock_contended(mutex, caller, weight, until);
   }
-  const std::uint32_t last = previous(its);
-  own(its, *thread, caller);
+  const std::uint32_t last = last_holder(its);
+  record_owner(its, *thread, caller);
   begin_hold(
       *target, *thread, of, its,
       {.weight = weight, .previous = last, .stack = stack, .tried = false, .caller = caller});
@@ -188,11 +188,11 @@ std::uint32_t sample(thread_slot& thread) {
 
 /// After an acquisition that did not wait.
 void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t last, bool tried) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   thread_slot* thread = nullptr;
-  profile_buffer* target = meet(thread);
+  profile_buffer* target = buffer_for_acquisition(thread);
   if (is_simple(its)) {
-    its.count = thread->tid;  // a thread that nobody had met took it without a number
+    its.count = thread->tid;  // a thread without a slot took it without a number
   }
   if (target == nullptr) {
     return;
@@ -205,23 +205,23 @@ void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t las
 /// Whether the caller holds it already, which only some kinds know. Not by the number in its slot:
 /// those mutexes are the C library's, and the program may have corrected what that takes for the
 /// caller's.
-bool is_held_by_caller(const words& mutex) {
+bool is_held_by_caller(const mutex_words& mutex) {
   return knows_owner(mutex.kind) && mutex.owner == thread_number();
 }
 
 /// Mutexes of the other kinds, with the C library's functions.
 [[gnu::noinline]] int lock_other(pthread_mutex_t* mutex, std::uint64_t caller, bool tries,
                                  const limit* until = nullptr) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   thread_slot* thread = nullptr;
-  profile_buffer* target = find(thread);
+  profile_buffer* target = current_buffer(thread);
   if (!is_profiled(its) || is_held_by_caller(its)) {
     thread->unprofiled += is_profiled(its) ? 0 : 1;
     return tries ? real.mutex_trylock(mutex) : wait_for(mutex, until);
   }
   --thread->countdown;
   if (target == nullptr) {
-    target = meet(thread);
+    target = buffer_for_acquisition(thread);
   }
   const bool is_sampled = target != nullptr && thread->countdown < 0;
   const int error = real.mutex_trylock(mutex);
@@ -245,7 +245,7 @@ bool is_held_by_caller(const words& mutex) {
 }
 
 [[gnu::noinline]] int unlock_other(pthread_mutex_t* mutex, std::uint64_t caller) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   const bool is_last =
       !knows_owner(its.kind) ||
       (is_held_by_caller(its) && (type_of(its.kind) != recursive || its.count <= 1));
@@ -260,16 +260,16 @@ bool is_held_by_caller(const words& mutex) {
   return real.mutex_unlock(mutex);
 }
 
-[[gnu::noinline]] int busy(pthread_mutex_t* mutex, std::uint64_t caller) {
+[[gnu::noinline]] int note_busy(pthread_mutex_t* mutex, std::uint64_t caller) {
   thread_slot* thread = nullptr;
-  if (profile_buffer* target = meet(thread); target != nullptr) {
-    note_failure(*target, *thread, words::of(mutex), caller);
+  if (profile_buffer* target = buffer_for_acquisition(thread); target != nullptr) {
+    note_failure(*target, *thread, mutex_words::of(mutex), caller);
   }
   return EBUSY;
 }
 
 /// Somebody may sleep.
-[[gnu::noinline]] void release_to_waiter(words& mutex) {
+[[gnu::noinline]] void release_to_waiter(mutex_words& mutex) {
   note_release(mutex);
   if (__atomic_exchange_n(&mutex.lock, 0, __ATOMIC_RELEASE) > 1) {
     native_env::system_call(SYS_futex, native_env::argument(&mutex.lock),
@@ -282,25 +282,26 @@ bool is_held_by_caller(const words& mutex) {
 int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uint64_t caller) {
   const int error = real.mutex_init(mutex, attributes);
   thread_slot* thread = nullptr;
-  profile_buffer* target = find(thread);
-  words& its = words::of(mutex);
-  beginnings* begun = target != nullptr ? &target->begun : begun_before();
-  if (error != 0 || begun == nullptr || mine == &nobody || !is_profiled(its)) {
+  profile_buffer* target = current_buffer(thread);
+  mutex_words& its = mutex_words::of(mutex);
+  init_table* inits = target != nullptr ? &target->inits : early_inits();
+  if (error != 0 || inits == nullptr || this_slot == &unassigned_slot || !is_profiled(its)) {
     return error;
   }
   ++thread->created;
   if (thread->last_caller != caller) {
     thread->last_caller = caller;
-    thread->last_place = place_of(*begun, caller);
+    thread->last_init_site = init_site_of(*inits, caller);
     if (target != nullptr) {
       note_module(*target, caller);
     }
   }
-  if (thread->last_place != 0) {
+  if (thread->last_init_site != 0) {
     its.number =
-        begun->places[thread->last_place - 1].created.fetch_add(1, std::memory_order_relaxed);
-    const std::uint32_t origin = origin_in_turn(*begun, *thread, thread->last_place, caller);
-    its.link = thread->last_place | origin << origin_shift | is_place;
+        inits->sites[thread->last_init_site - 1].created.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t init_stack =
+        init_stack_in_turn(*inits, *thread, thread->last_init_site, caller);
+    its.link = thread->last_init_site | init_stack << init_stack_shift | is_init_site;
   }
   if (target != nullptr) {
     const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
@@ -311,10 +312,10 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
 
 int destroy(pthread_mutex_t* mutex) {
   thread_slot* thread = nullptr;
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   // A process that does no more than this has nothing to say.
-  if (is_profiled(its) && (mine != &nobody || attached() != nullptr)) {
-    profile_buffer* target = find(thread);
+  if (is_profiled(its) && (this_slot != &unassigned_slot || attached() != nullptr)) {
+    profile_buffer* target = current_buffer(thread);
     ++thread->destroyed;
     if (record* known = target != nullptr ? known_record(*target, its) : nullptr;
         known != nullptr) {
@@ -325,23 +326,23 @@ int destroy(pthread_mutex_t* mutex) {
 }
 
 [[gnu::always_inline]] inline int lock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
-  words& its = words::of(mutex);
-  thread_slot& thread = *mine;
+  mutex_words& its = mutex_words::of(mutex);
+  thread_slot& thread = *this_slot;
   if (!is_simple(its)) [[unlikely]] {
     return lock_other(mutex, caller, false);
   }
   if (--thread.countdown < 0) [[unlikely]] {
     return lock_sampled(mutex, caller);
   }
-  if (!take(its)) [[unlikely]] {
+  if (!try_acquire(its)) [[unlikely]] {
     return lock_contended(mutex, caller, 0);
   }
-  own(its, thread, caller);
+  record_owner(its, thread, caller);
   return 0;
 }
 
 [[gnu::always_inline]] inline int unlock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   if (!is_simple(its)) [[unlikely]] {
     return unlock_other(mutex, caller);
   }
@@ -359,16 +360,16 @@ int destroy(pthread_mutex_t* mutex) {
 }
 
 [[gnu::always_inline]] inline int try_lock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   if (!is_simple(its)) [[unlikely]] {
     return lock_other(mutex, caller, true);
   }
-  if (!take(its)) {
-    return busy(mutex, caller);
+  if (!try_acquire(its)) {
+    return note_busy(mutex, caller);
   }
-  thread_slot& thread = *mine;
+  thread_slot& thread = *this_slot;
   const std::uint32_t last = its.count;
-  own(its, thread, caller);
+  record_owner(its, thread, caller);
   if (--thread.countdown < 0) [[unlikely]] {
     sample_held(mutex, caller, last, true);
   }
@@ -377,7 +378,7 @@ int destroy(pthread_mutex_t* mutex) {
 
 int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
                std::uint64_t caller) {
-  words& its = words::of(mutex);
+  mutex_words& its = mutex_words::of(mutex);
   const limit until{.clock = clock, .deadline = deadline};
   if (deadline == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) {
     return real.mutex_clocklock(mutex, clock, deadline);
@@ -385,14 +386,14 @@ int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline
   if (!is_simple(its)) {
     return lock_other(mutex, caller, false, &until);
   }
-  thread_slot& thread = *mine;
+  thread_slot& thread = *this_slot;
   if (--thread.countdown < 0) {
     return lock_sampled(mutex, caller, &until);
   }
-  if (!take(its)) {
+  if (!try_acquire(its)) {
     return lock_contended(mutex, caller, 0, &until);
   }
-  own(its, thread, caller);
+  record_owner(its, thread, caller);
   return 0;
 }
 

@@ -28,19 +28,19 @@ long with_errno(long result) {
 extern "C" {
 
 int lockwright_spin_lock(pthread_spinlock_t* lock) noexcept {
-  ++meet_call().spin_calls;
+  ++slot_for_call().spin_calls;
   return real.spin_lock(lock);
 }
 
 void* lockwright_mmap(void* at, std::size_t length, int protection, int flags, int file,
                       off_t offset) noexcept {
-  ++mine->mmap_calls;
+  ++this_slot->mmap_calls;
   return reinterpret_cast<void*>(with_errno(system_call(
       SYS_mmap, argument(at), static_cast<long>(length), protection, flags, file, offset)));
 }
 
 int lockwright_munmap(void* at, std::size_t length) noexcept {
-  ++mine->mmap_calls;
+  ++this_slot->mmap_calls;
   return static_cast<int>(
       with_errno(system_call(SYS_munmap, argument(at), static_cast<long>(length))));
 }

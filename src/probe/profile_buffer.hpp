@@ -1,7 +1,7 @@
 // The file that a profiled program writes and `lockwright profile` reads, also while the program
 // runs: everything that is known stands in it at every moment, so nothing is lost however the
 // program ends. Each process has a file of its own, see family.hpp.
-// python/lockwright/profile/sheet.py has the same layout; the header says its sizes.
+// `lockwright-layouts` prints the layout, from which python/lockwright/profile/buffer.py reads it.
 //
 // Durations and times are in ticks of the processor's clock, see clock.hpp. Counts of a mutex are
 // changed by its holder and a thread's by that thread, so plain stores do.
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/layout.hpp"
 #include "interpose/loads.hpp"
 #include "probe/histogram.hpp"
 
@@ -59,7 +60,7 @@ struct alignas(64) thread_slot {
   std::uint64_t created;
   std::uint64_t destroyed;
   std::uint64_t last_caller;  ///< of pthread_mutex_init
-  std::uint32_t last_place;
+  std::uint32_t last_init_site;
   std::uint32_t moments_left;  ///< of its block
   std::uint64_t next_moment;
   std::uint64_t contended;
@@ -72,41 +73,52 @@ struct alignas(64) thread_slot {
   std::uint32_t unused[11];
 };
 static_assert(sizeof(thread_slot) == 320);
+LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
+                  random, rwlock_calls, spin_calls, mmap_calls, waiting_since, waiting_site,
+                  waiting_for, waits_drawn, last_wait, last_stack, last_moment, last_usage,
+                  waits_countdown, waits_period, samples, migrations, processor, is_walking,
+                  clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
+                  created, destroyed, last_caller, last_init_site, moments_left, next_moment,
+                  contended, last_record, waited, waited_for, waits, short_waits, unused);
 
 /// A caller of pthread_mutex_init.
-struct place {
+struct init_site {
   counter caller;
   std::atomic<std::uint32_t> created;
   std::atomic<std::uint32_t> walked;
 };
-static_assert(sizeof(place) == 16);
+static_assert(sizeof(init_site) == 16);
+LOCKWRIGHT_LAYOUT(init_site, caller, created, walked);
 
 /// A stack from which pthread_mutex_init was called, the caller first.
-struct origin {
+struct init_stack {
   static constexpr unsigned depth = 7;
   counter hash;
   std::uint32_t frames;
-  std::uint32_t place;
+  std::uint32_t init_site;
   std::uint64_t pcs[depth];
 };
-static_assert(sizeof(origin) == 72);
+static_assert(sizeof(init_stack) == 72);
+LOCKWRIGHT_LAYOUT(init_stack, hash, frames, init_site, pcs);
 
 /// From where mutexes were initialised.
-struct beginnings {
-  static constexpr std::uint32_t place_numbers = 4096;
-  static constexpr std::uint32_t origin_numbers = 4096;
-  place places[place_numbers];
-  origin origins[origin_numbers];
+struct init_table {
+  static constexpr std::uint32_t site_numbers = 4096;
+  static constexpr std::uint32_t stack_numbers = 4096;
+  init_site sites[site_numbers];
+  init_stack stacks[stack_numbers];
 };
+LOCKWRIGHT_LAYOUT(init_table, sites, stacks);
 
 /// A file that is mapped, from `start` to `end`; addresses in it are relative to `base`.
-struct module {
+struct loaded_module {
   std::uint64_t start;
   std::uint64_t end;
   std::uint64_t base;
   char path[232];
 };
-static_assert(sizeof(module) == 256);
+static_assert(sizeof(loaded_module) == 256);
+LOCKWRIGHT_LAYOUT(loaded_module, start, end, base, path);
 
 /// From where a mutex was taken. Filled by the hash of the record and the addresses.
 struct stack {
@@ -121,6 +133,7 @@ struct stack {
   std::uint64_t pcs[depth];
 };
 static_assert(sizeof(stack) == 48 + 8 * stack::depth);
+LOCKWRIGHT_LAYOUT(stack, hash, record, frames, waits, waited, holds, held, pcs);
 
 /// One mutex, or all of one place where there are too many.
 struct alignas(64) record {
@@ -128,10 +141,10 @@ struct alignas(64) record {
   static constexpr std::uint32_t is_shared = 1U << 31;
 
   std::uint64_t address;
-  std::uint32_t place;    ///< plus one; 0 if it was not seen to be initialised; above, the origin
-  std::uint32_t ordinal;  ///< of those of the place
-  std::uint32_t kind;     ///< the C library's kind word, and the flags above
-  std::uint32_t detail;   ///< plus one; 0 if there is none
+  std::uint32_t init_site;  ///< plus one; 0 if it was not seen to be initialised; above, the stack
+  std::uint32_t ordinal;    ///< of those of the place
+  std::uint32_t kind;       ///< the C library's kind word, and the flags above
+  std::uint32_t detail;     ///< plus one; 0 if there is none
   std::uint64_t first_site;
   std::uint64_t first_seen;
   std::uint64_t threads[3];  ///< a bit for the remainder of each thread's number
@@ -167,9 +180,15 @@ struct alignas(64) record {
   std::uint64_t most_waiting;
 };
 static_assert(sizeof(record) == 256);
+LOCKWRIGHT_LAYOUT(record, address, init_site, ordinal, kind, detail, first_site, first_seen,
+                  threads, acquisitions, samples, tried, hold_begin, hold_weight, holds, held,
+                  hold_samples, contended, waits, waited, released, hand_overs, handed_over,
+                  last_thread, owner_changes, usage_samples, usage_preempted, failed_trylocks,
+                  cond_signals, cond_waits, futile_wakeups, usage_begin, hold_site, hold_stack,
+                  destroyed, most_waiting);
 
 /// A caller of a lock function, of one mutex.
-struct site {
+struct call_site {
   std::uint64_t caller;
   std::uint64_t acquisitions;
   std::uint64_t contended;
@@ -177,28 +196,31 @@ struct site {
   std::uint64_t held;
   std::uint64_t releaser;  ///< caller of the function that released it last
 };
+LOCKWRIGHT_LAYOUT(call_site, caller, acquisitions, contended, waited, held, releaser);
 
 /// Who waited for whom: numbers of sites plus one, 0 for unknown.
-struct block {
+struct wait_edge {
   std::uint32_t holder;
   std::uint32_t waiter;
   std::uint64_t times;
   std::uint64_t waited;
 };
+LOCKWRIGHT_LAYOUT(wait_edge, holder, waiter, times, waited);
 
 /// What is known of a mutex beyond sums.
-struct alignas(64) detail {
+struct alignas(64) mutex_detail {
   static constexpr unsigned arrival_numbers = 64;
   static constexpr unsigned site_numbers = 16;
-  static constexpr unsigned block_numbers = 32;
+  static constexpr unsigned edge_numbers = 32;
 
   histogram holding;
   histogram waiting;
   histogram handing_over;
   std::uint64_t arrivals[arrival_numbers];
-  site sites[site_numbers];
-  block blocks[block_numbers];
+  call_site sites[site_numbers];
+  wait_edge wait_edges[edge_numbers];
 };
+LOCKWRIGHT_LAYOUT(mutex_detail, holding, waiting, handing_over, arrivals, sites, wait_edges);
 
 /// Part of a timeline.
 struct moment {
@@ -212,19 +234,21 @@ struct moment {
   std::uint16_t kind;
 };
 static_assert(sizeof(moment) == 32);
+LOCKWRIGHT_LAYOUT(moment, begin, end, caller, record, thread, kind);
 
 /// A process that has another file, or none, and takes mutexes. The last one of the table is all
 /// that had no place before it.
-struct other {
+struct other_process {
   /// Of `taken`: its threads wait, or take many, and there was no file to be had.
   static constexpr std::uint32_t is_unseen = 1U << 31;
 
   std::atomic<std::uint32_t> pid;
   std::atomic<std::uint32_t> taken;  ///< before it had a file; at least half of them
 };
+LOCKWRIGHT_LAYOUT(other_process, pid, taken);
 
 struct alignas(4096) profile_buffer {
-  static constexpr char expected[8] = {'L', 'W', 'P', 'R', 'O', 'B', 'E', '4'};
+  static constexpr char magic[8] = "LWPROBE";
   static constexpr std::uint32_t thread_numbers = 4096;
   static constexpr std::uint32_t module_numbers = 256;
   static constexpr std::uint32_t stack_numbers = 4096;
@@ -235,8 +259,7 @@ struct alignas(4096) profile_buffer {
   static constexpr std::uint32_t moment_numbers = 32768;
   static constexpr std::uint32_t moments_in_block = 64;
 
-  char magic[8];
-  std::uint64_t bytes;                ///< as the reader expects them
+  interpose::layout_stamp stamp;
   std::atomic<std::uint32_t> pid;     ///< of the process that is profiled, 0 until there is one
   std::atomic<std::uint32_t> others;  ///< other processes that took mutexes; of the first file
   std::uint64_t begin_ticks;
@@ -253,18 +276,22 @@ struct alignas(4096) profile_buffer {
   std::atomic<std::uint32_t> most;    ///< acquisitions for which a process got another file
   std::atomic<std::uint32_t> taken;   ///< bits of those beside it that a process has; likewise
   static constexpr std::uint32_t other_numbers = 64;
-  other each_other[other_numbers + 1];  ///< of the first file
+  other_process other_processes[other_numbers + 1];  ///< of the first file
   char program[512];
   interpose::loads loaded;  ///< of the first file
   histogram creations;      ///< calls of pthread_mutex_init by the time since the beginning
 
   thread_slot threads[thread_numbers];
-  beginnings begun;
-  struct module modules[module_numbers];
+  init_table inits;
+  loaded_module modules[module_numbers];
   stack stacks[stack_numbers];
   record records[record_numbers];
-  detail details[detail_numbers];
+  mutex_detail details[detail_numbers];
   moment moments[moment_numbers];
 };
+LOCKWRIGHT_LAYOUT(profile_buffer, stamp, pid, others, begin_ticks, begin_ns, ticks_per_second,
+                  threads_used, modules_used, records_used, details_used, moment_blocks_used,
+                  modules_taken, images, files, most, taken, other_processes, program, loaded,
+                  creations, threads, inits, modules, stacks, records, details, moments);
 
 }  // namespace lockwright::probe

@@ -18,27 +18,27 @@ std::uint64_t scrambled(std::uint64_t value) {
   return value ^ value >> 32;
 }
 
-bool is_of(const record& one, const words& mutex) {
+bool is_of(const record& one, const mutex_words& mutex) {
   return one.address == reinterpret_cast<std::uint64_t>(&mutex) ||
          (one.kind & record::is_shared) != 0;
 }
 
 /// What is common to all mutexes of a place.
-record& shared_record(profile_buffer& target, std::uint32_t place, std::uint64_t caller) {
-  const std::uint64_t of = place != 0 ? place & ((1U << origin_shift) - 1) : caller;
+record& shared_record(profile_buffer& target, std::uint32_t init_site, std::uint64_t caller) {
+  const std::uint64_t of = init_site != 0 ? init_site & ((1U << init_stack_shift) - 1) : caller;
   record& one = target.records[own_records + scrambled(of) % profile_buffer::shared_records];
-  one.place = place;
+  one.init_site = init_site;
   one.first_site = caller;
   one.kind = record::is_shared;
   return one;
 }
 
-[[gnu::noinline, gnu::cold]] record& make_record(profile_buffer& target, words& mutex,
+[[gnu::noinline, gnu::cold]] record& make_record(profile_buffer& target, mutex_words& mutex,
                                                  std::uint64_t caller) {
   auto* link = reinterpret_cast<std::uint64_t*>(&mutex.link);
   std::uint64_t present = __atomic_load_n(link, __ATOMIC_RELAXED);
   const auto id = static_cast<std::uint32_t>(present);
-  const std::uint32_t place = (id & is_place) != 0 ? id & ~is_place : 0;
+  const std::uint32_t init_site = (id & is_init_site) != 0 ? id & ~is_init_site : 0;
   record* made = nullptr;
   // Looked at first, lest the number goes round.
   if (target.records_used.load(std::memory_order_relaxed) < own_records) {
@@ -46,8 +46,8 @@ record& shared_record(profile_buffer& target, std::uint32_t place, std::uint64_t
     if (number < own_records) {
       made = &target.records[number];
       made->address = reinterpret_cast<std::uint64_t>(&mutex);
-      made->place = place;
-      made->ordinal = place != 0 ? static_cast<std::uint32_t>(present >> 32) : 0;
+      made->init_site = init_site;
+      made->ordinal = init_site != 0 ? static_cast<std::uint32_t>(present >> 32) : 0;
       made->kind = mutex.kind & 0xffff;
       made->first_site = caller;
       made->first_seen = ticks();
@@ -55,7 +55,7 @@ record& shared_record(profile_buffer& target, std::uint32_t place, std::uint64_t
     }
   }
   if (made == nullptr) {
-    made = &shared_record(target, place, caller);
+    made = &shared_record(target, init_site, caller);
   }
   note_module(target, caller);
   const std::uint64_t wanted = number_of(target, *made) + std::uint64_t{1};
@@ -73,7 +73,7 @@ record& shared_record(profile_buffer& target, std::uint32_t place, std::uint64_t
 
 }  // namespace
 
-record* known_record(profile_buffer& target, const words& mutex) {
+record* known_record(profile_buffer& target, const mutex_words& mutex) {
   const std::uint32_t id = __atomic_load_n(&mutex.link, __ATOMIC_ACQUIRE);
   if (id == 0 || id > profile_buffer::record_numbers) {
     return nullptr;
@@ -82,12 +82,12 @@ record* known_record(profile_buffer& target, const words& mutex) {
   return is_of(one, mutex) ? &one : nullptr;
 }
 
-record& record_of(profile_buffer& target, words& mutex, std::uint64_t caller) {
+record& record_of(profile_buffer& target, mutex_words& mutex, std::uint64_t caller) {
   record* known = known_record(target, mutex);
   return known != nullptr ? *known : make_record(target, mutex, caller);
 }
 
-detail* detail_of(profile_buffer& target, record& of) {
+mutex_detail* detail_of(profile_buffer& target, record& of) {
   if (of.detail == 0) [[unlikely]] {
     if (target.details_used.load(std::memory_order_relaxed) >= profile_buffer::detail_numbers) {
       return nullptr;
@@ -101,11 +101,11 @@ detail* detail_of(profile_buffer& target, record& of) {
   return &target.details[of.detail - 1];
 }
 
-std::uint32_t site_of(profile_buffer& target, detail& of, std::uint64_t caller) {
+std::uint32_t call_site_of(profile_buffer& target, mutex_detail& of, std::uint64_t caller) {
   if (caller == 0) {
     return 0;
   }
-  for (std::uint32_t i = 0; i < detail::site_numbers; ++i) {
+  for (std::uint32_t i = 0; i < mutex_detail::site_numbers; ++i) {
     if (of.sites[i].caller == caller) {
       return i + 1;
     }
@@ -118,8 +118,8 @@ std::uint32_t site_of(profile_buffer& target, detail& of, std::uint64_t caller) 
   return 0;
 }
 
-block* block_of(detail& of, std::uint32_t holder, std::uint32_t waiter) {
-  for (block& each : of.blocks) {
+wait_edge* wait_edge_of(mutex_detail& of, std::uint32_t holder, std::uint32_t waiter) {
+  for (wait_edge& each : of.wait_edges) {
     if (each.times == 0) {
       each.holder = holder;
       each.waiter = waiter;
@@ -131,16 +131,16 @@ block* block_of(detail& of, std::uint32_t holder, std::uint32_t waiter) {
   return nullptr;
 }
 
-std::uint32_t place_of(beginnings& begun, std::uint64_t caller) {
+std::uint32_t init_site_of(init_table& inits, std::uint64_t caller) {
   std::uint64_t at = scrambled(caller);
   for (int tries = 0; tries < 64; ++tries, ++at) {
-    place& one = begun.places[at % beginnings::place_numbers];
+    init_site& one = inits.sites[at % init_table::site_numbers];
     std::uint64_t present = one.caller.load(std::memory_order_relaxed);
     if (present == 0 && one.caller.compare_exchange_strong(present, caller)) {
       present = caller;
     }
     if (present == caller) {
-      return static_cast<std::uint32_t>(&one - begun.places) + 1;
+      return static_cast<std::uint32_t>(&one - inits.sites) + 1;
     }
   }
   return 0;
@@ -150,7 +150,7 @@ void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::
 #if __GLIBC_PREREQ(2, 35)
   const std::uint32_t used = target.modules_used.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < used; ++i) {
-    const module& one = target.modules[i];
+    const loaded_module& one = target.modules[i];
     if (one.start <= address && address < one.end) {
       return;
     }
@@ -164,7 +164,7 @@ void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::
   if (number >= profile_buffer::module_numbers) {
     return;
   }
-  module& made = target.modules[number];
+  loaded_module& made = target.modules[number];
   made.base = found.dlfo_link_map->l_addr;
   std::strncpy(made.path, found.dlfo_link_map->l_name, sizeof made.path - 1);
   made.start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);

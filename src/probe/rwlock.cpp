@@ -14,8 +14,8 @@
 #include "interpose/export.hpp"
 #include "interpose/real.hpp"
 #include "probe/mutex.hpp"
+#include "probe/mutex_words.hpp"
 #include "probe/state.hpp"
-#include "probe/words.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 /// A reader-writer lock that is a mutex: what lies behind the words of the mutex. All zero in a
 /// lock that was initialised statically.
 struct exclusive {
-  words used;            ///< all that the C library uses of the mutex's type, which may be longer
+  mutex_words used;      ///< all that the C library uses of the mutex's type, which may be longer
   std::uint32_t depth;   ///< how often its holder took it for reading once more, or one of below
   std::uint32_t holder;  ///< 0 if there is none
 
@@ -145,7 +145,7 @@ int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
 
 int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   if (is_left_to_library(lock)) {
-    ++meet_call().rwlock_calls;
+    ++slot_for_call().rwlock_calls;
     return real.rwlock_rdlock(lock);
   }
   const std::uint64_t caller = LOCKWRIGHT_CALLER;
@@ -173,7 +173,7 @@ int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadli
 
 int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   if (is_left_to_library(lock)) {
-    ++meet_call().rwlock_calls;
+    ++slot_for_call().rwlock_calls;
     return real.rwlock_wrlock(lock);
   }
   const std::uint64_t caller = LOCKWRIGHT_CALLER;

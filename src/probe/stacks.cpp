@@ -80,9 +80,9 @@ std::uint32_t walk(profile_buffer& target, std::uint32_t record, std::uint64_t c
   return entry_of(&target, target.stacks, found, &stack::record, record);
 }
 
-std::uint32_t walk_origin(beginnings& begun, std::uint32_t place, std::uint64_t caller) {
-  const walked found = walk_from(caller, origin::depth);
-  return entry_of(attached(), begun.origins, found, &origin::place, place);
+std::uint32_t walk_init_stack(init_table& inits, std::uint32_t init_site, std::uint64_t caller) {
+  const walked found = walk_from(caller, init_stack::depth);
+  return entry_of(attached(), inits.stacks, found, &init_stack::init_site, init_site);
 }
 
 }  // namespace lockwright::probe

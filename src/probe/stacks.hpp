@@ -11,7 +11,7 @@ namespace lockwright::probe {
 /// number in the buffer, plus one; 0 if there is none or no room for it.
 std::uint32_t walk(profile_buffer& target, std::uint32_t record, std::uint64_t caller);
 
-/// The same of the stack of an initialisation. place: its number plus one.
-std::uint32_t walk_origin(beginnings& begun, std::uint32_t place, std::uint64_t caller);
+/// The same of the stack of an initialisation. init_site: its number plus one.
+std::uint32_t walk_init_stack(init_table& inits, std::uint32_t init_site, std::uint64_t caller);
 
 }  // namespace lockwright::probe

@@ -32,35 +32,35 @@ constinit profile_buffer* first = nullptr;
 constinit profile_buffer* inherited = nullptr;
 
 /// Of this process in the first buffer, if it has said that it takes mutexes.
-constinit std::atomic<other*> as_other{nullptr};
+constinit std::atomic<other_process*> as_other{nullptr};
 
 /// Acquisitions of threads that nobody reads, as far as they have looked around; and what of it
 /// does not stand in the first buffer yet.
 constinit std::atomic<std::uint32_t> looked{0};
 constinit std::atomic<std::uint32_t> unsaid{0};
 
-/// What has begun without a buffer; until `is_early` that is what stands in the inherited one.
-constinit beginnings early{};
+/// What has inits without a buffer; until `is_early` that is what stands in the inherited one.
+constinit init_table early{};
 constinit std::atomic<bool> is_early{false};
 
 /// Begins with what was inherited. A process of one thread, mostly: a second one's first
 /// initialisations may be lost.
 void begin_early() {
   if (!is_early.exchange(true) && inherited != nullptr) {
-    std::memcpy(static_cast<void*>(&early), &inherited->begun, sizeof early);
+    std::memcpy(static_cast<void*>(&early), &inherited->inits, sizeof early);
   }
 }
 
 /// Puts it where it belongs, with the files that its addresses lie in.
 void move_early(profile_buffer& target) {
   begin_early();
-  std::memcpy(static_cast<void*>(&target.begun), &early, sizeof early);
-  for (const place& each : early.places) {
+  std::memcpy(static_cast<void*>(&target.inits), &early, sizeof early);
+  for (const init_site& each : early.sites) {
     if (each.caller != 0) {
       note_module(target, each.caller);
     }
   }
-  for (const origin& each : early.origins) {
+  for (const init_stack& each : early.stacks) {
     for (std::uint32_t i = 0; i < each.frames; ++i) {
       note_module(target, each.pcs[i]);
     }
@@ -77,7 +77,7 @@ std::uint32_t passed_unread() {
   return unread.drawn == 0 ? 0 : unread.drawn - 1 - static_cast<std::uint32_t>(unread.countdown);
 }
 
-/// Acquisitions between two looks while another thread sees to a sheet.
+/// Acquisitions between two looks while another thread makes a buffer.
 constexpr std::uint32_t soon = 64;
 
 /// At first at each acquisition, then whenever they have doubled.
@@ -132,13 +132,13 @@ void in_child() {
   unsaid = 0;
   process.store(standing::unknown, std::memory_order_relaxed);
   unread = {};
-  mine = &nobody;
+  this_slot = &unassigned_slot;
 }
 
 }  // namespace
 
-constinit thread_slot nobody{};
-thread_local constinit thread_slot* mine = &nobody;
+constinit thread_slot unassigned_slot{};
+thread_local constinit thread_slot* this_slot = &unassigned_slot;
 
 profile_buffer* attached() {
   return process.load(std::memory_order_acquire) == standing::attached ? attached_buffer : nullptr;
@@ -168,7 +168,7 @@ void prepare() {
   interpose::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
 }
 
-thread_slot& meet_thread() {
+thread_slot& assign_slot() {
   profile_buffer* target = attach();
   thread_slot* slot = &unread;
   if (target != nullptr) {
@@ -197,19 +197,19 @@ thread_slot& meet_thread() {
     slot->last_sample = now - 2 * sample_every();
     slot->last_wait = now - 2 * wait_every();
     note_clocks(*slot);
-    // A thread that nobody has met counts at the slot of nobody, and the acquisition that brought
+    // A thread without a slot counts at the unassigned slot, and the acquisition that brought
     // it here is the first of its own.
     slot->countdown = -1;
     move_unread(*target, *slot);
   }
   // Before the C library has started, this one comes here again.
   if (target != nullptr || present != standing::unknown) {
-    mine = slot;
+    this_slot = slot;
   }
   return *slot;
 }
 
-beginnings* begun_before() {
+init_table* early_inits() {
   if (process.load(std::memory_order_relaxed) != standing::apart) {
     return nullptr;
   }
@@ -217,8 +217,8 @@ beginnings* begun_before() {
   return &early;
 }
 
-profile_buffer* join(bool is_worth) {
-  if (mine != &unread || process.load(std::memory_order_acquire) == standing::alone) {
+profile_buffer* request_buffer(bool is_worth) {
+  if (this_slot != &unread || process.load(std::memory_order_acquire) == standing::alone) {
     unread.countdown = for_long;
     return attached();
   }
@@ -230,7 +230,7 @@ profile_buffer* join(bool is_worth) {
   standing present = standing::apart;
   if (process.compare_exchange_strong(present, standing::attaching)) {
     if (as_other.load() == nullptr) {
-      as_other = &note_other(*first);
+      as_other = &note_other_process(*first);
     }
     present = standing::apart;
     if (is_worth || is_worth_a_file(*first, taken)) {
@@ -242,11 +242,11 @@ profile_buffer* join(bool is_worth) {
       // The acquisition that brought it here counts as the first of those that are read.
       unread.acquisitions -= is_worth ? 0 : 1;
     } else if (present == standing::alone) {
-      as_other.load()->taken.fetch_or(other::is_unseen);
+      as_other.load()->taken.fetch_or(other_process::is_unseen);
     }
     process.store(present, std::memory_order_release);
   }
-  if (other* self = as_other.load(); self != nullptr) {
+  if (other_process* self = as_other.load(); self != nullptr) {
     self->taken.fetch_add(unsaid.exchange(0));
   }
   if (present == standing::alone) {
@@ -266,7 +266,8 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
   }
   thread.last_sample = now;
   // From half the period to one and a half, so that no rhythm of the program's is met.
-  thread.drawn = thread.period <= 1 ? 1 : thread.period / 2 + 1 + draw(thread) % thread.period;
+  thread.drawn =
+      thread.period <= 1 ? 1 : thread.period / 2 + 1 + next_random(thread) % thread.period;
   thread.countdown = static_cast<std::int32_t>(thread.drawn) - 1;
   if (now - thread.clock_ticks > 200 * ticks_per_microsecond()) {
     note_clocks(thread);
@@ -283,9 +284,9 @@ std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
     thread.waits_period /= 2;
   }
   thread.last_wait = now;
-  thread.waits_drawn = thread.waits_period <= 1
-                           ? 1
-                           : thread.waits_period / 2 + 1 + draw(thread) % thread.waits_period;
+  thread.waits_drawn = thread.waits_period <= 1 ? 1
+                                                : thread.waits_period / 2 + 1 +
+                                                      next_random(thread) % thread.waits_period;
   thread.waits_countdown = thread.waits_drawn;
   return weight;
 }

@@ -19,10 +19,10 @@ inline std::uint64_t sample_every() { return 16 * ticks_per_microsecond(); }
 inline std::uint64_t wait_every() { return 64 * ticks_per_microsecond(); }
 
 /// Where threads count before they have been seen; never reaches an end.
-extern thread_slot nobody;
+extern thread_slot unassigned_slot;
 
 /// The calling thread's place in the buffer, or what it has instead.
-extern thread_local constinit thread_slot* mine;
+extern thread_local constinit thread_slot* this_slot;
 
 /// Null where this process is not the one that is profiled.
 profile_buffer* attached();
@@ -33,11 +33,11 @@ profile_buffer* attach();
 /// Notes what the calling thread has taken unread, and when it is to come here again; a file for
 /// this process, if it has none and is worth one. Null if it still has none. is_worth: it is,
 /// however few mutexes it has taken.
-profile_buffer* join(bool is_worth);
+profile_buffer* request_buffer(bool is_worth);
 
 /// Where a process that has no file yet notes from where mutexes are initialised; null if it will
 /// never have one.
-beginnings* begun_before();
+init_table* early_inits();
 
 /// The number of the slot of a thread that nobody reads.
 inline constexpr std::uint32_t no_number = ~0U;
@@ -47,20 +47,20 @@ inline constexpr std::uint32_t no_number = ~0U;
 /// be called once.
 void prepare();
 
-/// The calling thread's slot, which may be one that nobody reads. Sets `mine`.
-thread_slot& meet_thread();
+/// The calling thread's slot, which may be one that nobody reads. Sets `this_slot`.
+thread_slot& assign_slot();
 
 /// Calls of one thread that are counted and no more, by the power of two, that make its process
 /// worth a file.
 inline constexpr std::uint64_t many_calls = 1024;
 
 /// Where the calling thread counts a call of which no more is known.
-inline thread_slot& meet_call() {
-  thread_slot& thread = mine != &nobody ? *mine : meet_thread();
+inline thread_slot& slot_for_call() {
+  thread_slot& thread = this_slot != &unassigned_slot ? *this_slot : assign_slot();
   if (thread.number == no_number) [[unlikely]] {
     const std::uint64_t calls = thread.rwlock_calls + thread.spin_calls;
-    if (calls % many_calls == many_calls - 1 && join(true) != nullptr) {
-      return meet_thread();
+    if (calls % many_calls == many_calls - 1 && request_buffer(true) != nullptr) {
+      return assign_slot();
     }
   }
   return thread;
@@ -74,7 +74,7 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now);
 
 /// Pseudo-random, from the slot.
-inline std::uint32_t draw(thread_slot& thread) {
+inline std::uint32_t next_random(thread_slot& thread) {
   std::uint32_t x = thread.random;
   x ^= x << 13;
   x ^= x >> 17;

@@ -29,6 +29,7 @@ def public(program: Program, cli: Cli) -> Iterator[Path]:
         locks = Path(cli("path", LOCK).out.strip()).parent
         for file in [
             "locks.json",
+            "layouts.json",
             *(
                 f"{kind}liblockwright-{lock}.so"
                 for kind in ("", "counting/")

@@ -202,7 +202,7 @@ def test_a_library_that_never_loaded_is_told_from_an_unused_one(
     """If nothing was counted because nothing of ours ran, that is what is said."""
     locks = Path(cli("path", "ttas").out.strip()).parent
     (tmp_path / "counting").mkdir()
-    for name in ("locks.json", "liblockwright-ttas.so"):
+    for name in ("locks.json", "layouts.json", "liblockwright-ttas.so"):
         (tmp_path / name).symlink_to(locks / name)
     # A library that loads but is not ours leaves the counters as one that did not load would.
     (tmp_path / "counting" / "liblockwright-ttas.so").symlink_to(program("empty", "-shared"))

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from lockwright.profile import sheet as sheets
+from lockwright.profile import buffer as buffers
 from lockwright.profile.collect import LIBRARY
 from support import harness, locate
 
@@ -78,12 +78,12 @@ def test_program_for_aarch64(name: str) -> None:
 def test_profile_for_aarch64() -> None:
     directory = build()
     preload = {"QEMU_SET_ENV": f"LD_PRELOAD={directory}/lib/{LIBRARY}"}
-    with sheets.new() as path:
-        env = {**os.environ, **preload, sheets.VARIABLE: str(path)}
+    with buffers.new() as path:
+        env = {**os.environ, **preload, buffers.VARIABLE: str(path)}
         program = directory / "tests/posix/reuse"
         outcome = harness.run([*EMULATOR, program], env, 200)
         assert (outcome.status, outcome.stderr) == (0, ""), outcome.describe()
-        seen = sheets.Sheet(path)
+        seen = buffers.Buffer(path)
         assert seen.pid != 0, "the profiler was not there"
         assert seen.took_any
 

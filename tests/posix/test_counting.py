@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import signal
-import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.preload import counters
 from support import locate
 from support.harness import RunUnder
-
-HEADER_WORDS = 8
-STRIPES = 64
-STRIPE_WORDS = 16
-PLAN_WORDS = 1024
-COUNTERS = 8 * (HEADER_WORDS + STRIPES * STRIPE_WORDS + PLAN_WORDS)
-SIZE = COUNTERS + 16 * 32
-MAGIC = b"LWSTATS4"
 
 LOCKS = locate.lock_names()
 #: The C library's own waiters sleep in calls that are not ours to count.
@@ -54,34 +47,16 @@ class Counts:
 
 def read(path: Path) -> tuple[Counts, int, int]:
     """What is in the file: the counts, futex waits and futex wakes."""
-    raw = path.read_bytes()
-    assert len(raw) == SIZE
-    assert raw[:8] == MAGIC
-    words = struct.unpack_from(f"={COUNTERS // 8}Q", raw)
-    assert words[3:HEADER_WORDS] == (0,) * (HEADER_WORDS - 3)
-    body = words[HEADER_WORDS:-PLAN_WORDS]
-    sums = [sum(body[i::STRIPE_WORDS]) for i in range(STRIPE_WORDS)]
-    counts = Counts(
-        mutexes=sums[0],
-        acquisitions=sums[1],
-        contended=sums[2],
-        cond_waits=sums[3],
-        failed_trylocks=sums[4],
-        library=sums[7],
-        reads=sums[8],
-        writes=sums[9],
-        spins=sums[10],
-        processes=words[1],
-        unresolved=words[2],
-    )
-    return counts, sums[5], sums[6]
+    found = counters.read(path)
+    names = {field.name: field.name for field in fields(Counts)} | {"library": "handed_over"}
+    counts = Counts(**{name: getattr(found, name_there) for name, name_there in names.items()})
+    return counts, found.futex_waits, found.futex_wakes
 
 
 @pytest.fixture
-def stats(tmp_path: Path) -> Path:
-    path = tmp_path / "stats"
-    path.write_bytes(MAGIC + bytes(SIZE - len(MAGIC)))
-    return path
+def stats() -> Iterator[Path]:
+    with counters.counters_file() as path:
+        yield path
 
 
 #: What the program is told to do, and what must be counted.
@@ -205,7 +180,7 @@ def test_a_file_that_is_none_is_left_alone(
 ) -> None:
     path = tmp_path / "stats"
     env = {"LOCKWRIGHT_STATS": str(path)}
-    content = {"empty": b"", "too short": MAGIC, "foreign": b"x" * SIZE}.get(damage)
+    content = {"empty": b"", "too short": b"LWSTATS\0", "foreign": b"x" * (1 << 20)}.get(damage)
     if content is not None:
         path.write_bytes(content)
     elif damage == "a directory":
@@ -219,6 +194,25 @@ def test_a_file_that_is_none_is_left_alone(
     assert outcome.stdout == ""
     if content is not None:
         assert path.read_bytes() == content
+
+
+def test_a_library_of_another_layout_is_refused(run_under: RunUnder, stats: Path) -> None:
+    """It leaves its own number, and nothing else."""
+    before = bytearray(stats.read_bytes())
+    before[8] ^= 1
+    stats.write_bytes(before)
+    run_under(
+        "mcs-stp",
+        [locate.program("posix", "counted"), "locks", "2", "5"],
+        counting=True,
+        env={"LOCKWRIGHT_STATS": str(stats)},
+    )
+    before[8] ^= 1
+    assert stats.read_bytes() == before
+    before[8] ^= 1
+    stats.write_bytes(before)
+    with pytest.raises(LockwrightError, match="is not of the library that was loaded"):
+        read(stats)
 
 
 @pytest.mark.parametrize("lock", LOCKS)

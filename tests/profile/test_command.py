@@ -15,8 +15,8 @@ import pytest
 from lockwright.advise import advise
 from lockwright.base import shared_files
 from lockwright.base.errors import LockwrightError
+from lockwright.profile import buffer as buffers
 from lockwright.profile import record
-from lockwright.profile import sheet as sheets
 from lockwright.profile.record import FIRST_TAKEN
 from support import locate
 
@@ -126,7 +126,7 @@ def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(shared_files, "_MEMORY", str(tmp_path / "nowhere"))
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(LockwrightError, match="No space left"), sheets.new():
+    with pytest.raises(LockwrightError, match="No space left"), buffers.new():
         pass
     assert list(tmp_path.iterdir()) == []
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from lockwright.profile import sheet as sheets
+from lockwright.profile import buffer as buffers
+from lockwright.profile.buffer import Buffer
 from lockwright.profile.collect import LIBRARY
-from lockwright.profile.sheet import Sheet
 from support import harness, locate
 
 pytestmark = pytest.mark.skipif(
@@ -133,38 +133,38 @@ def compiled(source: str, directory: Path, *options: str) -> Path:
     return directory / "made"
 
 
-def profiled(program: list[str | Path], path: Path, before: Path | None = None) -> Sheet:
+def profiled(program: list[str | Path], path: Path, before: Path | None = None) -> Buffer:
     environment = harness.environment(harness.Setting(harness.LIBC))
     libraries = [before, locate.preload_dir() / LIBRARY]
     environment["LD_PRELOAD"] = ":".join(str(each) for each in libraries if each is not None)
-    environment[sheets.VARIABLE] = str(path)
+    environment[buffers.VARIABLE] = str(path)
     outcome = harness.run(program, environment, 60)
     assert (outcome.status, outcome.stderr) == (0, ""), outcome.describe()
-    return Sheet(path)
+    return Buffer(path)
 
 
 def test_between_two_clocks(tmp_path: Path) -> None:
     library = compiled(INTERRUPTS, tmp_path, "-shared", "-fPIC")
     program: list[str | Path] = [sys.executable, "-c", TAKES]
-    with sheets.new() as path:
+    with buffers.new() as path:
         right = profiled(program, path).nanoseconds
-    with sheets.new() as path:
+    with buffers.new() as path:
         assert profiled(program, path, library).nanoseconds == pytest.approx(right, rel=0.05)
 
 
 def test_between_two_files() -> None:
-    with sheets.new() as path:
-        sheet = profiled([sys.executable, "-c", FORKS], path)
+    with buffers.new() as path:
+        buffer = profiled([sys.executable, "-c", FORKS], path)
         filled = [each for each in path.parent.glob(f"{path.name}.*") if each.stat().st_size]
         beside = {each.name.removeprefix(path.name) for each in filled}
-        assert sheet["files"] > 1
-        assert beside == {f".{number + 1}" for number in range(int(sheet["files"]))}
+        assert buffer["files"] > 1
+        assert beside == {f".{number + 1}" for number in range(int(buffer["files"]))}
 
 
 def test_while_another_makes_the_file(tmp_path: Path) -> None:
     program = compiled(MAKE_ONE, tmp_path)
-    with sheets.new() as path:
+    with buffers.new() as path:
         profiled([program], path)
-        (beside,) = sheets.beside(path, 1)
-        takers = [each for each in Sheet(beside).threads if each["acquisitions"] > 0]
+        (beside,) = buffers.beside(path, 1)
+        takers = [each for each in Buffer(beside).threads if each["acquisitions"] > 0]
         assert len(takers) == 4

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from lockwright.profile import sheet as sheets
+from lockwright.profile import buffer as buffers
+from lockwright.profile.buffer import Buffer
 from lockwright.profile.collect import LIBRARY
-from lockwright.profile.sheet import Sheet
 from support import harness, locate
 
 PROGRAMS = [
@@ -40,25 +40,25 @@ if locate.LONG:
     PROGRAMS += ["nesting", "plugins", "rwlocks", "static_init"]
 
 
-def profiled(program: Path, sheet: Path) -> harness.Outcome:
+def profiled(program: Path, buffer: Path) -> harness.Outcome:
     if obstacle := harness.obstacle(program.name):
         pytest.skip(obstacle)
     environment = harness.environment(harness.Setting(harness.LIBC))
     environment["LD_PRELOAD"] = str(locate.preload_dir() / LIBRARY)
-    environment[sheets.VARIABLE] = str(sheet)
+    environment[buffers.VARIABLE] = str(buffer)
     return harness.run([program], environment)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
-    with sheets.new() as path:
-        sheet = Sheet(path)
+    with buffers.new() as path:
+        buffer = Buffer(path)
         outcome = profiled(locate.program("posix", name), path)
         assert outcome.status == 0, outcome.describe()
         assert outcome.stderr == "", outcome.describe()
-        assert sheet.pid != 0, "the profiler was not there"
+        assert buffer.pid != 0, "the profiler was not there"
         # None of them waits for anybody now.
-        assert not sheet.threads["waiting_for"].any()
+        assert not buffer.threads["waiting_for"].any()
 
 
 @pytest.mark.skipif(
@@ -71,7 +71,7 @@ def test_more_threads_than_the_sheet_has_places_for() -> None:
         "c, one, checked = ctypes.CDLL(None), *map(ctypes.create_string_buffer, (64, 64))\n"
         "def take(): c.pthread_mutex_lock(one); c.pthread_mutex_unlock(one)\n"
         "take()\n"
-        f"for _ in range({sheets.THREADS + 50}):\n"
+        f"for _ in range({buffers.table_size('threads') + 50}):\n"
         "    thread = threading.Thread(target=take); thread.start(); thread.join()\n"
         "checked[16] = b'\\2'  # the type: error-checking\n"
         "for _ in range(20000):\n"
@@ -80,8 +80,8 @@ def test_more_threads_than_the_sheet_has_places_for() -> None:
     )
     environment = harness.environment(harness.Setting(harness.LIBC))
     environment["LD_PRELOAD"] = str(locate.preload_dir() / LIBRARY)
-    with sheets.new() as path:
-        environment[sheets.VARIABLE] = str(path)
+    with buffers.new() as path:
+        environment[buffers.VARIABLE] = str(path)
         outcome = harness.run([sys.executable, "-c", code], environment, 60)
         assert (outcome.status, outcome.stderr) == (0, ""), outcome.describe()
-        assert Sheet(path)["threads_used"] > sheets.THREADS
+        assert Buffer(path)["threads_used"] > buffers.table_size("threads")

@@ -7,9 +7,9 @@ from rich.table import Table
 
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
+from lockwright.profile import buffer as buffers
 from lockwright.profile import collect
-from lockwright.profile import sheet as sheets
-from lockwright.profile.sheet import Family
+from lockwright.profile.buffer import Buffers
 from lockwright.profile.watch import Watcher
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats import inference
@@ -156,8 +156,8 @@ def _one(
 ) -> Outcome:
     if subject.plain is None:
         return run(subject, setting.workload, arguments, timeout=timeout)
-    with sheets.new() as path:
-        family = Family(path)
+    with buffers.new() as path:
+        family = Buffers(path)
         watcher = Watcher(family)
         watcher.start()
         try:
@@ -166,7 +166,7 @@ def _one(
                 setting.workload,
                 arguments,
                 timeout=timeout,
-                environment={sheets.VARIABLE: str(path)},
+                environment={buffers.VARIABLE: str(path)},
             )
         finally:
             watcher.stop()

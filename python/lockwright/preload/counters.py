@@ -1,31 +1,35 @@
 """The file through which a counting library tells what a program did with its locks.
 
-Layout, in native-endian 64-bit words: a header of 8 (magic, processes that loaded the library,
-names of the locking API that did not resolve to it), then 64 stripes of 16 counters each, one
-stripe per group of threads so that counting adds little contention of its own, then 1,024 counters,
-one for each entry of a plan, then the first processes that loaded the library (`loads.py`).
+src/preload/stats_page.hpp has its layout: counts of processes, counters in stripes, one stripe per
+group of threads so that counting adds little contention of its own, and one for each entry of a
+plan.
 """
 
-import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.shared_files import shared_files
 from lockwright.preload import loads
+from lockwright.preload.layouts import layouts
 
 VARIABLE = "LOCKWRIGHT_STATS"
-_MAGIC = b"LWSTATS4"
-_STRIPES = 64
-_HEADER = 8
-_WORDS = 16
-_USED = 11
-MOST_ENTRIES = 1024
-"""Of a plan, what it says of all other mutexes among them."""
-_COUNTERS = 8 * (_HEADER + _STRIPES * _WORDS + MOST_ENTRIES)
-_SIZE = _COUNTERS + loads.SIZE
+_PAGE = "stats_page"
+_EVENTS = {
+    "mutexes": "mutex_seen",
+    "acquisitions": "acquired",
+    "contended": "contended",
+    "cond_waits": "cond_waited",
+    "failed_trylocks": "trylock_failed",
+    "futex_waits": "futex_wait",
+    "futex_wakes": "futex_wake",
+    "handed_over": "handed_over",
+    "reads": "read_locked",
+    "writes": "write_locked",
+    "spins": "spin_locked",
+}
+"""The event of the library that each count is of."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +69,31 @@ class Counts:
 @contextmanager
 def counters_file() -> Iterator[Path]:
     """Path of a counters file, all zero, that is removed at the end of the `with` block."""
-    with shared_files(_SIZE, "the counters file") as path:
-        with path.open("r+b") as file:
-            file.write(_MAGIC)
+    with layouts().new_file(_PAGE, b"LWSTATS", "the counters file") as path:
         yield path
 
 
+def most_entries() -> int:
+    """Of a plan, what it says of all other mutexes among them."""
+    return layouts().field(_PAGE, "chosen").count
+
+
 def read(path: Path) -> Counts:
-    """What has been counted so far."""
-    data = path.read_bytes()[:_SIZE]
-    words = struct.unpack_from(f"={_COUNTERS // 8}Q", data)
-    counters, by_entry = words[_HEADER:-MOST_ENTRIES], words[-MOST_ENTRIES:]
-    sums = [sum(counters[i::_WORDS]) for i in range(_USED)]
-    loaded = loads.read(data[_COUNTERS:])
-    return replace(Counts(words[1], words[2], *sums), by_entry=by_entry, loaded=loaded)
+    """What has been counted so far. Raises LockwrightError if the library has another layout."""
+    layout, data = layouts(), path.read_bytes()
+    layout.check(_PAGE, data)
+    page = layout.values(_PAGE, data)
+    words = layout.constants["stats_page::words"]
+    return Counts(
+        page["processes"],
+        page["unresolved"],
+        **{
+            name: sum(page["of"][layout.constants[f"event::{event}"] :: words])
+            for name, event in _EVENTS.items()
+        },
+        by_entry=page["chosen"],
+        loaded=loads.programs(page["loaded"]["of"]),
+    )
 
 
 def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> LockwrightError | None:

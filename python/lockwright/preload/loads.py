@@ -1,17 +1,13 @@
 """Which processes loaded a library of ours, and as which programs.
 
-The C++ side is `src/interpose/loads.hpp`: 16 entries of 32 bytes, each the number of a process and
-the name that the kernel had for its program when the library was loaded last.
+The C++ side is `src/interpose/loads.hpp`: the numbers of some processes, and the name that the
+kernel had for the program of each when the library was loaded last.
 """
 
-import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-_ENTRY = struct.Struct("=I4x16s8x")
-_ENTRIES = 16
-SIZE = _ENTRY.size * _ENTRIES
+from typing import Any
 
 ADVICE = (
     "check that it is dynamically linked and keeps LD_PRELOAD, that it runs in this root, and that "
@@ -29,12 +25,12 @@ class Ended:
     name: str
 
 
-def read(data: bytes) -> dict[int, str]:
-    """The program of each process, from the table of a file."""
+def programs(rows: Iterable[Any]) -> dict[int, str]:
+    """The program of each process, from the rows of the table in a file."""
     return {
-        pid: name.rstrip(b"\0").decode(errors="replace")
-        for pid, name in _ENTRY.iter_unpack(data)
-        if pid
+        int(row["pid"]): bytes(row["program"]).decode(errors="replace")
+        for row in rows
+        if row["pid"]
     }
 
 

@@ -285,6 +285,13 @@ def headers() -> Path:
     )
 
 
+def missing_advice() -> str:
+    """What to do where a file of the directory of the libraries cannot be read."""
+    if os.environ.get("LOCKWRIGHT_LIBDIR"):
+        return "point LOCKWRIGHT_LIBDIR at a directory that holds it, or unset it"
+    return "build or install Lockwright again"
+
+
 def registry(place: Path | None = None) -> Registry:
     """Reads locks.json. Raises LockwrightError if it is missing or not what the build wrote.
 
@@ -296,12 +303,9 @@ def registry(place: Path | None = None) -> Registry:
         rows = json.loads(source.read_text(encoding="utf-8"))
         return Registry(place, rows)
     except OSError as error:
-        todo = (
-            "point LOCKWRIGHT_LIBDIR at a directory that holds it, or unset it"
-            if os.environ.get("LOCKWRIGHT_LIBDIR")
-            else "build or install Lockwright again"
-        )
-        raise LockwrightError(f"cannot read {source}: {error.strerror}", todo) from error
+        raise LockwrightError(
+            f"cannot read {source}: {error.strerror}", missing_advice()
+        ) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LockwrightError(
             f"{source} is not a registry of locks ({error})", "build or install Lockwright again"

@@ -10,11 +10,11 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError, warn
 from lockwright.base.results import now
 from lockwright.preload import binary, loads, locks
-from lockwright.profile import sheet as sheets
+from lockwright.profile import buffer as buffers
+from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.others import others
 from lockwright.profile.record import Profile
 from lockwright.profile.run import Run
-from lockwright.profile.sheet import Family, Sheet
 from lockwright.profile.watch import Watcher
 from lockwright.run import foreground
 
@@ -41,7 +41,7 @@ class Profiled:
 def profile(
     command: list[str],
     environment: dict[str, str] | None = None,
-    also: Callable[[Sheet], None] | None = None,
+    also: Callable[[Buffer], None] | None = None,
 ) -> Profiled:
     """Runs a command, in the foreground and to its end, and says what its mutexes did.
 
@@ -55,12 +55,12 @@ def profile(
     doubt = binary.check(program, probe, command[1:])
     if doubt is not None:
         warn(doubt)
-    with sheets.new() as path:
+    with buffers.new() as path:
         chosen = locks.preload(probe, os.environ if environment is None else environment, program)
-        chosen[sheets.VARIABLE] = str(path)
-        family = Family(path)
-        sheet, run = _run(program, command, chosen, family, also)
-        found = replace(to_profile(sheet, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
+        chosen[buffers.VARIABLE] = str(path)
+        family = Buffers(path)
+        buffer, run = _run(program, command, chosen, family, also)
+        found = replace(to_profile(buffer, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
         return Profiled(found, run.status)
 
 
@@ -68,9 +68,9 @@ def _run(
     program: Path,
     command: list[str],
     environment: dict[str, str],
-    family: Family,
-    also: Callable[[Sheet], None] | None,
-) -> tuple[Sheet, Run]:
+    family: Buffers,
+    also: Callable[[Buffer], None] | None,
+) -> tuple[Buffer, Run]:
     watcher = Watcher(family, also)
     child = 0
 
@@ -88,7 +88,8 @@ def _run(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
         ) from error
     ended = time.monotonic_ns()
-    sheet, seen = watcher.stop()
+    buffer, seen = watcher.stop()
+    family.first.check()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
     run = Run(
@@ -100,8 +101,8 @@ def _run(
         child,
         usage,
         seen,
-        others(family, sheet),
-        "" if sheet.took_any else loads.without_library(family.first.loaded, end.process),
+        others(family, buffer),
+        "" if buffer.took_any else loads.without_library(family.first.loaded, end.process),
         bool(family.first.loaded),
     )
-    return sheet, run
+    return buffer, run

@@ -1,4 +1,4 @@
-"""From what stands in a sheet to a profile."""
+"""From what stands in a buffer to a profile."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockwright.preload import loads
-from lockwright.profile import sheet as sheets
+from lockwright.profile import buffer as buffers
 from lockwright.profile import touches
+from lockwright.profile.buffer import Buffer
 from lockwright.profile.distributions import below
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.record import Creation, Moment, Process, Profile
-from lockwright.profile.sheet import Sheet
 from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.unfinished import circle
 
@@ -24,28 +24,28 @@ _MOST_MOMENTS = 20_000
 """Of a timeline, the longest: more than a screen has room for."""
 
 
-def to_profile(sheet: Sheet, run: "Run") -> Profile:
+def to_profile(buffer: Buffer, run: "Run") -> Profile:
     """The profile of a run that has ended."""
-    nanoseconds = sheet.nanoseconds
-    symbols = symbols_of(sheet, run.program)
-    duration = _duration(sheet, run)
-    mutexes = Mutexes(sheet, symbols, run.seen, nanoseconds, duration)
+    nanoseconds = buffer.nanoseconds
+    symbols = symbols_of(buffer, run.program)
+    duration = _duration(buffer, run)
+    mutexes = Mutexes(buffer, symbols, run.seen, nanoseconds, duration)
     made = mutexes.made()
     names = {number: name for number, name in run.seen.names.items() if name}
-    timeline = _timeline(sheet, mutexes, nanoseconds)
+    timeline = _timeline(buffer, mutexes, nanoseconds)
     return Profile(
         command=run.command,
-        pid=sheet.pid,
+        pid=buffer.pid,
         started=run.started,
         mechanism="preload",
-        process=_process(sheet, run, duration, nanoseconds),
+        process=_process(buffer, run, duration, nanoseconds),
         mutexes=tuple(made),
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"
             for number in sorted({each.thread for each in timeline})
         },
-        partial=_partial(sheet, run, mutexes),
+        partial=_partial(buffer, run, mutexes),
         deadlock=tuple(
             where
             for where in map(mutexes.index_of, circle(mutexes.unfinished))
@@ -56,8 +56,8 @@ def to_profile(sheet: Sheet, run: "Run") -> Profile:
     )
 
 
-def symbols_of(sheet: Sheet, program: str) -> Symbols:
-    """Names for the addresses in a sheet. program: the path of what was started."""
+def symbols_of(buffer: Buffer, program: str) -> Symbols:
+    """Names for the addresses in a buffer. program: the path of what was started."""
     mappings = [
         Mapping(
             os.fsdecode(bytes(each["path"])),
@@ -65,27 +65,27 @@ def symbols_of(sheet: Sheet, program: str) -> Symbols:
             int(each["end"]),
             int(each["base"]),
         )
-        for each in sheet.modules
+        for each in buffer.modules
     ]
-    return Symbols(mappings, os.fsdecode(bytes(sheet["program"])) or program)
+    return Symbols(mappings, os.fsdecode(bytes(buffer["program"])) or program)
 
 
-def _duration(sheet: Sheet, run: "Run") -> float:
+def _duration(buffer: Buffer, run: "Run") -> float:
     """In ns, from the first mutex taken to the end."""
-    if not sheet.pid:
+    if not buffer.pid:
         return 0.0
-    begin = int(sheet["begin_ns"])
-    if sheet.pid == run.child:
+    begin = int(buffer["begin_ns"])
+    if buffer.pid == run.child:
         return max(float(run.ended_ns - begin), 1.0)
     # Another than the one that was started may have ended long before it.
-    noted = sheet.last_ticks * sheet.nanoseconds
+    noted = buffer.last_ticks * buffer.nanoseconds
     return min(max(run.seen.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
 
 
-def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> Process:
-    threads, seen = sheet.threads, run.seen
-    calls = int(threads["acquisitions"].sum()) + int(sheet.passed_over.sum())
-    own = _own(sheet, run)
+def _process(buffer: Buffer, run: "Run", duration: float, nanoseconds: float) -> Process:
+    threads, seen = buffer.threads, run.seen
+    calls = int(threads["acquisitions"].sum()) + int(buffer.passed_over.sum())
+    own = _own(buffer, run)
     return Process(
         duration=duration,
         processors=_processors(seen.processors),
@@ -109,7 +109,7 @@ def _process(sheet: Sheet, run: "Run", duration: float, nanoseconds: float) -> P
         runnable=seen.runnable / seen.looks if seen.looks else None,
         wanting=seen.wanting / seen.looks if seen.looks else None,
         realtime=seen.realtime if seen.looks else None,
-        creation=_creation(sheet, run, duration / nanoseconds),
+        creation=_creation(buffer, run, duration / nanoseconds),
     )
 
 
@@ -119,7 +119,7 @@ def _processors(looks: Counter[int]) -> int:
     return most[0] or len(os.sched_getaffinity(0))
 
 
-def _own(sheet: Sheet, run: "Run") -> dict[str, float]:
+def _own(buffer: Buffer, run: "Run") -> dict[str, float]:
     """What the process has used, without those that it started: what they have all used is known
     when they have ended, but the processes apart only at the last look."""
     usage, seen = run.usage, run.seen
@@ -131,13 +131,13 @@ def _own(sheet: Sheet, run: "Run") -> dict[str, float]:
     }
     if not seen.own:
         return whole
-    if sheet.pid != run.child:
+    if buffer.pid != run.child:
         return seen.own
     return {name: max(seen.own[name], whole[name] - seen.of_others[name]) for name in whole}
 
 
-def _creation(sheet: Sheet, run: "Run", ticks: float) -> Creation:
-    threads = sheet.threads
+def _creation(buffer: Buffer, run: "Run", ticks: float) -> Creation:
+    threads = buffer.threads
     created = threads["created"].astype(np.int64)
     whole = int(created.sum())
     destroyed = int(threads["destroyed"].sum())
@@ -146,18 +146,18 @@ def _creation(sheet: Sheet, run: "Run", ticks: float) -> Creation:
         destroyed=destroyed,
         creators=int((created > 0).sum()),
         by_most=float(created.max()) / whole if whole else 0.0,
-        early=below(sheet.creations, ticks / 10) / whole if whole else 0.0,
+        early=below(buffer.creations, ticks / 10) / whole if whole else 0.0,
         alive_most=max(run.seen.alive_most, whole - destroyed),
     )
 
 
-def _timeline(sheet: Sheet, mutexes: Mutexes, nanoseconds: float) -> tuple[Moment, ...]:
-    moments = sheet.moments
+def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Moment, ...]:
+    moments = buffer.moments
     if len(moments) > _MOST_MOMENTS:
         lengths = moments["end"] - moments["begin"]
         moments = moments[np.argsort(lengths)[-_MOST_MOMENTS:]]
-    start = int(sheet["begin_ticks"])
-    kinds = {sheets.WAIT: "wait", sheets.HOLD: "hold"}
+    start = int(buffer["begin_ticks"])
+    wait = buffers.constant("moment::wait")
     found = []
     for each in np.sort(moments, order="begin"):
         where = mutexes.index_of(int(each["record"]))
@@ -167,7 +167,7 @@ def _timeline(sheet: Sheet, mutexes: Mutexes, nanoseconds: float) -> tuple[Momen
             Moment(
                 thread=int(each["thread"]),
                 mutex=where,
-                kind=kinds.get(int(each["kind"]), "hold"),
+                kind=buffers.WAIT if each["kind"] == wait else buffers.HOLD,
                 begin=(int(each["begin"]) - start) * nanoseconds,
                 end=(int(each["end"]) - start) * nanoseconds,
                 site=mutexes.site_of(int(each["record"]), int(each["caller"])),
@@ -178,24 +178,24 @@ def _timeline(sheet: Sheet, mutexes: Mutexes, nanoseconds: float) -> tuple[Momen
         if where is not None:
             begin, end = ((at - start) * nanoseconds for at in (one.begin, one.end))
             site = mutexes.site_of(one.record, one.caller)
-            found.append(Moment(one.thread, where, kinds[one.kind], begin, end, site))
+            found.append(Moment(one.thread, where, one.kind, begin, end, site))
     return tuple(sorted(found, key=lambda moment: moment.begin))
 
 
-def _partial(sheet: Sheet, run: "Run", mutexes: Mutexes) -> str:
+def _partial(buffer: Buffer, run: "Run", mutexes: Mutexes) -> str:
     reasons: list[str] = []
     if os.WIFSIGNALED(run.status):
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
-    if waiting := len({each.thread for each in mutexes.unfinished if each.kind == sheets.WAIT}):
+    if waiting := len({each.thread for each in mutexes.unfinished if each.kind == buffers.WAIT}):
         reasons.append(
             "one thread waited for a mutex to the end"
             if waiting == 1
             else f"{waiting} threads waited for mutexes to the end"
         )
-    if sheet.pid not in (0, run.child):
-        program = os.fsdecode(bytes(sheet["program"]))
+    if buffer.pid not in (0, run.child):
+        program = os.fsdecode(bytes(buffer["program"]))
         reasons.append(
-            f"it is of process {sheet.pid} ({program}), which spent most time on mutexes"
+            f"it is of process {buffer.pid} ({program}), which spent most time on mutexes"
         )
     if not run.was_loaded:
         reasons.append(f"the profiler's library was never loaded; {loads.ADVICE}")
@@ -205,7 +205,7 @@ def _partial(sheet: Sheet, run: "Run", mutexes: Mutexes) -> str:
             f" not open the file for the profile; {loads.ADVICE}"
         )
     reasons += run.others.said
-    if int(sheet["images"]) > 1:
+    if int(buffer["images"]) > 1:
         reasons.append("the process became another program, and what it was before is not in it")
     return "; ".join(reasons)
 

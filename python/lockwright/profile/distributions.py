@@ -1,14 +1,12 @@
-"""Histograms of a sheet, as distributions."""
+"""Histograms of a buffer, as distributions."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.profile.buffer import lower_bounds
 from lockwright.profile.record import Distribution
-from lockwright.profile.sheet import lower_bounds
-
-_BOUNDS = lower_bounds()
 
 
 def distribution(
@@ -21,7 +19,7 @@ def distribution(
     whole = float(weights.sum()) if weights is not None else 0.0
     if weights is None or not whole:
         return Distribution(float(count), total * nanoseconds, samples)
-    filled = np.flatnonzero(weights)
+    filled, bounds = np.flatnonzero(weights), lower_bounds()
     return Distribution(
         count=float(count),
         total=total * nanoseconds,
@@ -29,15 +27,16 @@ def distribution(
         p50=_quantile(weights, 0.50) * nanoseconds,
         p90=_quantile(weights, 0.90) * nanoseconds,
         p99=_quantile(weights, 0.99) * nanoseconds,
-        most=float(_BOUNDS[filled[-1] + 1]) * nanoseconds,
-        buckets=tuple((float(_BOUNDS[i]) * nanoseconds, float(weights[i])) for i in filled),
+        most=float(bounds[filled[-1] + 1]) * nanoseconds,
+        buckets=tuple((float(bounds[i]) * nanoseconds, float(weights[i])) for i in filled),
     )
 
 
 def below(weights: NDArray[Any], ticks: float) -> float:
     """How much weight lies below a bound, that of the bucket that it cuts in proportion."""
-    widths = np.diff(_BOUNDS)
-    shares = np.clip((ticks - _BOUNDS[:-1]) / widths, 0.0, 1.0)
+    bounds = lower_bounds()
+    widths = np.diff(bounds)
+    shares = np.clip((ticks - bounds[:-1]) / widths, 0.0, 1.0)
     return float((weights * shares).sum())
 
 
@@ -48,4 +47,5 @@ def _quantile(weights: NDArray[Any], share: float) -> float:
     at = int(np.searchsorted(sums, wanted, side="left"))
     before = float(sums[at - 1]) if at else 0.0
     inside = (wanted - before) / float(weights[at])
-    return float(_BOUNDS[at] + inside * (_BOUNDS[at + 1] - _BOUNDS[at]))
+    begin, end = (float(each) for each in lower_bounds()[at : at + 2])
+    return begin + inside * (end - begin)

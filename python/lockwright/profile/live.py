@@ -1,4 +1,4 @@
-"""What the mutexes of a program do at the moment, from its sheet while it runs."""
+"""What the mutexes of a program do at the moment, from its buffer while it runs."""
 
 import time
 from dataclasses import dataclass, replace
@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.profile.buffer import Buffer, is_void
 from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutexes import Mutexes
-from lockwright.profile.sheet import IS_VOID, Sheet
 from lockwright.profile.watch import Seen
 
 
@@ -52,11 +52,11 @@ class _Sums:
 
 
 class Live:
-    """Looks at a sheet again and again."""
+    """Looks at a buffer again and again."""
 
-    def __init__(self, sheet: Sheet, program: str) -> None:
+    def __init__(self, buffer: Buffer, program: str) -> None:
         """program: the path of what was started."""
-        self.sheet, self._program = sheet, program
+        self.buffer, self._program = buffer, program
         self._before = self._sums()
         self._blocks: dict[int, NDArray[np.uint64]] = {}
         self._modules = -1
@@ -87,7 +87,7 @@ class Live:
             for number in worst
             if lost[number] or rate[number] or now.waiting[number]
         )
-        begin = int(self.sheet["begin_ns"])
+        begin = int(self.buffer["begin_ns"])
         return State(
             elapsed=float(now.now - begin) if begin else 0.0,
             threads=self._threads(),
@@ -97,16 +97,16 @@ class Live:
         )
 
     def _sums(self) -> _Sums:
-        sheet = self.sheet
-        records = sheet.records
-        used = (records["kind"] & IS_VOID) == 0
+        buffer = self.buffer
+        records = buffer.records
+        used = ~is_void(records)
         waited = np.where(used, records["waited"], 0).astype(np.float64)
         waiting = np.zeros(len(records), np.int64)
         now = time.monotonic_ns()
-        unit = sheet.nanoseconds
+        unit = buffer.nanoseconds
         # Who waits still has waited already.
-        ticks = int(sheet["begin_ticks"]) + (now - int(sheet["begin_ns"])) / unit
-        threads = sheet.threads
+        ticks = int(buffer["begin_ticks"]) + (now - int(buffer["begin_ns"])) / unit
+        threads = buffer.threads
         numbers = threads["waiting_for"].astype(np.int64) - 1
         for number, since in zip(numbers, threads["waiting_since"], strict=True):
             if 0 <= number < len(records):
@@ -123,17 +123,17 @@ class Live:
 
     def _threads(self) -> int:
         try:
-            return sum(1 for _ in Path(f"/proc/{self.sheet.pid}/task").iterdir())
+            return sum(1 for _ in Path(f"/proc/{self.buffer.pid}/task").iterdir())
         except OSError:
             return 0
 
     def _know_names(self) -> None:
         """A file that was loaded since may be what an address lies in."""
-        if self._modules != len(self.sheet.modules):
-            self._modules = len(self.sheet.modules)
+        if self._modules != len(self.buffer.modules):
+            self._modules = len(self.buffer.modules)
             self._names.clear()
-            self._symbols = symbols_of(self.sheet, self._program)
-            self._mutexes = Mutexes(self.sheet, self._symbols, Seen(), 1.0, 1.0)
+            self._symbols = symbols_of(self.buffer, self._program)
+            self._mutexes = Mutexes(self.buffer, self._symbols, Seen(), 1.0, 1.0)
 
     def _name(self, number: int) -> str:
         if number not in self._names:
@@ -141,15 +141,15 @@ class Live:
         return self._names[number]
 
     def _holder(self, number: int) -> str:
-        place = int(self.sheet.records["detail"][number])
+        place = int(self.buffer.records["detail"][number])
         if not place:
             return ""
-        detail = self.sheet.details[place - 1]
-        waited = detail["blocks"]["waited"].copy()
+        detail = self.buffer.details[place - 1]
+        waited = detail["wait_edges"]["waited"].copy()
         before = self._blocks.get(number, np.zeros_like(waited))
         self._blocks[number] = waited
         grown = np.where(waited >= before, waited - before, waited)
-        holder = int(detail["blocks"]["holder"][int(np.argmax(grown))])
+        holder = int(detail["wait_edges"]["holder"][int(np.argmax(grown))])
         if not grown.any() or not holder:
             return ""
         frame = self._symbols.caller(int(detail["sites"]["caller"][holder - 1]))

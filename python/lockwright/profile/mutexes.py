@@ -1,4 +1,4 @@
-"""The mutexes of a profile, from the records of a sheet."""
+"""The mutexes of a profile, from the records of a buffer."""
 
 from collections import defaultdict
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.profile.buffer import HOLD, WAIT, Buffer, init_site, is_shared, is_void
 from lockwright.profile.distributions import distribution
 from lockwright.profile.naming import name_of
 from lockwright.profile.places import told
@@ -16,7 +17,6 @@ from lockwright.profile.record import (
     Mutex,
     Place,
 )
-from lockwright.profile.sheet import HOLD, IS_SHARED, IS_VOID, PLACE_BITS, WAIT, Sheet
 from lockwright.profile.sites import Sites, Waits
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.takers import takers, users
@@ -56,25 +56,25 @@ class Mutexes:
     """Those that were seen, in the order of the time lost."""
 
     def __init__(
-        self, sheet: Sheet, symbols: Symbols, seen: Seen, nanoseconds: float, duration: float
+        self, buffer: Buffer, symbols: Symbols, seen: Seen, nanoseconds: float, duration: float
     ) -> None:
         """duration: of the profile, in ns; nanoseconds: of a tick."""
-        self._sheet, self._symbols, self._seen = sheet, symbols, seen
+        self._buffer, self._symbols, self._seen = buffer, symbols, seen
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
-        self._sites = Sites(sheet, symbols, nanoseconds)
-        self._failures = self._with_threads("failing", sheet.threads["failures"])
-        self._passed_over = self._with_threads("last_record", sheet.passed_over)
-        self._contended = self._with_threads("waited_for", sheet.threads["waits"])
-        self._contended += sheet.records["contended"].astype(np.int64)
-        self._waited = self._with_threads("waited_for", sheet.threads["waited"])
-        self._waited += sheet.records["waited"].astype(np.int64)
-        self.unfinished = unfinished(sheet, seen.last_ns)
+        self._sites = Sites(buffer, symbols, nanoseconds)
+        self._failures = self._with_threads("failing", buffer.threads["failures"])
+        self._passed_over = self._with_threads("last_record", buffer.passed_over)
+        self._contended = self._with_threads("waited_for", buffer.threads["waits"])
+        self._contended += buffer.records["contended"].astype(np.int64)
+        self._waited = self._with_threads("waited_for", buffer.threads["waited"])
+        self._waited += buffer.records["waited"].astype(np.int64)
+        self.unfinished = unfinished(buffer, seen.last_ns)
         for each in self.unfinished:
             if each.kind == WAIT:
                 self._contended[each.record] += 1
                 self._waited[each.record] += each.ticks
-        self._takers = takers(sheet)
+        self._takers = takers(buffer)
 
     def index_of(self, record: int) -> int | None:
         """Which of the mutexes a record became part of."""
@@ -86,14 +86,14 @@ class Mutexes:
 
     def named(self, record: int) -> str:
         """What the mutex of one record is called."""
-        found = self._sheet.records[record]
-        is_one = not int(found["kind"]) & IS_SHARED
+        found = self._buffer.records[record]
+        is_one = not is_shared(found)
         return name_of(self._place(found, is_one), is_one)
 
     def made(self) -> list[Mutex]:
         """All of them."""
         groups = self._groups()
-        records = self._sheet.records
+        records = self._buffer.records
         groups.sort(
             key=lambda group: (
                 -int(self._waited[group].sum()),
@@ -110,20 +110,20 @@ class Mutexes:
 
     def _groups(self) -> list[list[int]]:
         """The numbers of the records that make one mutex of the profile."""
-        records = self._sheet.records
+        records = self._buffer.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
         used |= self._contended != 0
         used[[each.record for each in self.unfinished]] = True
-        used &= (records["kind"] & IS_VOID) == 0
+        used &= ~is_void(records)
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         groups: list[list[int]] = []
         for number in np.flatnonzero(used):
             one = records[number]
-            if int(one["kind"]) & IS_SHARED:
+            if is_shared(one):
                 groups.append([int(number)])
                 continue
-            place = int(one["place"]) & PLACE_BITS
+            place = init_site(one)
             places[place, 0 if place else int(one["first_site"])].append(int(number))
         for numbers in places.values():
             numbers.sort(
@@ -144,18 +144,18 @@ class Mutexes:
         its stack for a moment."""
         if len(numbers) <= 2 * _APART:
             return len(numbers)
-        records = self._sheet.records
+        records = self._buffer.records
         looks = records["samples"][numbers[:_APART]] + records["waits"][numbers[:_APART]]
         few = np.flatnonzero(looks < _STANDS_OUT)
         return int(few[0]) if len(few) else _APART
 
     def _mutex(self, index: int, group: list[int]) -> Mutex:
-        records = self._sheet.records[group]
+        records = self._buffer.records[group]
         first = records[0]
         sums = {name: int(records[name].astype(np.uint64).sum()) for name in _SUMS}
         sums["failed_trylocks"] += int(self._failures[group].sum())
         sums["acquisitions"] += int(self._passed_over[group].sum())
-        details = self._sheet.details[[int(n) - 1 for n in records["detail"] if n]]
+        details = self._buffer.details[[int(n) - 1 for n in records["detail"] if n]]
         members = set(group)
         still = [each for each in self.unfinished if each.record in members]
         waits = [each for each in still if each.kind == WAIT]
@@ -166,8 +166,8 @@ class Mutexes:
         sums["holds"] += len(holds)
         sums["hold_samples"] += len(holds)
         sums["held"] += sum(each.ticks for each in holds)
-        details = np.concatenate([details, as_details(self._sheet, still)])
-        is_one = len(group) == 1 and not int(first["kind"]) & IS_SHARED
+        details = np.concatenate([details, as_details(self._buffer, still)])
+        is_one = len(group) == 1 and not is_shared(first)
         place = self._place(first, is_one)
         whole = Waits(sums["contended"], sums["waited"])
         sites, blocks = self._sites.made(index, group, details, whole)
@@ -224,20 +224,20 @@ class Mutexes:
         if address and self._symbols.mapping(address) is not None:
             if is_one:
                 return Place(OBJECT, self._symbols.place(address))
-        elif place := int(record["place"]) & PLACE_BITS:
-            caller = int(self._sheet.places["caller"][place - 1])
+        elif place := init_site(record):
+            caller = int(self._buffer.init_sites["caller"][place - 1])
             ordinal = int(record["ordinal"]) if is_one else -1
-            stack = tuple(self._symbols.caller(pc) for pc in self._sheet.origin(record))
+            stack = tuple(self._symbols.caller(pc) for pc in self._buffer.init_stack(record))
             return Place(CREATED, self._symbols.caller(caller), ordinal, stack if is_one else ())
         frame = self._symbols.caller(int(record["first_site"]))
         return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
 
     def _order(self, record: Any) -> int:
         """Which of the mutexes it is that were first seen at a place."""
-        records = self._sheet.records
+        records = self._buffer.records
         earlier = (
             (records["first_site"] == record["first_site"])
-            & (records["place"] == 0)
+            & (records["init_site"] == 0)
             & (records["first_seen"] < record["first_seen"])
             & (records["address"] != 0)
         )
@@ -246,16 +246,16 @@ class Mutexes:
     def _instances(self, first: Any, group: list[int], is_one: bool) -> int:
         if is_one:
             return 1
-        if place := int(first["place"]) & PLACE_BITS:
+        if place := init_site(first):
             # Most of them were never looked at.
-            return max(len(group), int(self._sheet.places["created"][place - 1]))
+            return max(len(group), int(self._buffer.init_sites["created"][place - 1]))
         return max(len(group), 2)
 
     def _with_threads(self, of: str, counts: NDArray[Any]) -> NDArray[np.int64]:
         """By record, what stands with the threads still: each has one mutex, of that number plus
         one."""
-        found = np.zeros(len(self._sheet.records) + 1, np.int64)
-        numbers = np.minimum(self._sheet.threads[of], len(self._sheet.records)).astype(np.int64)
+        found = np.zeros(len(self._buffer.records) + 1, np.int64)
+        numbers = np.minimum(self._buffer.threads[of], len(self._buffer.records)).astype(np.int64)
         np.add.at(found, numbers, counts.astype(np.int64))
         # Number 0 is none.
         return found[1:]

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base import numbers
-from lockwright.profile import sheet as sheets
-from lockwright.profile.sheet import Family, Sheet
+from lockwright.profile.buffer import Buffer, Buffers, table_size
 
 
 @dataclass(frozen=True)
@@ -54,18 +53,18 @@ class Others:
         )
 
 
-def others(family: Family, chosen: Sheet) -> Others:
+def others(family: Buffers, chosen: Buffer) -> Others:
     """All but the process that is chosen."""
-    seen = {sheet.pid: sheet for sheet in family.all() if sheet.taken and sheet is not chosen}
+    seen = {buffer.pid: buffer for buffer in family.all() if buffer.taken and buffer is not chosen}
     seen.pop(chosen.pid, None)
-    noted = [each for each in family.first.each_other if each.pid not in {chosen.pid, *seen}]
+    noted = [each for each in family.first.other_processes if each.pid not in {chosen.pid, *seen}]
     pids = sorted({*seen, *(each.pid for each in noted if each.pid)})
-    beyond = max(0, int(family.first["others"]) - sheets.OTHERS)
+    beyond = max(0, int(family.first["others"]) - (table_size("other_processes") - 1))
     return Others(
         count=len(pids) + beyond,
         taken=sum(each.taken for each in seen.values()) + sum(each.taken for each in noted),
         is_exact=all(each.taken <= 1 for each in noted),
-        waited=sum(sheet.waited * sheet.nanoseconds for sheet in seen.values()),
+        waited=sum(buffer.waited * buffer.nanoseconds for buffer in seen.values()),
         unseen=tuple(each.pid for each in noted if each.is_unseen and each.pid),
         alive=tuple(pid for pid in pids if _is_alive(pid)),
     )

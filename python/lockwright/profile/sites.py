@@ -1,4 +1,4 @@
-"""From where a mutex was taken, and who waited for whom, from the details of a sheet."""
+"""From where a mutex was taken, and who waited for whom, from the details of a buffer."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from lockwright.profile.buffer import Buffer
 from lockwright.profile.record import Block, Frame, Site
-from lockwright.profile.sheet import Sheet
 from lockwright.profile.symbols import Symbols
 
 _STACKS = 8
@@ -25,9 +25,9 @@ class Waits:
 class Sites:
     """Those of all mutexes, by the index of the mutex."""
 
-    def __init__(self, sheet: Sheet, symbols: Symbols, nanoseconds: float) -> None:
+    def __init__(self, buffer: Buffer, symbols: Symbols, nanoseconds: float) -> None:
         """nanoseconds: of a tick."""
-        self._sheet, self._symbols, self._nanoseconds = sheet, symbols, nanoseconds
+        self._buffer, self._symbols, self._nanoseconds = buffer, symbols, nanoseconds
         self._numbers: dict[tuple[int, int], int] = {}
         self._releases: defaultdict[int, dict[int, Frame]] = defaultdict(dict)
         self._stacks = self._stacks_by_caller()
@@ -83,7 +83,7 @@ class Sites:
 
     def _only_first(self, group: list[int], callers: dict[int, list[int]]) -> None:
         """Of a mutex without details only the first caller is known."""
-        records = self._sheet.records
+        records = self._buffer.records
         first = int(records["first_site"][group[0]])
         if first:
             acquisitions, held = (
@@ -93,7 +93,7 @@ class Sites:
 
     def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
         found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
-        for stack in self._sheet.stacks:
+        for stack in self._buffer.stacks:
             found[int(stack["record"]), int(stack["pcs"][0])].append(stack)
         return found
 
@@ -144,7 +144,7 @@ def _summed(
                     sums[i] += int(site[name])
                 if site["releaser"]:
                     releasers[int(site["caller"])] = int(site["releaser"])
-        for block in detail["blocks"]:
+        for block in detail["wait_edges"]:
             if block["times"]:
                 pair = pairs[
                     here[int(block["holder"]) - 1] if block["holder"] else 0,

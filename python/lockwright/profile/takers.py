@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.profile.sheet import Sheet
+from lockwright.profile.buffer import Buffer
 
 _RARELY = 0.01
 """Of what the average thread does. A thread that opened the files, started the others and waits for
@@ -13,11 +13,11 @@ _WORDS = 3
 """In which a record keeps a bit for each thread, by the remainder of its number."""
 
 
-def takers(sheet: Sheet) -> NDArray[np.uint64]:
+def takers(buffer: Buffer) -> NDArray[np.uint64]:
     """A bit for each thread that takes mutexes, or waits for them, not much more rarely than the
     average thread."""
-    threads = sheet.threads
-    taken = threads["acquisitions"].astype(np.float64) + sheet.passed_over
+    threads = buffer.threads
+    taken = threads["acquisitions"].astype(np.float64) + buffer.passed_over
     waited = threads["contended"].astype(np.float64)
     takes = (taken > 0) & (taken >= _RARELY * taken.sum() / max(1, len(taken)))
     waits = (waited > 0) & (waited >= _RARELY * waited.sum() / max(1, len(waited)))

@@ -23,8 +23,8 @@ from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.base.terminal import besides
 from lockwright.profile.attached_live import AttachedLive
+from lockwright.profile.buffer import Buffer
 from lockwright.profile.live import Live, Row, State
-from lockwright.profile.sheet import Sheet
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
@@ -132,16 +132,16 @@ class Top:
                 self._keys = self._terminal
                 yield
 
-    def look(self, sheet: Sheet) -> None:
+    def look(self, buffer: Buffer) -> None:
         """Shows what there is if it is time to, and ends the program if the key for that came."""
-        if self._key() == b"q" and sheet.pid:
+        if self._key() == b"q" and buffer.pid:
             self.stopped = True
             with contextlib.suppress(ProcessLookupError):
-                os.kill(sheet.pid, signal.SIGTERM)
-        if not sheet.pid:
+                os.kill(buffer.pid, signal.SIGTERM)
+        if not buffer.pid:
             return
-        if self._live is None or self._live.sheet is not sheet:
-            self._live = Live(sheet, self._program)
+        if self._live is None or self._live.buffer is not buffer:
+            self._live = Live(buffer, self._program)
             self._next = 0.0
         self._show(self._live.look)
 

@@ -1,7 +1,7 @@
 """What had not ended when the process did: waits and holds of its last moments.
 
 A thread writes down a wait when it is over. In a deadlock, and where a thread keeps a mutex to the
-end, that never happens; but the sheet has when it began.
+end, that never happens; but the buffer has when it began.
 """
 
 from collections import defaultdict
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lockwright.profile import sheet as sheets
-from lockwright.profile.sheet import IS_SHARED, Rows, Sheet
+from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, is_shared, lower_bounds
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class Unfinished:
     """One wait, or one hold. kind: as of a moment; record, thread: their numbers; caller: of the
     lock function, 0 if that is not known; begin, end: in ticks of the clock."""
 
-    kind: int
+    kind: str
     record: int
     thread: int
     caller: int
@@ -32,33 +31,33 @@ class Unfinished:
         return self.end - self.begin
 
 
-def unfinished(sheet: Sheet, last_ns: int) -> list[Unfinished]:
+def unfinished(buffer: Buffer, last_ns: int) -> list[Unfinished]:
     """Those that were there when the process was last seen, at `last_ns` of the monotonic clock,
     and had not ended when it did; what came later cannot be told from the end of the process."""
-    if not sheet.pid or not last_ns:
+    if not buffer.pid or not last_ns:
         return []
-    end = int(sheet["begin_ticks"]) + int((last_ns - int(sheet["begin_ns"])) / sheet.nanoseconds)
-    records = sheet.records
+    end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
+    records = buffer.records
     found = []
-    for thread in sheet.threads[sheet.threads["waiting_for"] != 0]:
+    for thread in buffer.threads[buffer.threads["waiting_for"] != 0]:
         number, begin = int(thread["waiting_for"]) - 1, int(thread["waiting_since"])
         if number < len(records) and 0 < begin < end:
             caller = int(thread["waiting_site"])
-            found.append(Unfinished(sheets.WAIT, number, int(thread["number"]), caller, begin, end))
+            found.append(Unfinished(WAIT, number, int(thread["number"]), caller, begin, end))
     held = (records["hold_begin"] > records["released"]) & (records["hold_begin"] < end)
-    held &= (records["kind"] & IS_SHARED == 0) & (records["destroyed"] == 0)
+    held &= ~is_shared(records) & (records["destroyed"] == 0)
     for number in (int(each) for each in np.flatnonzero(held)):
         record = records[number]
         thread_number = max(int(record["last_thread"]) - 1, 0)
-        caller, begin = _holder(sheet, record), int(record["hold_begin"])
-        found.append(Unfinished(sheets.HOLD, number, thread_number, caller, begin, end))
+        caller, begin = _holder(buffer, record), int(record["hold_begin"])
+        found.append(Unfinished(HOLD, number, thread_number, caller, begin, end))
     return found
 
 
-def _holder(sheet: Sheet, record: np.void) -> int:
+def _holder(buffer: Buffer, record: np.void) -> int:
     """Who took it for the hold that was noted last."""
     if record["detail"] and record["hold_site"]:
-        detail = sheet.details[int(record["detail"]) - 1]
+        detail = buffer.details[int(record["detail"]) - 1]
         return int(detail["sites"]["caller"][int(record["hold_site"]) - 1])
     return int(record["first_site"]) if record["samples"] == 1 else 0
 
@@ -67,8 +66,8 @@ def circle(found: Iterable[Unfinished]) -> list[int]:
     """The records of mutexes in a deadlock: whoever held one waited for the next, and so round to
     the first. Empty if none is known."""
     found = list(found)
-    holders = {each.record: each.thread for each in found if each.kind == sheets.HOLD}
-    wanted = {each.thread: each.record for each in found if each.kind == sheets.WAIT}
+    holders = {each.record: each.thread for each in found if each.kind == HOLD}
+    wanted = {each.thread: each.record for each in found if each.kind == WAIT}
     for start in wanted:
         passed: list[int] = []
         thread = start
@@ -80,34 +79,34 @@ def circle(found: Iterable[Unfinished]) -> list[int]:
     return []
 
 
-def as_details(sheet: Sheet, found: Iterable[Unfinished]) -> Rows:
-    """The same as rows of the sheet's details, one for each mutex."""
+def as_details(buffer: Buffer, found: Iterable[Unfinished]) -> Rows:
+    """The same as rows of the buffer's details, one for each mutex."""
     by_record: defaultdict[int, list[Unfinished]] = defaultdict(list)
     for each in found:
         by_record[each.record].append(each)
-    rows = np.zeros(len(by_record), sheet.details.dtype)
-    bounds = sheets.lower_bounds()
+    rows = np.zeros(len(by_record), buffer.details.dtype)
+    bounds = lower_bounds()
     for row, (number, those) in zip(rows, by_record.items(), strict=True):
         sites: dict[int, int] = {}
-        record = sheet.records[number]
+        record = buffer.records[number]
         if not record["detail"]:
             first = row["sites"][_site(row, sites, int(record["first_site"]))]
             first["acquisitions"], first["held"] = record["acquisitions"], record["held"]
-        holder = next((each.caller for each in those if each.kind == sheets.HOLD), 0)
+        holder = next((each.caller for each in those if each.kind == HOLD), 0)
         for each in those:
             at = _site(row, sites, each.caller) if each.caller else -1
             bucket = int(np.searchsorted(bounds, each.ticks, "right")) - 1
-            waits = each.kind == sheets.WAIT
-            row["waiting" if waits else "holding"][min(bucket, sheets.BUCKETS - 1)] += 1
+            waits = each.kind == WAIT
+            row["waiting" if waits else "holding"][min(bucket, len(bounds) - 2)] += 1
             if at >= 0:
                 row["sites"][at]["waited" if waits else "held"] += each.ticks
                 row["sites"][at]["contended"] += waits
             if waits and at >= 0:
-                block = row["blocks"][at]
-                block["holder"] = _site(row, sites, holder) + 1 if holder else 0
-                block["waiter"] = at + 1
-                block["times"] += 1
-                block["waited"] += each.ticks
+                edge = row["wait_edges"][at]
+                edge["holder"] = _site(row, sites, holder) + 1 if holder else 0
+                edge["waiter"] = at + 1
+                edge["times"] += 1
+                edge["waited"] += each.ticks
     return rows
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.profile.sheet import Family, Sheet
+from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.touches import Touches
 
 _EVERY = 0.04
@@ -58,12 +58,12 @@ class Seen:
 
 
 class Watcher:
-    """Looks at the sheets of a run, and at the processes that fill them, until it is stopped."""
+    """Looks at the buffers of a run, and at the processes that fill them, until it is stopped."""
 
-    def __init__(self, sheets: Family, also: Callable[[Sheet], None] | None = None) -> None:
-        """also: called at each look, in the thread of the watcher, with the sheet of the process
+    def __init__(self, buffers: Buffers, also: Callable[[Buffer], None] | None = None) -> None:
+        """also: called at each look, in the thread of the watcher, with the buffer of the process
         that has spent most time on mutexes."""
-        self._sheets = sheets
+        self._buffers = buffers
         self._also = also
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -73,39 +73,39 @@ class Watcher:
         """To be called with those signals blocked that this thread must not take."""
         self._thread.start()
 
-    def stop(self) -> tuple[Sheet, Seen]:
-        """Ends the looking; the sheet of the process that spent most time on mutexes, and what was
+    def stop(self) -> tuple[Buffer, Seen]:
+        """Ends the looking; the buffer of the process that spent most time on mutexes, and what was
         seen of it."""
         self._over.set()
         self._thread.join()
-        chosen = self._sheets.chosen()
+        chosen = self._buffers.chosen()
         looks = self._looks.get(id(chosen))
         return chosen, looks.stop() if looks is not None else _nothing(chosen)
 
     def _watch(self) -> None:
         while not self._over.wait(_EVERY):
-            for sheet in self._sheets.all():
-                if sheet.pid:
-                    if id(sheet) not in self._looks:
-                        self._looks[id(sheet)] = _Looks(sheet)
-                    self._looks[id(sheet)].look()
+            for buffer in self._buffers.all():
+                if buffer.pid:
+                    if id(buffer) not in self._looks:
+                        self._looks[id(buffer)] = _Looks(buffer)
+                    self._looks[id(buffer)].look()
             if self._also is not None:
-                self._also(self._sheets.chosen())
+                self._also(self._buffers.chosen())
         for looks in self._looks.values():
             looks.stop()
 
 
-def _nothing(sheet: Sheet) -> Seen:
-    waiters, waited, most = (np.zeros(len(sheet.records), np.int64) for _ in range(3))
+def _nothing(buffer: Buffer) -> Seen:
+    waiters, waited, most = (np.zeros(len(buffer.records), np.int64) for _ in range(3))
     return Seen(waiters=waiters, waited=waited, most=most)
 
 
 class _Looks:
     """What is seen of one process."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        self._sheet, self._seen = sheet, _nothing(sheet)
-        self._touches: Touches | None = Touches(sheet.pid)
+    def __init__(self, buffer: Buffer) -> None:
+        self._buffer, self._seen = buffer, _nothing(buffer)
+        self._touches: Touches | None = Touches(buffer.pid)
 
     def stop(self) -> Seen:
         if self._touches is not None:
@@ -114,8 +114,8 @@ class _Looks:
         return self._seen
 
     def look(self) -> None:
-        seen, sheet = self._seen, self._sheet
-        process = Path(f"/proc/{sheet.pid}")
+        seen, buffer = self._seen, self._buffer
+        process = Path(f"/proc/{buffer.pid}")
         try:
             status = (process / "status").read_text()
         except OSError:
@@ -127,7 +127,7 @@ class _Looks:
         running = int(_field(status, "Threads") or 1)
         seen.threads += running
         seen.threads_most = max(seen.threads_most, running)
-        threads = sheet.threads
+        threads = buffer.threads
         numbers = threads["waiting_for"].copy()
         wait = (numbers != 0) & (numbers <= len(seen.waiters))
         records, counts = np.unique(numbers[wait].astype(np.int64) - 1, return_counts=True)

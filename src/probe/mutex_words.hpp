@@ -30,7 +30,7 @@ namespace lockwright::probe {
 using interpose::is_library;
 using interpose::normal;
 
-struct words {
+struct mutex_words {
   std::uint32_t lock;
   std::uint32_t count;
   std::uint32_t owner;
@@ -41,21 +41,21 @@ struct words {
   std::uint32_t number;
   std::uint64_t site;
 
-  static words& of(pthread_mutex_t* mutex) { return *reinterpret_cast<words*>(mutex); }
+  static mutex_words& of(pthread_mutex_t* mutex) { return *reinterpret_cast<mutex_words*>(mutex); }
 };
-static_assert(offsetof(pthread_mutex_t, __data.__lock) == offsetof(words, lock));
-static_assert(offsetof(pthread_mutex_t, __data.__count) == offsetof(words, count));
-static_assert(offsetof(pthread_mutex_t, __data.__owner) == offsetof(words, owner));
-static_assert(offsetof(pthread_mutex_t, __data.__nusers) == offsetof(words, users));
-static_assert(offsetof(pthread_mutex_t, __data.__kind) == offsetof(words, kind));
-static_assert(offsetof(pthread_mutex_t, __data.__list) == offsetof(words, link));
-static_assert(sizeof(pthread_mutex_t) >= sizeof(words));
+static_assert(offsetof(pthread_mutex_t, __data.__lock) == offsetof(mutex_words, lock));
+static_assert(offsetof(pthread_mutex_t, __data.__count) == offsetof(mutex_words, count));
+static_assert(offsetof(pthread_mutex_t, __data.__owner) == offsetof(mutex_words, owner));
+static_assert(offsetof(pthread_mutex_t, __data.__nusers) == offsetof(mutex_words, users));
+static_assert(offsetof(pthread_mutex_t, __data.__kind) == offsetof(mutex_words, kind));
+static_assert(offsetof(pthread_mutex_t, __data.__list) == offsetof(mutex_words, link));
+static_assert(sizeof(pthread_mutex_t) >= sizeof(mutex_words));
 
 /// Of `link`: it is a place, and above it the number of the stack, plus one, if that was walked.
-inline constexpr std::uint32_t is_place = 1U << 31;
-inline constexpr unsigned origin_shift = 13;
-static_assert(beginnings::place_numbers < 1U << origin_shift);
-static_assert(beginnings::origin_numbers < 1U << (31 - origin_shift));
+inline constexpr std::uint32_t is_init_site = 1U << 31;
+inline constexpr unsigned init_stack_shift = 13;
+static_assert(init_table::site_numbers < 1U << init_stack_shift);
+static_assert(init_table::stack_numbers < 1U << (31 - init_stack_shift));
 
 /// Of `number`: one thread whose wait is measured, who waits as well.
 inline constexpr std::uint32_t one_measured = 1U << 16;
@@ -70,8 +70,8 @@ inline constexpr std::uint64_t address_bits = is_woken - 1;
 inline constexpr std::uint32_t never_elided = 0x200;
 
 /// Whether the C library does nothing with it but what is done here.
-inline bool is_simple(const words& mutex) { return (mutex.kind & ~never_elided) == normal; }
+inline bool is_simple(const mutex_words& mutex) { return (mutex.kind & ~never_elided) == normal; }
 
-inline bool is_profiled(const words& mutex) { return !is_library(mutex.kind); }
+inline bool is_profiled(const mutex_words& mutex) { return !is_library(mutex.kind); }
 
 }  // namespace lockwright::probe

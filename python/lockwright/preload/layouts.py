@@ -1,0 +1,156 @@
+"""How the files are laid out through which a library of ours talks to the command.
+
+The build writes it to `layouts.json`, beside the libraries, from the structs that they use. A file
+begins with a text that says what it is, and the number of the layout by which we read it; a library
+of another layout leaves the file alone and puts its own number there.
+"""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lockwright.base.errors import LockwrightError
+from lockwright.base.shared_files import shared_files
+from lockwright.preload import locks
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FILE = "layouts.json"
+_CODES = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i4": "i", "i8": "q"}
+_STAMP = struct.Struct("=8sQ")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a struct. type: "u8" and the like for a number, "S" for text, or another struct's
+    name. count: more than one for an array."""
+
+    name: str
+    type: str
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct of the libraries."""
+
+    bytes: int
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """All structs, and the constants that give their fields a meaning, by their C++ names."""
+
+    source: Path
+    structs: Mapping[str, Struct]
+    constants: Mapping[str, int]
+
+    def dtype(self, name: str) -> "np.dtype[Any]":
+        """A struct for numpy."""
+        import numpy as np
+
+        found = self.structs[name]
+        types: list[Any] = []
+        for field in found.fields:
+            if field.type == "S":
+                types.append(f"S{field.count}")
+                continue
+            one = self.dtype(field.type) if field.type in self.structs else field.type
+            types.append(one if field.count == 1 else (one, field.count))
+        return np.dtype(
+            {
+                "names": [field.name for field in found.fields],
+                "formats": types,
+                "offsets": [field.offset for field in found.fields],
+                "itemsize": found.bytes,
+            }
+        )
+
+    def values(self, name: str, data: bytes, offset: int = 0) -> dict[str, Any]:
+        """The fields of a struct in `data`, without numpy: an array is a tuple."""
+        return {
+            field.name: self._value(field, data, offset + field.offset)
+            for field in self.structs[name].fields
+        }
+
+    def _value(self, field: Field, data: bytes, offset: int) -> Any:
+        if field.type == "S":
+            return data[offset : offset + field.count].split(b"\0", 1)[0]
+        if field.type in self.structs:
+            size = self.structs[field.type].bytes
+            starts = range(offset, offset + size * field.count, size)
+            found = tuple(self.values(field.type, data, start) for start in starts)
+        else:
+            found = struct.unpack_from(f"={field.count}{_CODES[field.type]}", data, offset)
+        return found if field.count > 1 else found[0]
+
+    def number(self, name: str) -> int:
+        """What a library with this struct knows it by: FNV-1a over its fields, as layout_number()
+        of src/interpose/layout.hpp."""
+        words: list[int] = []
+        for field in self.structs[name].fields:
+            nested = self.structs.get(field.type)
+            scalar = 1 if field.type == "S" else int(field.type[1:]) if nested is None else 0
+            words += (field.name + field.type).encode()
+            words += [field.offset, field.count, nested.bytes if nested else scalar]
+            words.append(self.number(field.type) if nested else 0)
+        number = 0xCBF29CE484222325
+        for word in [*words, self.structs[name].bytes]:
+            number = (number ^ word) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+        return number
+
+    def field(self, name: str, field: str) -> Field:
+        """A field of a struct."""
+        return next(each for each in self.structs[name].fields if each.name == field)
+
+    @contextmanager
+    def new_file(self, name: str, magic: bytes, what: str, more: int = 0) -> Iterator[Path]:
+        """The path of an empty file with a struct in it, and of `more` beside it, as for
+        shared_files()."""
+        with shared_files(self.structs[name].bytes, what, more) as path:
+            with path.open("r+b") as file:
+                file.write(_STAMP.pack(magic, self.number(name)))
+            yield path
+
+    def check(self, name: str, data: bytes) -> None:
+        """Raises LockwrightError if a library of another layout has seen the file."""
+        if _STAMP.unpack_from(data)[1] != self.number(name):
+            raise LockwrightError(
+                f"{self.source} is not of the library that was loaded, whose {name} differs",
+                "build or install Lockwright again",
+            )
+
+
+def layouts(place: Path | None = None) -> Layouts:
+    """Reads layouts.json. Raises LockwrightError if it is missing or not what the build wrote.
+
+    place: the directory of the libraries, if not the usual one.
+    """
+    return _read((place or locks.directory()) / FILE)
+
+
+@cache
+def _read(source: Path) -> Layouts:
+    try:
+        found = json.loads(source.read_text(encoding="utf-8"))
+        structs = {
+            name: Struct(each["bytes"], tuple(Field(*field) for field in each["fields"]))
+            for name, each in found["structs"].items()
+        }
+        return Layouts(source, structs, found["constants"])
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot read {source}: {error.strerror}", locks.missing_advice()
+        ) from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LockwrightError(
+            f"{source} does not describe layouts ({error})", "build or install Lockwright again"
+        ) from error

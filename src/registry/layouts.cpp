@@ -1,0 +1,85 @@
+// Prints as JSON how the files are laid out through which the libraries talk to the command line. The
+// build installs it as layouts.json.
+#include <cstdint>
+#include <cstdio>
+
+#include "interpose/layout.hpp"
+#include "preload/counting.hpp"
+#include "preload/stats_page.hpp"
+#include "probe/histogram.hpp"
+#include "probe/mutex_words.hpp"
+#include "probe/profile_buffer.hpp"
+
+namespace {
+
+using lockwright::interpose::field;
+using lockwright::interpose::loads;
+using lockwright::preload::event;
+using lockwright::preload::stats_page;
+using namespace lockwright::probe;
+
+void emit_constant(const char* name, std::uint64_t value) {
+  std::printf("  \"%s\": %llu,\n", name, static_cast<unsigned long long>(value));
+}
+#define EMIT(name) emit_constant(#name, static_cast<std::uint64_t>(name))
+
+template <class T>
+void emit_struct(const char* separator = ",") {
+  const T* none = nullptr;
+  const std::string_view name = name_of(none);
+  std::printf("  \"%.*s\": {\"bytes\": %zu, \"fields\": [", static_cast<int>(name.size()),
+              name.data(), sizeof(T));
+  const char* between = "";
+  for (const field& each : layout_of(none)) {
+    std::printf("%s\n    [\"%.*s\", \"%.*s\", %zu, %zu]", between,
+                static_cast<int>(each.name.size()), each.name.data(),
+                static_cast<int>(each.type.size()), each.type.data(), each.offset, each.count);
+    between = ",";
+  }
+  std::printf("]}%s\n", separator);
+}
+
+}  // namespace
+
+int main() {
+  std::printf("{\"constants\": {\n");
+  EMIT(event::mutex_seen);
+  EMIT(event::acquired);
+  EMIT(event::contended);
+  EMIT(event::cond_waited);
+  EMIT(event::trylock_failed);
+  EMIT(event::futex_wait);
+  EMIT(event::futex_wake);
+  EMIT(event::handed_over);
+  EMIT(event::read_locked);
+  EMIT(event::write_locked);
+  EMIT(event::spin_locked);
+  EMIT(histogram::parts);
+  EMIT(histogram::octaves);
+  EMIT(init_stack_shift);
+  EMIT(moment::hold);
+  EMIT(moment::wait);
+  EMIT(other_process::is_unseen);
+  EMIT(profile_buffer::moments_in_block);
+  EMIT(record::is_shared);
+  EMIT(record::is_void);
+  std::printf("  \"stats_page::words\": %u},\n \"structs\": {\n", stats_page::words);
+  emit_struct<lockwright::interpose::layout_stamp>();
+  emit_struct<lockwright::interpose::load>();
+  emit_struct<loads>();
+  emit_struct<stats_page>();
+  emit_struct<thread_slot>();
+  emit_struct<init_site>();
+  emit_struct<init_stack>();
+  emit_struct<init_table>();
+  emit_struct<loaded_module>();
+  emit_struct<stack>();
+  emit_struct<record>();
+  emit_struct<call_site>();
+  emit_struct<wait_edge>();
+  emit_struct<mutex_detail>();
+  emit_struct<moment>();
+  emit_struct<other_process>();
+  emit_struct<profile_buffer>("}}");
+  return std::ferror(stdout) != 0 || std::fflush(stdout) != 0 ? 1 : 0;
+}
