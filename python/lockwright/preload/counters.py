@@ -61,9 +61,14 @@ class Counts:
     loaded: Mapping[int, str] = field(default_factory=dict)
 
     @property
+    def taken(self) -> int:
+        """How often a mutex was taken, ours or the C library's, or another lock of ours."""
+        return self.acquisitions + self.handed_over + self.reads + self.writes + self.spins
+
+    @property
     def took_a_lock(self) -> bool:
-        """Whether any mutex was taken, ours or the C library's, or another lock of ours."""
-        return any((self.acquisitions, self.handed_over, self.reads, self.writes, self.spins))
+        """Whether any of them was."""
+        return self.taken > 0
 
 
 @contextmanager

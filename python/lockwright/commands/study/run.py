@@ -57,7 +57,7 @@ def run(
     from lockwright.base.progress import say
     from lockwright.preload import locks
     from lockwright.study.campaign import plan as plans
-    from lockwright.study.campaign.session import summary
+    from lockwright.study.campaign.session import bad_endings, summary
     from lockwright.study.campaign.store import Store
 
     wanted = plans.read(study, locks.registry())
@@ -65,7 +65,7 @@ def run(
     if dry_run:
         _dry_run(wanted, place, machine)
         return 0
-    if scheduler is None and not skip_missing:
+    if scheduler is None and not (skip_missing or wanted.everything):
         _refuse_missing(wanted)
     with interrupts.heeded():
         store = Store(place)
@@ -80,6 +80,9 @@ def run(
                 left = carry_out(wanted, store, scheduler, patience)
             runs = [kept for _, kept in store.runs()]
             print(f"{place}: {summary(runs)}")
+            bad = bad_endings(wanted, runs)
+            for line in bad:
+                print(f"  {line}")
             if left:
                 again = shlex.join([*invocation.words(), *sys.argv[1:]])
                 say(f"{left}; go on with: {again}")
@@ -91,7 +94,7 @@ def run(
             return stopped.status
         finally:
             store.close()
-    return 0
+    return 1 if bad else 0
 
 
 def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:

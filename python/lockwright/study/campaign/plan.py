@@ -1,6 +1,7 @@
 """The plan of a study: which locks, programs, counts and placements, how often, and where."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -17,6 +18,7 @@ from lockwright.study.tables import Table
 
 EACH, ANY = "each", "any"
 NO_PINNING = "none"
+_ALL = "all"
 _MODES = tuple(mode for mode in pinning.MODES if mode != "node")
 _PROCESSORS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _OWN_KEYS = ("from", "scale", "threads")
@@ -68,7 +70,9 @@ class Plan:
     deviation is above spread; warmup: runs before, not counted.
 
     machines: EACH if every machine makes every run, ANY if they share them. settings: variables of
-    all runs.
+    all runs. endings: it asks whether runs end as they have to, and not how fast they are; then
+    spinning has those of the locks whose waiters never sleep. everything: its programs are those
+    of the catalogue that are installed.
     """
 
     name: str
@@ -85,6 +89,9 @@ class Plan:
     machines: str
     energy: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
+    endings: bool = False
+    spinning: tuple[str, ...] = ()
+    everything: bool = False
 
     def member(self, name: str) -> Member:
         """The member whose program has that name."""
@@ -100,6 +107,10 @@ class Plan:
             for placed in self.pinning
             for lock in self.locks
         ]
+
+    def may_take_forever(self, one: Configuration) -> bool:
+        """Whether threads that never sleep wait for others that need their processors."""
+        return one.lock in self.spinning and one.threads > _processors()
 
     def left_out(self, one: Configuration) -> str:
         """Why a configuration is not run anywhere; empty if it is."""
@@ -137,11 +148,13 @@ def read(path: Path, registry: Registry) -> Plan:
     """The plan in a file. Raises LockwrightError for whatever is wrong in it."""
     table = tables.load(path)
     runs = table.whole("runs", 3, 1, 10_000)
+    locks, endings = _locks(table, registry), table.flag("endings")
     plan = Plan(
         name=table.text("name", path.stem),
-        locks=_locks(table, registry),
+        locks=locks,
+        everything=table.values.get("programs") == _ALL,
         members=_members(table),
-        threads=table.wholes("threads", []),
+        threads=_threads(table),
         nodes=table.wholes("nodes", []),
         pinning=_pinning(table),
         runs=runs,
@@ -152,6 +165,8 @@ def read(path: Path, registry: Registry) -> Plan:
         machines=table.text("machines", EACH, (EACH, ANY)),
         energy=table.flag("energy"),
         settings=_settings(table),
+        endings=endings,
+        spinning=tuple(n for n in locks if endings and not registry.find(n).parking),
     )
     table.end()
     if not (plan.threads or plan.nodes or all(each.threads for each in plan.members)):
@@ -173,9 +188,18 @@ def _try(member: Member, threads: int) -> None:
         filled.fill(text)
 
 
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _threads(table: Table) -> tuple[int, ...]:
+    each = [count * _processors() for count in table.wholes("threads_per_processor", [])]
+    return tuple(dict.fromkeys([*table.wholes("threads", []), *each]))
+
+
 def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
-    wanted = table.take("locks", (list, str), "a list of locks, or 'all'", "all")
-    names = list(registry.names) if wanted == "all" else [wanted] if isinstance(wanted, str) else []
+    wanted = table.take("locks", (list, str), "a list of locks, or 'all'", _ALL)
+    names = list(registry.names) if wanted == _ALL else [wanted] if isinstance(wanted, str) else []
     if not names:
         names = list(table.texts("locks"))
     for key in ("locks", "without"):
@@ -191,7 +215,8 @@ def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
 def _members(table: Table) -> tuple[Member, ...]:
     scale = table.number("scale", 1.0, 0.001, 1000.0)
     members = []
-    for name in table.texts("programs", []):
+    wanted = table.take("programs", (list, str), "a list of programs, or 'all'", [])
+    for name in catalogue.names() if wanted == _ALL else table.texts("programs", []):
         program = table.checked("programs", partial(catalogue.find, name))
         members.append(Member(program, scale))
     for own in table.tables("program"):

@@ -5,9 +5,9 @@ import statistics
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from lockwright.run import record
 from lockwright.study.campaign.kept import Kept, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
+from lockwright.study.program.trial import UNENDED
 
 _GIVE_UP = 2
 """Runs of a configuration that do not end in time, after which no more are made."""
@@ -35,7 +35,7 @@ class Line:
     def _order(self) -> list[Slot]:
         order = [Slot(each, self._round) for each in self._all]
         random.Random(f"{self.plan.seed} {self._round}").shuffle(order)
-        return order
+        return sorted(order, key=lambda slot: self.plan.may_take_forever(slot.configuration))
 
     def _keep(self, kept: Kept) -> None:
         self._made.add(kept.slot)
@@ -100,7 +100,7 @@ class Line:
         kept = self._kept[slot.configuration]
         if any(each.final for each in kept):
             return False
-        timeouts = sum(each.result.outcome == record.TIMEOUT for each in kept)
+        timeouts = sum(each.result.outcome in UNENDED for each in kept)
         if timeouts >= _GIVE_UP:
             return False
         if slot.round <= self.plan.runs:

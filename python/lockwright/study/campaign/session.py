@@ -12,7 +12,7 @@ from lockwright.study.campaign.plan import ANY, Configuration, Plan
 from lockwright.study.campaign.schedule import Line
 from lockwright.study.campaign.site import Site
 from lockwright.study.campaign.store import Store
-from lockwright.study.program.trial import LEFT_OUT, Result
+from lockwright.study.program.trial import LEFT_OUT, SLOW, Result
 
 
 def place_of(plan: Plan, machine: str) -> str:
@@ -113,6 +113,20 @@ class Local:
     def line(self) -> Line:
         """The runs, and which of them are still to be made."""
         return self._line
+
+
+def bad_endings(plan: Plan, runs: Iterable[Kept]) -> list[str]:
+    """Of a plan that asks for endings, a line for each run that did not end as it has to.
+
+    That a lock is slow whose threads spin while others need their processors is in its nature.
+    """
+    found = []
+    for kept in runs if plan.endings else ():
+        one, result = kept.slot.configuration, kept.result
+        by_nature = result.outcome == SLOW and plan.may_take_forever(one)
+        if not (kept.finished or kept.final or by_nature):
+            found.append(f"{one}: {result.outcome}, {result.note}")
+    return found
 
 
 def summary(runs: Iterable[Kept]) -> str:

@@ -6,7 +6,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,16 +138,33 @@ class Site:
         """Makes a run. probe: of its setting here."""
         started = now()
         one = slot.configuration
-        library = self._registry.path_of(one.lock)
         try:
-            made = self._trial(one)
-            made.reference = probe.sums
-            made.meters = self._meters
-            result = made.run(self._places(one, library, self._calibrated.get(one.lock, {})))
+            trial_ = self._trial(one)
+            trial_.reference = probe.sums
+            trial_.meters = self._meters
+            settings = self._calibrated.get(one.lock, {})
+            if self._plan.endings:
+                result = self._run_counted(one, trial_, settings)
+            else:
+                library = self._registry.path_of(one.lock)
+                result = trial_.run(self._places(one, library, settings))
         except NotHere as error:
             # The probe could: its inputs have been removed meanwhile, and cannot be made again.
             result = Result(record.FAILED, str(error))
         return Kept(slot, self.name, started, result)
+
+    def _run_counted(self, one: Configuration, trial_: Trial, settings: dict[str, str]) -> Result:
+        """A run that has to take locks; only a single thread may need none."""
+        library = self._registry.path_of(one.lock, counting=True)
+        with counters.counters_file() as path:
+            trial_.counters = path
+            result = trial_.run(
+                self._places(one, library, {**settings, counters.VARIABLE: str(path)})
+            )
+            taken = counters.read(path).taken
+        if result.outcome == record.FINISHED and not taken and one.threads != 1:
+            result = replace(result, outcome=record.FAILED, note="took no lock: it was not put in")
+        return replace(result, meters={**result.meters, "acquisitions": taken})
 
     def _trial(self, one: Configuration) -> Trial:
         member = self._plan.member(one.program)

@@ -49,6 +49,14 @@ def _input_words(each: Input, scale: float) -> tuple[str, ...]:
     return tuple(template.fill(word, places, {"s": scale}) for word in each.command)
 
 
+def free_port() -> int:
+    """A port that is free at this moment."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        number: int = listening.getsockname()[1]
+        return number
+
+
 @dataclass
 class Places:
     """What the places stand for in one run.
@@ -66,11 +74,12 @@ class Places:
 
     @cached_property
     def port(self) -> int:
-        """A port that is free at this moment."""
-        with socket.socket() as listening:
-            listening.bind(("127.0.0.1", 0))
-            number: int = listening.getsockname()[1]
-            return number
+        """Of this run's server."""
+        return free_port()
+
+    def choose_another_port(self) -> None:
+        """For when another program took the port before the server did."""
+        self.__dict__.pop("port", None)
 
     @cached_property
     def _added(self) -> dict[str, str]:

@@ -21,9 +21,16 @@ from lockwright.run.keeping import Keeping, Process
 from lockwright.study.program import readers
 from lockwright.study.program.entry import OUTPUT, Command, Metric, Program
 from lockwright.study.program.places import Places
+from lockwright.study.program.progress import Progress
 
 CRASHED, WRONG, LEFT_OUT = "crashed", "wrong", "left out"
-OUTCOMES = (*record.OUTCOMES, CRASHED, WRONG, LEFT_OUT)
+SLOW, HUNG = "slow", "hung"
+"""Of runs that did not end in time: locks were taken to the end, or were not."""
+UNENDED = (record.TIMEOUT, SLOW, HUNG)
+OUTCOMES = (*record.OUTCOMES, CRASHED, WRONG, LEFT_OUT, SLOW, HUNG)
+_TAKEN_PORT = "ddress already in use"
+_PORTS = 5
+"""Ports that a server is given in turn while other programs take them."""
 _MOST_TEXT = 64 << 20
 """Bytes at the end of an output in which a figure is looked for."""
 _POLL = 0.01
@@ -77,7 +84,8 @@ class Trial:
     """Makes runs, one at a time. processors: the run may use these only; all if empty.
 
     reference: the sums that outputs have to have; empty to learn them. where: a directory for the
-    files of runs.
+    files of runs. counters: the file of the counting library that the run is under, if it is, which
+    tells the slow from the hung.
     """
 
     keeping: Keeping
@@ -85,10 +93,19 @@ class Trial:
     processors: tuple[int, ...] = ()
     reference: Mapping[str, str] = field(default_factory=dict)
     meters: Meters | None = None
+    counters: Path | None = None
 
     def run(self, places: Places) -> Result:
         """One run; `places.work` is set to its directory. Raises LockwrightError if the machine
         fails it, as a full disk does."""
+        for _ in range(_PORTS):
+            result = self._run_at_port(places)
+            if _TAKEN_PORT not in result.note:
+                break
+            places.choose_another_port()
+        return result
+
+    def _run_at_port(self, places: Places) -> Result:
         begin = time.monotonic()
         try:
             self.where.mkdir(parents=True, exist_ok=True)
@@ -101,9 +118,7 @@ class Trial:
             ) from error
         try:
             places.work = work
-            result = self._run(places)
-        except _Ended as ended:
-            result = ended.result
+            result = self._run_watched(places)
         except OSError as error:
             raise LockwrightError(
                 f"{error.filename or work}: {error.strerror}", "make room, or name another --work"
@@ -113,9 +128,22 @@ class Trial:
             shutil.rmtree(work, ignore_errors=True)
         return replace(result, elapsed=time.monotonic() - begin)
 
+    def _run_watched(self, places: Places) -> Result:
+        with contextlib.ExitStack() as stack:
+            progress = None
+            if self.counters is not None:
+                progress = stack.enter_context(Progress(self.counters, _limit(places)))
+            try:
+                return self._run(places)
+            except _Ended as ended:
+                result = ended.result
+                if progress is None or result.outcome != record.TIMEOUT:
+                    return result
+                return replace(result, outcome=SLOW if progress.is_recent() else HUNG)
+
     def _run(self, places: Places) -> Result:
         program = places.program
-        limit = program.timeout * max(1.0, places.scale)
+        limit = _limit(places)
         for name, text in program.files.items():
             file = places.work / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -128,6 +156,12 @@ class Trial:
                 for _ in range(program.warmups):
                     self._must(places, program.warmup or program.command, "warmup", limit)
                 result = self._measured(places, limit)
+                if result.outcome != record.FINISHED and program.server:
+                    server = self._process(places, program.server.command, "server")
+                    words = _last_lines(server.err) or "nothing"
+                    result = replace(
+                        result, note=f"{result.note}; the server's last words: {words}"
+                    )
                 if result.outcome == record.TIMEOUT:
                     # The server was killed with it, and must not look as if it had crashed.
                     raise _Ended.of(result)
@@ -192,7 +226,7 @@ class Trial:
         what = record.describe_status(status)
         raise _Ended(
             CRASHED if status & 0x7F else record.FAILED,
-            f"the server ended with {what}: {_last_line(process.err)}".rstrip(": "),
+            f"the server ended with {what}: {_last_lines(process.err)}".rstrip(": "),
             status=status,
         )
 
@@ -208,12 +242,12 @@ class Trial:
                 what = record.describe_status(status)
                 raise _Ended(
                     CRASHED if status & 0x7F else record.FAILED,
-                    f"the server ended at once, {what}: {_last_line(process.err)}".rstrip(": "),
+                    f"the server ended at once, {what}: {_last_lines(process.err)}".rstrip(": "),
                     status=status,
                 )
             time.sleep(_POLL)
         what = f"the server is not ready within {server.seconds:g} s"
-        raise _Ended(record.TIMEOUT, f"{what}: {_last_line(process.err)}".rstrip(": "))
+        raise _Ended(record.TIMEOUT, f"{what}: {_last_lines(process.err)}".rstrip(": "))
 
     def _ready(self, places: Places, process: Process) -> bool:
         server = places.program.server
@@ -266,6 +300,11 @@ class Trial:
                     k: v for k, v in vars(result).items() if k not in ("outcome", "note", "value")
                 }
                 raise _Ended(WRONG, f"{name} is not what it should be", **facts)
+
+
+def _limit(places: Places) -> float:
+    """Seconds that the measured command may take."""
+    return places.program.timeout * max(1.0, places.scale)
 
 
 def _ended(result: Result, outcome: str, note: str) -> Result:
@@ -350,10 +389,14 @@ def _text(path: Path) -> str:
 
 
 def _last_line(path: Path) -> str:
-    lines = [line.strip() for line in _text(path).splitlines() if line.strip()]
-    line = lines[-1][:300] if lines else ""
-    # It will be shown on a terminal, which must not obey it.
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
+    return _last_lines(path, 1)
+
+
+def _last_lines(path: Path, count: int = 5) -> str:
+    """The last lines of a file as one. Servers seldom give the reason for an end in the last."""
+    lines = [line.strip()[:300] for line in _text(path).splitlines() if line.strip()]
+    # They will be shown on a terminal, which must not obey them.
+    return "".join(each if each.isprintable() else "?" for each in " | ".join(lines[-count:]))
 
 
 def _prefix() -> str:
