@@ -3,6 +3,8 @@
 // old version of such a name is passed by, silently, by a program built since.
 #pragma once
 
+#include <cstdint>
+
 // VERSIONED_DEFAULT is what a program built today binds to, VERSIONED_OLD what
 // an older one may. Each needs a symbol of its own: assemblers before 2.35 take
 // one version a symbol.
@@ -21,3 +23,6 @@
 #define BASE_VERSION "GLIBC_2.17"
 #define COND_VERSION "GLIBC_2.17"
 #endif
+
+// The address that the calling function returns to.
+#define LOCKWRIGHT_CALLER reinterpret_cast<std::uint64_t>(__builtin_return_address(0))

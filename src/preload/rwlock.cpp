@@ -17,13 +17,10 @@
 
 namespace lockwright::preload {
 
-using interpose::clock_of;
 using interpose::deadline_clock;
-using interpose::library_until;
 using interpose::real;
 using interpose::rwlock_way;
 using interpose::rwlocks;
-using interpose::timed;
 
 namespace {
 
@@ -39,10 +36,6 @@ struct in_rwlock<libc_mutex<Env>> {
 
 using exclusive_rwlock = replaced_rwlock<exclusive_core<in_rwlock<chosen_lock>::type>>;
 using phase_fair_rwlock = replaced_rwlock<phase_fair_core>;
-
-bool is_left_to_library(const pthread_rwlock_t* lock) {
-  return rwlocks.get() == rwlock_way::keep || exclusive_rwlock::is_shared(lock);
-}
 
 /// Returns `call` of the lock, whichever of our algorithms it is.
 template <class Call>
@@ -78,14 +71,6 @@ int ours(pthread_rwlock_t* lock, Call call) {
   return result;
 }
 
-template <operation Does>
-int ours_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline) {
-  return ours<Does>(lock, [clock, deadline](auto& own) {
-    return Does == operation::reads ? own.clockrdlock(clock, deadline)
-                                    : own.clockwrlock(clock, deadline);
-  });
-}
-
 template <class Own>
 int make(pthread_rwlock_t* lock, int kind) {
   std::memset(lock, 0, sizeof *lock);
@@ -93,101 +78,65 @@ int make(pthread_rwlock_t* lock, int kind) {
   return 0;
 }
 
+struct rwlock_entries {
+  static bool is_left_to_library(const pthread_rwlock_t* lock) {
+    return rwlocks.get() == rwlock_way::keep || exclusive_rwlock::is_shared(lock);
+  }
+
+  static void note_library_call(bool) {}
+
+  template <class Call>
+  static int library_until(deadline_clock clock, const timespec* deadline, Call call) {
+    return interpose::library_until(clock, deadline, call);
+  }
+
+  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given, std::uint64_t) {
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    int kind = PTHREAD_RWLOCK_DEFAULT_NP;
+    if (given != nullptr) {
+      pthread_rwlockattr_getpshared(given, &shared);
+      pthread_rwlockattr_getkind_np(given, &kind);
+    }
+    if (rwlocks.get() == rwlock_way::keep || shared != PTHREAD_PROCESS_PRIVATE) {
+      return real.rwlock_init(lock, given);
+    }
+    return rwlocks.get() == rwlock_way::exclusive ? make<exclusive_rwlock>(lock, kind)
+                                                  : make<phase_fair_rwlock>(lock, kind);
+  }
+
+  static int destroy(pthread_rwlock_t* lock, std::uint64_t) {
+    return ours<operation::destroys>(lock, [](auto& own) { return own.destroy(); });
+  }
+  static int rdlock(pthread_rwlock_t* lock, std::uint64_t) {
+    return ours<operation::reads>(lock, [](auto& own) { return own.rdlock(); });
+  }
+  static int tryrdlock(pthread_rwlock_t* lock, std::uint64_t) {
+    return ours<operation::reads>(lock, [](auto& own) { return own.tryrdlock(); });
+  }
+  static int rdlock_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline,
+                          std::uint64_t) {
+    return ours<operation::reads>(lock,
+                                  [=](auto& own) { return own.clockrdlock(clock, deadline); });
+  }
+  static int wrlock(pthread_rwlock_t* lock, std::uint64_t) {
+    return ours<operation::writes>(lock, [](auto& own) { return own.wrlock(); });
+  }
+  static int trywrlock(pthread_rwlock_t* lock, std::uint64_t) {
+    return ours<operation::writes>(lock, [](auto& own) { return own.trywrlock(); });
+  }
+  static int wrlock_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline,
+                          std::uint64_t) {
+    return ours<operation::writes>(lock,
+                                   [=](auto& own) { return own.clockwrlock(clock, deadline); });
+  }
+  static int unlock(pthread_rwlock_t* lock, std::uint64_t) {
+    return ours<operation::leaves>(lock, [](auto& own) { return own.unlock(); });
+  }
+};
+
 }  // namespace
 }  // namespace lockwright::preload
 
-using namespace lockwright::preload;
+using lockwright::preload::rwlock_entries;
 
-extern "C" {
-
-int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given) noexcept {
-  int shared = PTHREAD_PROCESS_PRIVATE;
-  int kind = PTHREAD_RWLOCK_DEFAULT_NP;
-  if (given != nullptr) {
-    pthread_rwlockattr_getpshared(given, &shared);
-    pthread_rwlockattr_getkind_np(given, &kind);
-  }
-  if (rwlocks.get() == rwlock_way::keep || shared != PTHREAD_PROCESS_PRIVATE) {
-    return real.rwlock_init(lock, given);
-  }
-  return rwlocks.get() == rwlock_way::exclusive ? make<exclusive_rwlock>(lock, kind)
-                                                : make<phase_fair_rwlock>(lock, kind);
-}
-
-int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock)
-             ? real.rwlock_destroy(lock)
-             : ours<operation::destroys>(lock, [](auto& own) { return own.destroy(); });
-}
-
-int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock)
-             ? real.rwlock_rdlock(lock)
-             : ours<operation::reads>(lock, [](auto& own) { return own.rdlock(); });
-}
-
-int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock)
-             ? real.rwlock_tryrdlock(lock)
-             : ours<operation::reads>(lock, [](auto& own) { return own.tryrdlock(); });
-}
-
-int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t id,
-                                  const timespec* deadline) noexcept {
-  const deadline_clock clock = clock_of(timed::rwlock_clockrdlock, id);
-  return is_left_to_library(lock) ? library_until(clock, deadline,
-                                                  [lock, id](const timespec* until) {
-                                                    return real.rwlock_clockrdlock(lock, id, until);
-                                                  })
-                                  : ours_until<operation::reads>(lock, clock, deadline);
-}
-
-int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
-  const deadline_clock clock = clock_of(timed::rwlock_timedrdlock, CLOCK_REALTIME);
-  return is_left_to_library(lock) ? library_until(clock, deadline,
-                                                  [lock](const timespec* until) {
-                                                    return real.rwlock_timedrdlock(lock, until);
-                                                  })
-                                  : ours_until<operation::reads>(lock, clock, deadline);
-}
-
-int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock)
-             ? real.rwlock_wrlock(lock)
-             : ours<operation::writes>(lock, [](auto& own) { return own.wrlock(); });
-}
-
-int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock)
-             ? real.rwlock_trywrlock(lock)
-             : ours<operation::writes>(lock, [](auto& own) { return own.trywrlock(); });
-}
-
-int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t id,
-                                  const timespec* deadline) noexcept {
-  const deadline_clock clock = clock_of(timed::rwlock_clockwrlock, id);
-  return is_left_to_library(lock) ? library_until(clock, deadline,
-                                                  [lock, id](const timespec* until) {
-                                                    return real.rwlock_clockwrlock(lock, id, until);
-                                                  })
-                                  : ours_until<operation::writes>(lock, clock, deadline);
-}
-
-int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
-  const deadline_clock clock = clock_of(timed::rwlock_timedwrlock, CLOCK_REALTIME);
-  return is_left_to_library(lock) ? library_until(clock, deadline,
-                                                  [lock](const timespec* until) {
-                                                    return real.rwlock_timedwrlock(lock, until);
-                                                  })
-                                  : ours_until<operation::writes>(lock, clock, deadline);
-}
-
-int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock)
-             ? real.rwlock_unlock(lock)
-             : ours<operation::leaves>(lock, [](auto& own) { return own.unlock(); });
-}
-
-}  // extern "C"
-
-#include "interpose/rwlock_names.hpp"
+#include "interpose/rwlock_entries.hpp"

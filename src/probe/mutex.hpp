@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "interpose/export.hpp"
+
 namespace lockwright::probe {
 
 int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uint64_t caller);
@@ -15,8 +17,5 @@ int try_lock(pthread_mutex_t* mutex, std::uint64_t caller);
 int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
                std::uint64_t caller);
 int unlock(pthread_mutex_t* mutex, std::uint64_t caller);
-
-/// The address that the calling function returns to.
-#define LOCKWRIGHT_CALLER reinterpret_cast<std::uint64_t>(__builtin_return_address(0))
 
 }  // namespace lockwright::probe

@@ -37,11 +37,6 @@ static_assert(sizeof(exclusive) <= offsetof(pthread_rwlock_t, __data.__flags));
 constexpr std::uint32_t writing = 1U << 31;
 constexpr std::uint32_t of_library = ~0U;  ///< processes share it
 
-bool is_left_to_library(pthread_rwlock_t* lock) {
-  return interpose::rwlocks.get() != interpose::rwlock_way::exclusive ||
-         exclusive::of(lock).depth == of_library;
-}
-
 /// A number of the calling thread's own, which a child that it forks has, too.
 std::uint32_t self() {
   static constinit std::atomic<std::uint32_t> last{0};
@@ -96,123 +91,81 @@ bool is_time(clockid_t clock, const timespec* deadline) {
   return interpose::is_known(clock) && interpose::is_valid(*deadline);
 }
 
-int read_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline,
-               std::uint64_t caller) {
-  if (!is_time(clock, deadline)) {
-    return EINVAL;
+struct rwlock_entries {
+  static bool is_left_to_library(pthread_rwlock_t* lock) {
+    return interpose::rwlocks.get() != interpose::rwlock_way::exclusive ||
+           exclusive::of(lock).depth == of_library;
   }
-  return read(lock, EDEADLK,
-              [=](auto* mutex) { return lock_until(mutex, clock, deadline, caller); });
-}
 
-int write_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline,
-                std::uint64_t caller) {
-  if (!is_time(clock, deadline)) {
-    return EINVAL;
+  static void note_library_call(bool waits) {
+    if (waits) {
+      ++slot_for_call().rwlock_calls;
+    }
   }
-  return write(lock, EDEADLK,
-               [=](auto* mutex) { return lock_until(mutex, clock, deadline, caller); });
-}
+
+  template <class Call>
+  static int library_until(interpose::deadline_clock, const timespec* deadline, Call call) {
+    return call(deadline);
+  }
+
+  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given, std::uint64_t caller) {
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (given != nullptr) {
+      pthread_rwlockattr_getpshared(given, &shared);
+    }
+    exclusive& own = exclusive::of(lock);
+    if (interpose::rwlocks.get() != interpose::rwlock_way::exclusive ||
+        shared != PTHREAD_PROCESS_PRIVATE) {
+      const int error = interpose::real.rwlock_init(lock, given);
+      own.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
+      return error;
+    }
+    std::memset(lock, 0, sizeof *lock);
+    return probe::init(own.mutex(), nullptr, caller);
+  }
+
+  static int destroy(pthread_rwlock_t* lock, std::uint64_t) {
+    return probe::destroy(exclusive::of(lock).mutex());
+  }
+  static int rdlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    return read(lock, EDEADLK, [caller](auto* mutex) { return probe::lock(mutex, caller); });
+  }
+  static int tryrdlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    return read(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
+  }
+  static int rdlock_until(pthread_rwlock_t* lock, interpose::deadline_clock clock,
+                          const timespec* deadline, std::uint64_t caller) {
+    return !is_time(clock.id, deadline) ? EINVAL : read(lock, EDEADLK, [=](auto* mutex) {
+      return lock_until(mutex, clock.id, deadline, caller);
+    });
+  }
+  static int wrlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    return write(lock, EDEADLK, [caller](auto* mutex) { return probe::lock(mutex, caller); });
+  }
+  static int trywrlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    return write(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
+  }
+  static int wrlock_until(pthread_rwlock_t* lock, interpose::deadline_clock clock,
+                          const timespec* deadline, std::uint64_t caller) {
+    return !is_time(clock.id, deadline) ? EINVAL : write(lock, EDEADLK, [=](auto* mutex) {
+      return lock_until(mutex, clock.id, deadline, caller);
+    });
+  }
+  static int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    exclusive& own = exclusive::of(lock);
+    if (own.depth != 0 && own.depth != writing) {
+      --own.depth;
+      return 0;
+    }
+    own.depth = 0;
+    __atomic_store_n(&own.holder, 0, __ATOMIC_RELAXED);
+    return probe::unlock(own.mutex(), caller);
+  }
+};
 
 }  // namespace
 }  // namespace lockwright::probe
 
-using namespace lockwright::probe;
-using lockwright::interpose::real;
+using lockwright::probe::rwlock_entries;
 
-extern "C" {
-
-int lockwright_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given) noexcept {
-  int shared = PTHREAD_PROCESS_PRIVATE;
-  if (given != nullptr) {
-    pthread_rwlockattr_getpshared(given, &shared);
-  }
-  exclusive& own = exclusive::of(lock);
-  if (lockwright::interpose::rwlocks.get() != lockwright::interpose::rwlock_way::exclusive ||
-      shared != PTHREAD_PROCESS_PRIVATE) {
-    const int error = real.rwlock_init(lock, given);
-    own.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
-    return error;
-  }
-  std::memset(lock, 0, sizeof *lock);
-  return init(own.mutex(), nullptr, LOCKWRIGHT_CALLER);
-}
-
-int lockwright_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_destroy(lock)
-                                  : destroy(exclusive::of(lock).mutex());
-}
-
-int lockwright_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  if (is_left_to_library(lock)) {
-    ++slot_for_call().rwlock_calls;
-    return real.rwlock_rdlock(lock);
-  }
-  const std::uint64_t caller = LOCKWRIGHT_CALLER;
-  return read(lock, EDEADLK,
-              [caller](auto* mutex) { return lockwright::probe::lock(mutex, caller); });
-}
-
-int lockwright_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
-  const std::uint64_t caller = LOCKWRIGHT_CALLER;
-  return is_left_to_library(lock)
-             ? real.rwlock_tryrdlock(lock)
-             : read(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
-}
-
-int lockwright_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
-                                  const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_clockrdlock(lock, clock, deadline)
-                                  : read_until(lock, clock, deadline, LOCKWRIGHT_CALLER);
-}
-
-int lockwright_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_timedrdlock(lock, deadline)
-                                  : read_until(lock, CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER);
-}
-
-int lockwright_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  if (is_left_to_library(lock)) {
-    ++slot_for_call().rwlock_calls;
-    return real.rwlock_wrlock(lock);
-  }
-  const std::uint64_t caller = LOCKWRIGHT_CALLER;
-  return write(lock, EDEADLK,
-               [caller](auto* mutex) { return lockwright::probe::lock(mutex, caller); });
-}
-
-int lockwright_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
-  const std::uint64_t caller = LOCKWRIGHT_CALLER;
-  return is_left_to_library(lock)
-             ? real.rwlock_trywrlock(lock)
-             : write(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
-}
-
-int lockwright_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
-                                  const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_clockwrlock(lock, clock, deadline)
-                                  : write_until(lock, clock, deadline, LOCKWRIGHT_CALLER);
-}
-
-int lockwright_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* deadline) noexcept {
-  return is_left_to_library(lock) ? real.rwlock_timedwrlock(lock, deadline)
-                                  : write_until(lock, CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER);
-}
-
-int lockwright_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  if (is_left_to_library(lock)) {
-    return real.rwlock_unlock(lock);
-  }
-  exclusive& own = exclusive::of(lock);
-  if (own.depth != 0 && own.depth != writing) {
-    --own.depth;
-    return 0;
-  }
-  own.depth = 0;
-  __atomic_store_n(&own.holder, 0, __ATOMIC_RELAXED);
-  return unlock(own.mutex(), LOCKWRIGHT_CALLER);
-}
-
-}  // extern "C"
-
-#include "interpose/rwlock_names.hpp"
+#include "interpose/rwlock_entries.hpp"
