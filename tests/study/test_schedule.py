@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -112,6 +113,10 @@ def test_plans_differ_by_name() -> None:
     """Of the key, or of the program."""
     assert difference(plan().to_json(), plan().to_json()) == ""
     assert difference(plan(runs=1).to_json(), plan().to_json()) == "runs"
+    older = json.loads(plan().to_json())
+    for key in ("endings", "spinning", "everything"):
+        del older[key]
+    assert difference(plan().to_json(), json.dumps(older)) == ""
     other = Plan(**{**vars(plan()), "members": (Member(PROGRAM, 2.0),)})
     assert difference(other.to_json(), plan().to_json()) == "the program a"
 

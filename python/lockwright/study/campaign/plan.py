@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
@@ -130,7 +130,9 @@ class Plan:
 
 def difference(one: str, other: str) -> str:
     """Name of the first key in which two plans as JSON differ; of a program, its name, too."""
-    mine, others = json.loads(one), json.loads(other)
+    # A plan kept by an older version lacks the keys that were not there to be given.
+    unset = {each.name: each.default for each in fields(Plan) if each.default is not MISSING}
+    mine, others = json.loads(one), json.loads(json.dumps(unset)) | json.loads(other)
     for key in (each.name for each in fields(Plan)):
         if key == "members" and mine[key] != others.get(key):
             was = {each["program"]["name"]: each for each in others.get(key, [])}
