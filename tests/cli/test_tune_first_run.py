@@ -15,7 +15,7 @@ class Asked(Exception):
 class Runner:
     """Stands in for what makes runs."""
 
-    def ask_through(self, _threads: int, words: Sequence[str]) -> NoReturn:
+    def run_through(self, _threads: int, words: Sequence[str]) -> NoReturn:
         raise Asked(*words)
 
 

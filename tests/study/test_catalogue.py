@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lockwright.preload import locks
 from lockwright.run import record
-from lockwright.run.keeping import Keeping
+from lockwright.run.process_runner import ProcessRunner
 from lockwright.study.program import catalogue
 from lockwright.study.program.entry import Program
 from lockwright.study.program.places import Places
@@ -75,8 +75,8 @@ def test_what_does_nothing_is_wrong(
     for each in program.inputs:
         (data / each.name).touch()
     reference = dict.fromkeys(program.check.same, "the sum of what is right")
-    with Keeping() as keeping:
-        trial = Trial(keeping, tmp_path / "work", reference=reference)
+    with ProcessRunner() as processes:
+        trial = Trial(processes, tmp_path / "work", reference=reference)
         library = locks.registry().path_of(locks.BASELINE)
         # Its own libraries may not be here.
         bare = replace(program, preload=())

@@ -1,11 +1,11 @@
 """The workloads that the measuring program describes, and what they say about themselves."""
 
 import json
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
+from lockwright.base import tool
 from lockwright.base.errors import LockwrightError
 from lockwright.run.bench_program import program
 
@@ -89,14 +89,12 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """What the installed measuring program has. Raises LockwrightError if there is none."""
-    done = subprocess.run(
-        [program(), "describe"], capture_output=True, text=True, timeout=60, check=False
-    )
-    if done.returncode != 0:
+    described = tool.call([program(), "describe"])
+    if described.status != 0:
         raise LockwrightError(
             "the measuring program does not say what it has", "build or install Lockwright again"
         )
-    return parse(done.stdout.splitlines())
+    return parse(described.output.splitlines())
 
 
 def parse(lines: Iterable[str]) -> Catalogue:

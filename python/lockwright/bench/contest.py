@@ -16,7 +16,8 @@ from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE, Workload
 from lockwright.bench.report import Column, Report, progress, table, watching_others
 from lockwright.compare import stats
-from lockwright.run.bench_program import LIBC, Line, Outcome, Subject, number, run
+from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
+from lockwright.run.tools import Line
 from lockwright.stats import inference
 from lockwright.stats.spread import Spread, show, show_ratio, spread
 

@@ -12,7 +12,8 @@ from lockwright.compare import stats
 from lockwright.plan.compiled import VARIABLE, compile_for
 from lockwright.plan.read import Entry, Plan
 from lockwright.preload.locks import Registry
-from lockwright.run.bench_program import Line, Subject, number, program, run
+from lockwright.run.bench_program import Subject, number, program, run
+from lockwright.run.tools import Line
 from lockwright.stats import inference
 from lockwright.stats.spread import Spread, show, show_ratio, spread
 

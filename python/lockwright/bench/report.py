@@ -19,7 +19,15 @@ from lockwright.machine import load, provenance
 from lockwright.machine.finding import Finding
 from lockwright.machine.meters import Meters
 from lockwright.machine.tree import Tree
-from lockwright.run.bench_program import LIBC, Outcome, Subject, left_alone, metered, run
+from lockwright.run.bench_program import (
+    LIBC,
+    Outcome,
+    Subject,
+    left_alone,
+    metered,
+    run,
+    seconds_used,
+)
 
 
 @dataclass(frozen=True)
@@ -124,8 +132,8 @@ def processors() -> int:
 
 
 def _own_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(u.ru_utime + u.ru_stime for u in used)
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime + seconds_used()
 
 
 @contextmanager

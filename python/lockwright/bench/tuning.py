@@ -5,8 +5,7 @@ them found are run in turn, for the best of many locks looks better than it is.
 """
 
 import json
-import subprocess
-import time
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from lockwright.bench.duel import Standing, duel
 from lockwright.bench.real_program import RealProgram
 from lockwright.bench.report import Column
 from lockwright.preload.locks import BASELINE
+from lockwright.run.process_runner import Process, ProcessRunner, last_lines
 from lockwright.stats.inference import Ratio
 
 SHARE = 0.22
@@ -158,20 +158,11 @@ def _run(one: RealProgram, command: str, options: Sequence[str]) -> tuple[dict[s
     results, base = one.folder / f"{command}.json", one.folder / f"{command}.sqlite"
     files = ("--json", str(results), "--db", str(base))
     words = [*invocation.words(), command, *options, *one.options, *files, "--", *one.words]
-    began = time.monotonic()
-    done = subprocess.run(
-        words,
-        env=one.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    seconds = time.monotonic() - began
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
+    with ProcessRunner() as runner:
+        ending = runner.run(Process(words, one.environment, out="nowhere"), math.inf)
+    if (problem := ending.problem()) is not None:
         raise LockwrightError(
-            f"'lockwright {command}' failed: {lines[-1] if lines else done.returncode}",
+            f"'lockwright {command}' failed: {last_lines(ending.errors) or problem}",
             "run it by itself to see why",
         )
-    return json.loads(results.read_text()), seconds
+    return json.loads(results.read_text()), ending.wall

@@ -11,7 +11,7 @@ from lockwright.preload import counters, loads
 from lockwright.preload.locks import BASELINE, Registry
 
 
-def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str, int]:
+def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]:
     """Counts of one run under the counting baseline at the smallest number of threads.
 
     Raises LockwrightError if the run fails, takes no mutex, or shows no metric.
@@ -20,16 +20,16 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
     shown = _shown(plan, threads)
     with counters.counters_file() as path:
         library = registry.path_of(BASELINE, counting=True)
-        answer = supervised.ask(threads, library, {counters.VARIABLE: str(path)})
+        answer = runs.run(threads, library, {counters.VARIABLE: str(path)})
         counts = counters.read(path)
-    problem = answer.problem(plan.timeout)
+    problem = answer.problem
     check_time(plan, threads, answer)
     if problem:
         raise LockwrightError(
             f"a first run of '{shown}' failed ({problem})",
             "make the command work by itself first",
         )
-    ended = loads.Ended(answer.facts["pid"], answer.facts["name"])
+    ended = loads.Ended(answer.ending.pid, answer.ending.name)
     if reason := counters.why_unused(counts, plan.command[0], ended):
         raise reason
     if counts.acquisitions == 0:
@@ -46,19 +46,19 @@ def probe(plan: Plan, registry: Registry, supervised: runner.Runner) -> dict[str
 
 def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
     """Raises LockwrightError if a first run took too long."""
-    if answer.outcome == "timeout":
+    if answer.ending.outcome == "timeout":
         raise LockwrightError(
-            f"a first run of '{_shown(plan, threads)}' {answer.problem(plan.timeout)}",
+            f"a first run of '{_shown(plan, threads)}' {answer.problem}",
             "give it less work, or raise --timeout",
         )
 
 
 def check_metric(plan: Plan, threads: int, answer: runner.Answer) -> None:
     """Raises LockwrightError if a first run that ended well did not print the metric."""
-    if plan.metric is not None and number(answer.facts["metric"]) is None:
+    if plan.metric is not None and number(answer.ending.metric) is None:
         raise LockwrightError(
             f"a first run of '{_shown(plan, threads)}': "
-            f"{runner.why_no_number(answer.facts['metric'])}",
+            f"{runner.why_no_number(answer.ending.metric)}",
             "correct --metric, with ( ) around the number, as in --metric 'rate: ([0-9.]+)'",
         )
 

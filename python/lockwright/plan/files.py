@@ -2,13 +2,12 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lockwright.base import elf
+from lockwright.base import elf, tool
 
 _VARIABLE, _FUNCTION = 1, 2
 _UNDEFINED = 0
@@ -111,17 +110,8 @@ def _linked(program: Path) -> Iterator[Path]:
     header = elf.read(program)
     if header is None or header.interpreter is None:
         return
-    try:
-        listed = subprocess.run(
-            [header.interpreter, "--list", program],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return
-    for line in listed.splitlines():
+    listed = tool.call([header.interpreter, "--list", program], seconds=20)
+    for line in listed.output.splitlines():
         match = re.match(r"\s*(?:\S+ => )?(/.+) \(0x[0-9a-f]+\)$", line)
         if match:
             yield Path(match[1])

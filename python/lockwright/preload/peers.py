@@ -2,12 +2,11 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockwright.base import elf
+from lockwright.base import elf, tool
 from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 
@@ -101,11 +100,11 @@ def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
     place = known.directory / "bench"
     hidden = locks.registry(place).names if (place / "locks.json").is_file() else []
     found = parse(words, [*known.names, *hidden], known.path_of(locks.BASELINE))
-    without = _listed(program, {}).stdout.splitlines()
+    without = _listed(program, {}).output.splitlines()
     for peer in found:
         seen = _listed(program, {"LD_PRELOAD": str(peer.path)})
-        more = [line for line in seen.stdout.splitlines() if line not in without]
-        problem = _problem(peer, more, seen.stderr)
+        more = [line for line in seen.output.splitlines() if line not in without]
+        problem = _problem(peer, more, seen.errors)
         if problem:
             raise LockwrightError(
                 f"--preload {peer.name}: the dynamic linker does not load {peer.path}: {problem}",
@@ -124,17 +123,12 @@ def remarks(peers: Sequence[Peer]) -> list[str]:
     ]
 
 
-def _listed(program: Path, more: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+def _listed(program: Path, more: dict[str, str]) -> tool.Answer:
     """What the dynamic linker says that it loads with a program, which it does not start."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    return subprocess.run(
+    return tool.call(
         [program],
-        env=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"} | more,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
+        environment=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"} | more,
     )
 
 

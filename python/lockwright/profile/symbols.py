@@ -8,7 +8,6 @@ import ctypes
 import re
 import shutil
 import struct
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.base import elf
+from lockwright.base import elf, tool
 from lockwright.profile.functions import function
 from lockwright.profile.record import Frame
 
@@ -187,19 +186,11 @@ def _lines(module: str, frames: list[Frame]) -> dict[Frame, tuple[Frame, ...]]:
         return {}
     # A call returns to the instruction after it, which may be on another line.
     asked = "\n".join(f"{frame.offset - 1:#x}" for frame in frames)
-    try:
-        answer = subprocess.run(
-            [reader, "-a", "-i", "-f", "-C", "-e", module],
-            input=asked,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    words = [reader, "-a", "-i", "-f", "-C", "-e", module]
+    answer = tool.call(words, asked, seconds=_SECONDS)
+    if answer.status is None:
         return {}
-    answers = re.split(r"^0x[0-9a-f]+\n", answer.stdout, flags=re.MULTILINE)[1:]
+    answers = re.split(r"^0x[0-9a-f]+\n", answer.output, flags=re.MULTILINE)[1:]
     return {
         frame: expanded
         for frame, lines in zip(frames, answers, strict=False)

@@ -1,14 +1,11 @@
 """Runs the measuring program under one lock and brings back what it printed."""
 
+import atexit
 import contextlib
-import json
 import os
 import resource
-import signal
-import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
@@ -18,12 +15,12 @@ from lockwright.preload.counters import Counts
 from lockwright.preload.locks import BASELINE
 from lockwright.preload.peers import Peer
 from lockwright.run import tools
+from lockwright.run.process_runner import Ending, Process, ProcessRunner, last_lines
+from lockwright.run.record import describe_status
+from lockwright.run.tools import Line
 
 LIBC = peers.LIBC
 """The C library's own mutex, nothing preloaded: every ratio is to it."""
-
-Line = Mapping[str, object]
-"""One JSON object that the measuring program printed."""
 
 
 def program() -> Path:
@@ -150,82 +147,56 @@ def run(
     variables = {k: v for k, v in os.environ.items() if k not in unwanted} | dict(environment or {})
     if library is not None:
         variables["LD_PRELOAD"] = str(library)
-    if counting:
-        with counters.counters_file() as path:
+    with contextlib.ExitStack() as stack:
+        path = stack.enter_context(counters.counters_file()) if counting else None
+        if path is not None:
             variables[counters.VARIABLE] = str(path)
-            outcome = replace(_supervise(command, variables, timeout), counts=counters.read(path))
-    elif _meters is not None:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with _meters.around() as reading:
-            outcome = _supervise(command, variables, timeout)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        line = outcome.line("measured")
-        if line is not None and "began_ns" in line:
-            reading.narrow(number(line, "began_ns") / 1e9, number(line, "seconds"))
-        if _meters.counters:
-            reading.values |= {
-                "context_switches": float(
-                    after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw
-                ),
-                "page_faults": float(
-                    after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt
-                ),
-            }
-        outcome = replace(outcome, meters=reading.values)
-    else:
-        outcome = _supervise(command, variables, timeout)
+        meters = None if counting else _meters
+        ending = _processes().run(Process(command, variables), timeout, meters=meters)
+        counts = None if path is None else counters.read(path)
+    outcome = Outcome(
+        [line for text in ending.output.splitlines() if (line := tools.parsed(text)) is not None],
+        ending.wall,
+        _failure(ending),
+        ending.outcome == "timeout",
+        counts,
+        ending.meters,
+    )
+    line = outcome.line("measured")
+    if ending.reading is not None and line is not None and "began_ns" in line:
+        ending.reading.narrow(number(line, "began_ns") / 1e9, number(line, "seconds"))
     _check_origin(subject, library, outcome.lines)
     return outcome
 
 
-def _supervise(command: list[str], environment: dict[str, str], timeout: float) -> Outcome:
-    started = time.monotonic()
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        timed_out = False
-        try:
-            output, complaints = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-            _kill(process)
-            output, complaints = process.communicate()
-        except BaseException:
-            _kill(process)
-            raise
-    seconds = time.monotonic() - started
-    failure = ""
-    if timed_out:
-        failure = f"killed after {timeout:g} s"
-    elif process.returncode < 0:
-        failure = f"killed by {signal.Signals(-process.returncode).name}"
-    elif process.returncode > 0:
-        said = complaints.strip().splitlines()
-        failure = said[-1] if said else f"exit status {process.returncode}"
-    return Outcome(_parse(output), seconds, failure, timed_out)
+_runner: ProcessRunner | None = None
 
 
-def _kill(process: "subprocess.Popen[str]") -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _processes() -> ProcessRunner:
+    """One for all runs of this process."""
+    global _runner
+    if _runner is None or not _runner.is_open:
+        _runner = ProcessRunner()
+        atexit.register(_runner.close)
+    return _runner
 
 
-def _parse(output: str) -> list[Line]:
-    lines: list[Line] = []
-    for text in output.splitlines():
-        # A run that was killed may have been cut in the middle of a line.
-        with contextlib.suppress(ValueError):
-            value = json.loads(text)
-            if isinstance(value, dict):
-                lines.append(value)
-    return lines
+def seconds_used() -> float:
+    """CPU time of the runs that this process has made, once they have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime + (_runner.seconds_used if _runner else 0.0)
+
+
+def _failure(ending: Ending) -> str:
+    """Why a run did not end well, in a few words; empty if it did."""
+    if ending.outcome == "timeout":
+        return f"killed after {ending.limit:g} s"
+    status = ending.status
+    if ending.outcome == "exited" and status:
+        return (last_lines(ending.errors) if os.WIFEXITED(status) else "") or describe_status(
+            status
+        )
+    return ending.problem() or ""
 
 
 def _origins(lines: Sequence[Line]) -> Iterator[tuple[str, Path]]:

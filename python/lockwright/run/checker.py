@@ -3,12 +3,12 @@
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
-import selectors
 import shlex
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from lockwright.base import tool
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import headers
+from lockwright.run.process_runner import Process, ProcessRunner
 
 _SOURCES = ("check.cpp", "run.cpp", "search.cpp", "trace.cpp")
 _FLAGS = ("-std=c++20", "-O2", "-w", "-U_FORTIFY_SOURCE")
@@ -132,7 +134,7 @@ def build(subject: Subject) -> Path:
 
 def _build(subject: Subject, cache_: Path) -> Path:
     words = compiler()
-    version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
+    version = tool.call([*words, "--version"]).output
     mine = sources()
     words += [*_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))]
     words += [f"-I{mine}", f"-I{headers()}"]
@@ -140,20 +142,18 @@ def _build(subject: Subject, cache_: Path) -> Path:
     generated = cache_ / f"lock-{_digest(text.encode())}.cpp"
     if not generated.exists():
         _write(generated, text.encode())
-    units = [_Unit(words, version.stdout, source, cache_) for source in _own(mine)]
-    lock = _Unit(words, version.stdout, generated, cache_)
+    units = [_Unit(words, version, source, cache_) for source in _own(mine)]
+    lock = _Unit(words, version, generated, cache_)
     _compile([lock, *units], subject, generated, mine)
     objects = [str(unit.object) for unit in (lock, *units)]
     program = cache_ / f"check-{_digest(json.dumps([_file_digest(o) for o in objects]).encode())}"
     if not program.exists():
         with tempfile.TemporaryDirectory(dir=cache_) as scratch:
             linked = Path(scratch) / "check"
-            done = subprocess.run(
-                [*words, *objects, "-o", str(linked)], capture_output=True, text=True, check=False
-            )
-            if done.returncode != 0:
+            done = tool.call([*words, *objects, "-o", str(linked)])
+            if done.status != 0:
                 raise LockwrightError(
-                    f"the checker does not link: {done.stderr.strip()[-300:]}",
+                    f"the checker does not link: {done.errors.strip()[-300:]}",
                     "try another compiler with CXX",
                 )
             linked.replace(program)
@@ -169,33 +169,17 @@ def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[
 
     Raises Crashed if it dies, or prints nothing for `patience` seconds.
     """
-    import signal
-
-    # An interrupt while the process comes into being would leave it behind.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    with subprocess.Popen(
-        [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    ) as process:
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            assert process.stdout is not None
-            rest = b""
-            with selectors.DefaultSelector() as selector:
-                selector.register(process.stdout, selectors.EVENT_READ)
-                while True:
-                    if not selector.select(patience):
-                        raise Crashed("loops without a step that others could see")
-                    some = os.read(process.stdout.fileno(), 1 << 16)
-                    if not some:
-                        break
-                    *whole, rest = (rest + some).split(b"\n")
-                    for line in whole:
-                        yield line.decode(errors="replace").split("\t")
-            if process.wait() < 0:
-                raise Crashed(f"crashes ({signal.Signals(-process.returncode).name})")
-        finally:
-            if process.poll() is None:
-                process.kill()
+    with ProcessRunner() as runner:
+        running = runner.stream(
+            Process([str(program), *arguments], os.environ), math.inf, silence=patience
+        )
+        for line in running:
+            yield line.split("\t")
+        ending = running.ending
+        if ending.outcome == "silent":
+            raise Crashed("loops without a step that others could see")
+        if ending.status is not None and os.WIFSIGNALED(ending.status):
+            raise Crashed(f"crashes ({signal.Signals(os.WTERMSIG(ending.status)).name})")
 
 
 class Crashed(Exception):
@@ -226,15 +210,13 @@ class _Unit:
         except (OSError, ValueError, AttributeError):
             return False
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def process(self) -> Process:
+        """What compiles it."""
         self._scratch = tempfile.TemporaryDirectory(dir=self.object.parent)
         place = Path(self._scratch.name)
-        return subprocess.Popen(
-            [*self.words, "-MD", "-MF", place / "d", "-c", self.source, "-o", place / "o"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=(place / "err").open("wb"),
-        )
+        words = [*self.words, "-MD", "-MF", str(place / "d")]
+        words += ["-c", str(self.source), "-o", str(place / "o")]
+        return Process(words, os.environ, out="nowhere", err=place / "err")
 
     def finish(self, status: int) -> bool:
         assert self._scratch is not None
@@ -256,22 +238,26 @@ class _Unit:
 
 def _compile(units: Sequence[_Unit], subject: Subject, generated: Path, mine: Path) -> None:
     waiting = [unit for unit in units if not unit.is_current()]
-    running: dict[_Unit, subprocess.Popen[bytes]] = {}
+    running: dict[_Unit, int] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < (os.cpu_count() or 1):
-                unit = waiting.pop(0)
-                running[unit] = unit.start()
-            for unit, process in list(running.items()):
-                if process.poll() is not None:
-                    del running[unit]
-                    if not unit.finish(process.returncode):
-                        raise _explained(unit, subject, generated, mine)
-            time.sleep(0.02)
+        with ProcessRunner() as runner:
+            while waiting or running:
+                while waiting and len(running) < (os.cpu_count() or 1):
+                    unit = waiting.pop(0)
+                    running[unit], reason = runner.start(unit.process())
+                    if reason:
+                        raise LockwrightError(
+                            f"{unit.words[0]} cannot be started: {reason}",
+                            "try another compiler with CXX",
+                        )
+                for unit, pid in list(running.items()):
+                    if (status := runner.status(pid)) is not None:
+                        del running[unit]
+                        if not unit.finish(status):
+                            raise _explained(unit, subject, generated, mine)
+                time.sleep(0.02)
     finally:
-        for unit, process in running.items():
-            process.kill()
-            process.wait()
+        for unit in running:
             unit.drop()
 
 

@@ -1,275 +1,45 @@
-"""A process of its own that starts the measured program, times it, and clears up after it.
+"""A process of its own that starts programs, times them, and clears up after them.
 
-It is run as a script, with the standard library only, so that it is small, single-threaded and
+It is run as a script with the standard library only, so that it is small, single-threaded and
 starts fast. Requests come on standard input and answers go to standard output, one JSON object a
-line. A run that is announced has two lines before its answer: `{"event": "ready"}` right before it
-starts, which waits for a line in return, and `{"event": "ended"}` when it has ended. When standard
-input ends, whatever the reason (Ctrl-C, `kill -9` of the parent), the program that is running is
-killed with all its descendants: nothing stays behind to disturb the next run.
-
-It is a child subreaper (prctl(2)): a descendant whose parent has died becomes its child, also one
-that left the process group, so it finds them all by following parent process ids.
+line; `do` names what is asked for. A run may have events before its answer: `ready` right before
+it starts, which waits for a line in return, `ended` when it has ended, and `line` for each line
+that it prints. When standard input ends, whatever the reason (Ctrl-C, `kill -9` of the parent), all
+that was started is killed with all descendants: nothing stays behind to disturb the next run.
 """
 
 import contextlib
-import ctypes
-import fcntl
 import json
 import os
 import re
-import resource
 import select
-import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-_PR_SET_CHILD_SUBREAPER = 36
-_MOST_OUTPUT = 1 << 30
-"""Bytes a program may print before it is stopped; what it prints is kept in memory."""
-_TICK = 1.0
-"""Seconds between looks at a running program: rare, because each takes CPU time from it."""
-_CLEARING = 10.0
-"""Seconds that killed processes get to disappear (one may hang in the kernel)."""
+# Run as an isolated script: nothing says where the package is.
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from lockwright.run import process_tree
+from lockwright.run.process_tree import File, Lines, Memory, Nowhere, Usage
+
+_MOST_ERRORS = 1 << 20
+"""Bytes at the end of the standard error that are part of an answer."""
 
 
-class Usage:
-    """Sums of resource usage over processes that were waited for."""
-
-    def __init__(self) -> None:
-        self.user = self.system = 0.0
-        self.voluntary = self.involuntary = self.faults = 0
-        self.ended: dict[int, int] = {}
-        """Wait status of each process that was waited for."""
-
-    def add(self, usage: resource.struct_rusage) -> None:
-        """One more process."""
-        self.user += usage.ru_utime
-        self.system += usage.ru_stime
-        self.voluntary += usage.ru_nvcsw
-        self.involuntary += usage.ru_nivcsw
-        self.faults += usage.ru_minflt + usage.ru_majflt
-
-
-class Capture:
-    """A file in memory that takes a program's output."""
-
-    def __init__(self, name: str) -> None:
-        self.handle = os.memfd_create(name)
-        # A program that opens /dev/stdout anew must not write over what is there.
-        fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
-
-    def size(self) -> int:
-        """Bytes so far."""
-        return os.fstat(self.handle).st_size
-
-    def text(self) -> str:
-        """All of it; what is no UTF-8 is replaced."""
-        data = os.pread(self.handle, self.size(), 0)
-        return data.decode(errors="replace")
-
-    def close(self) -> None:
-        """Lets it go."""
-        os.close(self.handle)
-
-
-def cpu_times() -> tuple[int, int]:
-    """(busy, all) CPU time of the machine since boot in clock ticks; a hypervisor's is busy."""
-    fields = Path("/proc/stat").read_bytes().split(b"\n", 1)[0].split()[1:9]
-    user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
-    busy = user + nice + system + irq + softirq + steal
-    return busy, busy + idle + iowait
-
-
-def descendants() -> list[int]:
-    """Process ids of all descendants that have not been waited for, zombies left out."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            # The command name may hold anything, also a parenthesis: split after the last one.
-            state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
-        except (OSError, ValueError):
-            continue
-        if state != b"Z":
-            children.setdefault(int(parent), []).append(int(entry.name))
-    found: list[int] = []
-    queue = [os.getpid()]
-    while queue:
-        below = children.get(queue.pop(), [])
-        found += below
-        queue += below
-    return found
-
-
-def name_of(pid: int) -> str:
-    """The kernel's name for the program of a process that was not waited for; empty without one."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return ""
-    return stat[stat.index(b"(") + 1 : stat.rindex(b")")].decode(errors="replace")
-
-
-def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
-    """Waits for all that have ended.
-
-    Returns whether there are others, and the wait status of `watched` if it has ended.
-    """
-    status = None
-    try:
-        while True:
-            pid, ended, spent = os.wait4(-1, os.WNOHANG)
-            if pid == 0:
-                return True, status
-            usage.add(spent)
-            usage.ended[pid] = ended
-            if pid == watched:
-                status = ended
-    except ChildProcessError:
-        return False, status
-
-
-def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
-    """Kills every descendant. Returns how many there were, and the wait status of `watched`."""
-    deadline = time.monotonic() + _CLEARING
-    killed: set[int] = set()
-    status = None
-    while time.monotonic() < deadline:
-        living = descendants()
-        for pid in living:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        killed.update(living)
-        # A process whose first thread has died looks dead while the others still hold its files.
-        remain, ended = reap(usage, watched)
-        status = ended if status is None else status
-        if not living and not remain:
-            break
-        time.sleep(0.005)
-    return len(killed), status
-
-
-def spawn(program: str, argv: list[str], environment: dict[str, str], out: int, err: int) -> int:
-    """Starts a process in a session of its own; `out` below 0 is nowhere. Returns its id."""
-    null = os.open(os.devnull, os.O_RDWR)
-    try:
-        return os.posix_spawn(
-            program,
-            argv,
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, null, 0),
-                (os.POSIX_SPAWN_DUP2, null if out < 0 else out, 1),
-                (os.POSIX_SPAWN_DUP2, err, 2),
-            ],
-            setsid=True,
-            setsigmask=[],
-            # What we or the interpreter ignore, exec would hand on.
-            setsigdef=[
-                signal.SIGPIPE,
-                signal.SIGXFSZ,
-                signal.SIGINT,
-                signal.SIGTERM,
-                signal.SIGHUP,
-            ],
-        )
-    finally:
-        os.close(null)
-
-
-def run(
-    program: str,
-    argv: list[str],
-    environment: dict[str, str],
-    timeout: float,
-    out: Capture | None,
-    err: Capture,
-    announce: Callable[[str], bool] | None = None,
-    usage: Usage | None = None,
-) -> dict[str, Any]:
-    """One process from start to end, descendants that outlive it left alone.
-
-    announce: told `ready` before the start and `ended` after it; False means not to go on. usage:
-    what is added to.
-
-    Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
-    tell), `status` a wait status, `name` what the kernel had last for the program of `pid`.
-    """
-    usage = Usage() if usage is None else usage
-    if announce is not None and not announce("ready"):
-        return {"outcome": "aborted"}
-    busy, total = cpu_times()
-    start = time.monotonic()
-    try:
-        child = spawn(program, argv, environment, out.handle if out else -1, err.handle)
-    except OSError as error:
-        return {"outcome": "unstartable", "reason": error.strerror or str(error)}
-    handle = os.pidfd_open(child)
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    poll.register(0, select.POLLIN | select.POLLHUP)
-    outcome, status = "exited", None
-    try:
-        while True:
-            remaining = start + timeout - time.monotonic()
-            ready = {fd for fd, _ in poll.poll(max(0.0, min(_TICK, remaining)) * 1000)}
-            end = time.monotonic()
-            if handle in ready:
-                break
-            if 0 in ready:
-                outcome = "aborted"
-                break
-            if end - start >= timeout:
-                outcome = "timeout"
-                break
-            if err.size() + (out.size() if out else 0) > _MOST_OUTPUT:
-                outcome = "flood"
-                break
-            _, status = reap(usage, child)
-            if status is not None:
-                break
-    finally:
-        os.close(handle)
-    busy_end, total_end = cpu_times()
-    name = name_of(child)
-    if announce is not None and outcome != "aborted":
-        announce("ended")
-    if outcome == "exited":
-        _, ended = reap(usage, child)
-        status = ended if status is None else status
-        left = 0
-    else:
-        left, status = clear(usage, child)
-    ticks = os.sysconf("SC_CLK_TCK")
-    elapsed = total_end - total
-    own = (usage.user + usage.system) * ticks
-    others = max(0.0, busy_end - busy - own) / elapsed if elapsed >= 0.1 * ticks else None
-    return {
-        "outcome": outcome,
-        "wall": end - start,
-        "user": usage.user,
-        "system": usage.system,
-        "voluntary": usage.voluntary,
-        "involuntary": usage.involuntary,
-        "faults": usage.faults,
-        "others": others,
-        "status": status,
-        "pid": child,
-        "name": name,
-        "left": left,
-    }
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    line = lines[-1].strip()[:300] if lines else ""
-    # It will be shown on a terminal, which must not obey it.
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
+def _sink(where: str, name: str) -> Nowhere:
+    """What takes an output. where: `nowhere`, `memory`, `lines`, or an absolute path."""
+    match where:
+        case "nowhere":
+            return Nowhere()
+        case "memory":
+            return Memory(name)
+        case "lines":
+            return Lines()
+    return File(where)
 
 
 def _find(pattern: str, *texts: str) -> str | None:
@@ -282,72 +52,160 @@ def _find(pattern: str, *texts: str) -> str | None:
     return None
 
 
-def _serve(request: dict[str, Any], announce: Callable[[str], bool]) -> dict[str, Any]:
-    """Prepares, runs and clears up as asked."""
-    environment: dict[str, str] = request["environment"]
-    out = Capture("stdout") if request["metric"] else None
-    err = Capture("stderr")
-    try:
-        if request["prepare"]:
-            shell = ["sh", "-c", request["prepare"]]
-            bare = request["bare_environment"]
-            limit = request["prepare_timeout"]
-            answer = run("/bin/sh", shell, bare, limit, None, err)
-            if answer["outcome"] != "exited" or answer["status"] != 0:
-                return answer | {"stage": "prepare", "last_line": _last_line(err.text())}
-            os.ftruncate(err.handle, 0)
-        answer = run(
-            request["program"],
-            request["argv"],
-            environment,
-            request["timeout"],
-            out,
-            err,
-            announce if request["announce"] else None,
-        )
-        if out and answer["outcome"] == "exited":
-            answer["metric"] = _find(request["metric"], out.text(), err.text())
-        return answer | {"stage": "run", "last_line": _last_line(err.text())}
-    finally:
-        extra = Usage()
-        left, _ = clear(extra)
-        request["left"] = left
-        err.close()
-        if out:
+class _Spent:
+    """CPU time of all processes below this one, ended ones included, and of the machine."""
+
+    def __init__(self) -> None:
+        ticks = os.sysconf("SC_CLK_TCK")
+        own = os.times()
+        self._user, self._system = own.children_user, own.children_system
+        for pid in process_tree.descendants():
+            with contextlib.suppress(OSError, ValueError):
+                text = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+                self._user += (int(text[11]) + int(text[13])) / ticks
+                self._system += (int(text[12]) + int(text[14])) / ticks
+        self._busy, self._total = process_tree.cpu_times()
+
+    def since(self, before: "_Spent", others: float | None) -> dict[str, Any]:
+        """What an answer says of it. others: as it is without those that were started before."""
+        user, system = self._user - before._user, self._system - before._system
+        total = self._total - before._total
+        if others is not None and total > 0:
+            busy = self._busy - before._busy - (user + system) * os.sysconf("SC_CLK_TCK")
+            others = min(1.0, max(0.0, busy) / total)
+        return {"user": user, "system": system, "others": others}
+
+
+class _Supervisor:
+    """What has been started. Every answer is an object."""
+
+    def __init__(self, go_on: Callable[[], bool]) -> None:
+        """go_on: reads the line that answers the event `ready`."""
+        self._processors = os.sched_getaffinity(0)
+        self._usage = Usage()
+        self._go_on = go_on
+
+    def serve(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Does as asked."""
+        match request["do"]:
+            case "run":
+                return self._run(request)
+            case "start":
+                return self._start(request)
+            case "status":
+                return {"status": self._status(request["pid"])}
+            case "end":
+                return self._end(request["pid"], request["signal"], request["seconds"])
+        left, _ = process_tree.clear(self._usage)
+        self._usage = Usage()
+        return {"left": left}
+
+    @contextlib.contextmanager
+    def _placed(self, request: dict[str, Any]) -> Iterator[None]:
+        """In the directory and on the processors that are asked for: children inherit both."""
+        os.chdir(request["folder"])
+        try:
+            if request["processors"]:
+                os.sched_setaffinity(0, request["processors"])
+            yield
+        finally:
+            os.sched_setaffinity(0, self._processors)
+            os.chdir("/")
+
+    @contextlib.contextmanager
+    def _outputs(self, request: dict[str, Any]) -> Iterator[tuple[Nowhere, Nowhere]]:
+        out = _sink(request["out"], "stdout")
+        try:
+            err = _sink(request["err"], "stderr")
+            try:
+                yield out, err
+            finally:
+                err.close()
+        finally:
             out.close()
 
+    def _run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """One process to its end."""
+        usage = Usage()
+        with self._outputs(request) as (out, err):
+            try:
+                before = _Spent() if request["others_go_on"] else None
+                with self._placed(request):
+                    answer = process_tree.run(
+                        request["program"],
+                        request["argv"],
+                        request["environment"],
+                        request["timeout"],
+                        out,
+                        err,
+                        request["silence"],
+                        usage,
+                        self._go_on if request["announce"] else None,
+                    )
+                if before is not None:
+                    answer |= _Spent().since(before, answer.get("others"))
+            finally:
+                self._usage.ended |= usage.ended
+            if request["clear"]:
+                left, _ = process_tree.clear(self._usage)
+                answer["left"] = answer.get("left", 0) + left
+            if isinstance(err, Memory):
+                answer["errors"] = err.text(_MOST_ERRORS)
+            if isinstance(out, Lines):
+                out.forward()
+            if isinstance(out, Memory) and request["metric"] is None:
+                answer["output"] = out.text()
+            elif isinstance(out, Memory) and answer["outcome"] == "exited":
+                texts = [each.text() for each in (out, err) if isinstance(each, Memory)]
+                answer["metric"] = _find(request["metric"], *texts)
+        return answer
 
-def become_subreaper() -> None:
-    """From now on, orphaned descendants are children of ours, and the parent decides when to stop:
-    its end is seen on standard input."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        sys.exit("no child subreaper")
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    def _start(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A process that goes on while others run."""
+        try:
+            with self._outputs(request) as (out, err), self._placed(request):
+                pid = process_tree.spawn(
+                    request["program"], request["argv"], request["environment"], out, err
+                )
+        except OSError as error:
+            return {"reason": error.strerror or str(error)}
+        return {"pid": pid}
+
+    def _status(self, pid: int) -> int | None:
+        """Wait status of one that was started; None while it runs."""
+        process_tree.reap(self._usage)
+        return self._usage.ended.get(pid)
+
+    def _end(self, pid: int, number: int, seconds: float) -> dict[str, Any]:
+        """Waits for its end, after a signal if that is not 0; no status if it does not come."""
+        end = time.monotonic() + seconds
+        if number and self._status(pid) is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        poll = select.poll()
+        poll.register(0, select.POLLIN | select.POLLHUP)
+        while self._status(pid) is None and time.monotonic() < end:
+            if poll.poll(5):
+                break
+        return {"status": self._status(pid)}
 
 
 def main() -> None:
     """Serves requests until standard input ends."""
-    become_subreaper()
+    process_tree.become_subreaper()
     # Unbuffered: poll must see on the descriptor whatever has not been read as a request.
     with open(0, "rb", buffering=0, closefd=False) as requests:
-
-        def announce(event: str) -> bool:
-            with contextlib.suppress(BrokenPipeError):
-                os.write(1, json.dumps({"event": event}).encode() + b"\n")
-            return event != "ready" or bool(requests.readline())
-
-        while line := requests.readline():
-            request = json.loads(line)
-            answer = _serve(request, announce)
-            answer["left"] = answer.get("left", 0) + request["left"]
-            try:
+        supervisor = _Supervisor(lambda: bool(requests.readline()))
+        try:
+            while line := requests.readline():
+                answer = supervisor.serve(json.loads(line))
                 os.write(1, json.dumps(answer).encode() + b"\n")
-            except BrokenPipeError:
-                return
-            if answer.get("outcome") == "aborted":
-                return
+                if answer.get("outcome") == "aborted":
+                    return
+        except BrokenPipeError:
+            return
+        finally:
+            process_tree.clear(Usage())
 
 
 if __name__ == "__main__":

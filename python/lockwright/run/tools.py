@@ -1,10 +1,16 @@
-"""The programs that were built with the libraries."""
+"""The programs that were built with the libraries, and the lines of JSON that they print."""
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
+
+Line = Mapping[str, Any]
+"""One JSON object that such a program printed."""
 
 
 def find(name: str, what: str) -> Path:
@@ -21,3 +27,13 @@ def find(name: str, what: str) -> Path:
         f"the {what} program {name} is not in {libraries.parent / 'bin'}",
         "build or install Lockwright again",
     )
+
+
+def parsed(text: str) -> Line | None:
+    """A line that such a program printed; None if it is no JSON object: that of a program which
+    was killed may have been cut."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

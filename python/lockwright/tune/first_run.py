@@ -25,9 +25,9 @@ def profiled(plan: Plan, runner: Runner) -> Profile | None:
         # It has no other way to take them, and says how often they were taken.
         rwlocks = ("--rwlock", "mutex") if os.environ.get(locks.RWLOCK) == "mutex" else ()
         words = [*invocation.words(), "profile", "-o", str(file), *rwlocks, "--"]
-        answer = runner.ask_through(threads, words)
+        answer = runner.run_through(threads, words)
         check_time(plan, threads, answer)
-        if answer.problem(plan.timeout) is not None:
+        if answer.problem is not None:
             return None
         check_metric(plan, threads, answer)
         try:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from lockwright.machine.tree import numbers_of
 from lockwright.preload import binary, counters, locks
 from lockwright.preload.locks import BASELINE
 from lockwright.run import record
-from lockwright.run.keeping import Keeping, Process
+from lockwright.run.process_runner import Ending, Process, ProcessRunner
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
 from lockwright.study.program import inputs, places, trial
@@ -74,7 +73,7 @@ class Site:
             self._registry.check_environment(lock, {**os.environ, **plan.settings})
         self._calibrated = calibration.all_in_force(self._registry, plan.locks, os.environ)
         self._meters = Meters(energy=plan.energy) if plan.energy else None
-        self._keeping = Keeping()
+        self._processes = ProcessRunner("repeat the command to resume")
         for place in {folders.runs_of(member.program) for member in plan.members}:
             trial.clear_abandoned(place)
 
@@ -88,7 +87,7 @@ class Site:
 
     def close(self) -> None:
         """Ends all that runs."""
-        self._keeping.close()
+        self._processes.close()
         # Unless another study runs.
         with contextlib.suppress(OSError):
             (_MEMORY / f"lockwright-{os.getuid()}").rmdir()
@@ -169,7 +168,7 @@ class Site:
     def _trial(self, one: Configuration) -> Trial:
         member = self._plan.member(one.program)
         work = self._folders.runs_of(member.program)
-        return Trial(self._keeping, work, tuple(sorted(processors_of(one) or ())))
+        return Trial(self._processes, work, tuple(sorted(processors_of(one) or ())))
 
     def _places(self, one: Configuration, library: Path, settings: dict[str, str]) -> Places:
         member = self._plan.member(one.program)
@@ -188,9 +187,9 @@ class Site:
 
         def run(words: Sequence[str], folder: Path) -> None:
             filled = [word.replace("{data}", str(folder)) for word in words]
-            facts, said = self._quietly(filled, folder, _PREPARING)
-            if facts["outcome"] != "exited" or facts["status"] != 0:
-                last = said.strip().rpartition("\n")[2][:200]
+            ending, printed = self._output_of(filled, folder, _PREPARING)
+            if ending.problem() is not None:
+                last = printed.strip().rpartition("\n")[2][:200]
                 raise NotHere(f"the command that makes an input fails: {last or filled[0]}")
 
         return inputs.make(places.made(member.program, member.scale), self._folders.cache, run)
@@ -201,19 +200,13 @@ class Site:
             return ""
         words = program.version
         argv = ("sh", "-ec", words) if isinstance(words, str) else words
-        _, said = self._quietly(argv, Path("/"), 20.0)
-        return next((line.strip()[:200] for line in said.splitlines() if line.strip()), "")
+        _, printed = self._output_of(argv, Path("/"), 20.0)
+        return next((line.strip()[:200] for line in printed.splitlines() if line.strip()), "")
 
-    def _quietly(
-        self, words: Sequence[str], folder: Path, seconds: float
-    ) -> tuple[dict[str, Any], str]:
-        """Runs a command that is no run: what the keeper says of it, and what it printed."""
-        with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
-            out, err = Path(place) / "out", Path(place) / "err"
-            facts = self._keeping.run(Process(words, places.bare(), folder, out, err), seconds)
-            self._keeping.clear()
-            said = out.read_text(errors="replace") + err.read_text(errors="replace")
-        return facts, said
+    def _output_of(self, words: Sequence[str], folder: Path, seconds: float) -> tuple[Ending, str]:
+        """Runs a command that is no run: how it ended, and what it printed."""
+        ending = self._processes.run(Process(words, places.bare(), folder), seconds)
+        return ending, ending.output + ending.errors
 
     def _check_commands(self, member: Member) -> None:
         """Raises NotHere if a library cannot be preloaded into what is under the lock."""

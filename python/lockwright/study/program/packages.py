@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
+from lockwright.base import tool
 from lockwright.base.errors import LockwrightError
 from lockwright.study.program.entry import Program
 
@@ -13,14 +14,8 @@ def installed(packages: Sequence[str]) -> set[str]:
     """Those of them that dpkg has installed; none where there is no dpkg."""
     if not packages or shutil.which("dpkg-query") is None:
         return set()
-    asked = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    )
-    rows = (line.split() for line in asked.stdout.splitlines())
+    query = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages]
+    rows = (line.split() for line in tool.call(query).output.splitlines())
     return {row[0] for row in rows if row[1:] == ["installed"]}
 
 

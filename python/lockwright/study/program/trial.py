@@ -17,7 +17,7 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 from lockwright.machine.meters import Meters
 from lockwright.run import record
-from lockwright.run.keeping import Keeping, Process
+from lockwright.run.process_runner import Ending, Process, ProcessRunner, last_lines
 from lockwright.study.program import readers
 from lockwright.study.program.entry import OUTPUT, Command, Metric, Program
 from lockwright.study.program.places import Places
@@ -88,7 +88,7 @@ class Trial:
     tells the slow from the hung.
     """
 
-    keeping: Keeping
+    processes: ProcessRunner
     where: Path
     processors: tuple[int, ...] = ()
     reference: Mapping[str, str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Trial:
                 f"{error.filename or work}: {error.strerror}", "make room, or name another --work"
             ) from error
         finally:
-            self.keeping.clear()
+            self.processes.clear()
             shutil.rmtree(work, ignore_errors=True)
         return replace(result, elapsed=time.monotonic() - begin)
 
@@ -158,7 +158,7 @@ class Trial:
                 result = self._measured(places, limit)
                 if result.outcome != record.FINISHED and program.server:
                     server = self._process(places, program.server.command, "server")
-                    words = _last_lines(server.err) or "nothing"
+                    words = _last_lines(server) or "nothing"
                     result = replace(
                         result, note=f"{result.note}; the server's last words: {words}"
                     )
@@ -181,6 +181,10 @@ class Trial:
         out, err = places.work / f".{name}.out", places.work / f".{name}.err"
         return Process(words, environment, places.work, out, err, self.processors)
 
+    def _run_one(self, process: Process, limit: float, meters: Meters | None = None) -> Ending:
+        """What it leaves running goes on, as a server that made itself a daemon."""
+        return self.processes.run(process, limit, clear=False, others_go_on=True, meters=meters)
+
     def _must(
         self,
         places: Places,
@@ -193,8 +197,8 @@ class Trial:
         if not command:
             return
         process = self._process(places, command, name)
-        facts = self.keeping.run(process, limit)
-        if problem := _problem(facts, limit, _last_line(process.err), 0):
+        ending = self._run_one(process, limit)
+        if problem := _problem(ending, process, 0):
             kind, note = problem
             raise _Ended(
                 kind if kind == record.TIMEOUT else outcome, f"its command '{name}' {note}"
@@ -208,16 +212,16 @@ class Trial:
             yield
             return
         process = self._process(places, server.command, "server")
-        pid, reason = self.keeping.start(process)
+        pid, reason = self.processes.start(process)
         if not pid:
             raise _Ended(record.FAILED, f"the server cannot be started: {reason}")
         self._await(places, pid, process)
         yield
-        status = self.keeping.status(pid)
+        status = self.processes.status(pid)
         if status is None:
             if server.stop:
                 self._must(places, server.stop, "server.stop", server.seconds)
-            status = self.keeping.end(pid, server.seconds, 0 if server.stop else 15)
+            status = self.processes.end(pid, server.seconds, 0 if server.stop else 15)
             if status is None:
                 raise _Ended(record.TIMEOUT, f"the server does not end within {server.seconds:g} s")
             # Ended by the signal that asks for it, or as a shell tells that.
@@ -226,7 +230,7 @@ class Trial:
         what = record.describe_status(status)
         raise _Ended(
             CRASHED if status & 0x7F else record.FAILED,
-            f"the server ended with {what}: {_last_lines(process.err)}".rstrip(": "),
+            f"the server ended with {what}: {_last_lines(process)}".rstrip(": "),
             status=status,
         )
 
@@ -237,27 +241,26 @@ class Trial:
         while time.monotonic() < end:
             if self._ready(places, process):
                 return
-            status = self.keeping.status(pid)
+            status = self.processes.status(pid)
             if status is not None:
                 what = record.describe_status(status)
                 raise _Ended(
                     CRASHED if status & 0x7F else record.FAILED,
-                    f"the server ended at once, {what}: {_last_lines(process.err)}".rstrip(": "),
+                    f"the server ended at once, {what}: {_last_lines(process)}".rstrip(": "),
                     status=status,
                 )
             time.sleep(_POLL)
         what = f"the server is not ready within {server.seconds:g} s"
-        raise _Ended(record.TIMEOUT, f"{what}: {_last_lines(process.err)}".rstrip(": "))
+        raise _Ended(record.TIMEOUT, f"{what}: {_last_lines(process)}".rstrip(": "))
 
     def _ready(self, places: Places, process: Process) -> bool:
         server = places.program.server
         assert server is not None
         if server.ready_command:
-            asked = self._process(places, server.ready_command, "ready")
-            facts = self.keeping.run(asked, server.seconds)
-            return bool(facts["outcome"] == "exited" and facts["status"] == 0)
+            process = self._process(places, server.ready_command, "ready")
+            return self._run_one(process, server.seconds).problem() is None
         if server.ready_pattern:
-            texts = [_text(process.out), _text(process.err)]
+            texts = _texts(process)
             return any(re.search(server.ready_pattern, text, re.MULTILINE) for text in texts)
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", places.port), 1):
             return True
@@ -266,20 +269,14 @@ class Trial:
     def _measured(self, places: Places, limit: float) -> Result:
         program = places.program
         process = self._process(places, program.command, "command")
-        read: Mapping[str, float] = {}
-        if self.meters is None:
-            facts = self.keeping.run(process, limit)
-        else:
-            with self.meters.around() as reading:
-                facts = self.keeping.run(process, limit)
-            read = reading.values
-        names = ("wall", "user", "system", "voluntary", "involuntary", "others", "status")
-        result = Result(record.FINISHED, meters=read, **{n: facts[n] for n in names if n in facts})
+        ending = self._run_one(process, limit, self.meters)
+        names = ("wall", "user", "system", "voluntary", "involuntary", "others", "status", "meters")
+        result = Result(record.FINISHED, **{name: getattr(ending, name) for name in names})
         note = ""
-        problem = _problem(facts, limit, _last_line(process.err), program.check.status)
+        problem = _problem(ending, process, program.check.status)
         if problem:
             return _ended(result, *problem)
-        texts = [_text(process.out), _text(process.err)]
+        texts = _texts(process)
         if note := _mismatch(program, texts):
             return _ended(result, WRONG, note)
         value = _value(program.metric, places, texts, result.wall)
@@ -311,27 +308,17 @@ def _ended(result: Result, outcome: str, note: str) -> Result:
     return replace(result, outcome=outcome, note=note)
 
 
-def _problem(
-    facts: Mapping[str, Any], limit: float, last_line: str, wanted: int
-) -> tuple[str, str] | None:
+def _problem(ending: Ending, process: Process, wanted: int) -> tuple[str, str] | None:
     """Outcome and reason of a process that did not end as it has to; None if it did."""
-    match facts["outcome"]:
-        case "timeout":
-            return record.TIMEOUT, f"took more than {limit:g} s"
-        case "unstartable":
-            return record.FAILED, f"cannot be started: {facts['reason']}"
-        case "flood":
-            return record.FAILED, "printed more than 1 GiB"
-    status = facts["status"]
-    if status == wanted << 8:
+    what = ending.problem(_text(Path(process.err)), wanted)
+    if what is None:
         return None
-    what = record.describe_status(status)
+    if ending.outcome == "timeout":
+        return record.TIMEOUT, what
     # A shell tells the death of what it ran as a status above 128.
-    signalled = status & 0x7F or status >> 8 > 128
-    return (
-        CRASHED if signalled else record.FAILED,
-        f"{what}: {last_line}" if last_line else what,
-    )
+    status = ending.status if ending.outcome == "exited" else None
+    signalled = status is not None and (status & 0x7F or status >> 8 > 128)
+    return CRASHED if signalled else record.FAILED, what
 
 
 def _mismatch(program: Program, texts: list[str]) -> str:
@@ -388,15 +375,13 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _last_line(path: Path) -> str:
-    return _last_lines(path, 1)
+def _texts(process: Process) -> list[str]:
+    return [_text(Path(sink)) for sink in (process.out, process.err)]
 
 
-def _last_lines(path: Path, count: int = 5) -> str:
-    """The last lines of a file as one. Servers seldom give the reason for an end in the last."""
-    lines = [line.strip()[:300] for line in _text(path).splitlines() if line.strip()]
-    # They will be shown on a terminal, which must not obey them.
-    return "".join(each if each.isprintable() else "?" for each in " | ".join(lines[-count:]))
+def _last_lines(process: Process) -> str:
+    """Servers seldom give the reason for an end in the last line."""
+    return last_lines(_text(Path(process.err)), 5)
 
 
 def _prefix() -> str:

@@ -1,0 +1,43 @@
+"""Calls a tool of the system for an answer: the dynamic linker, addr2line, a compiler."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SECONDS = 60.0
+"""After which a tool is killed."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool printed. status: its exit status, None if it did not end or could not start."""
+
+    status: int | None
+    output: str = ""
+    errors: str = ""
+
+
+def call(
+    words: Sequence[str | Path],
+    given: str = "",
+    environment: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+) -> Answer:
+    """Calls a tool and waits for its end. given: what it reads; environment: None for our own."""
+    try:
+        done = subprocess.run(
+            words,
+            env=environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except OSError as error:
+        return Answer(None, errors=error.strerror or str(error))
+    except subprocess.TimeoutExpired:
+        return Answer(None, errors=f"it takes more than {seconds:g} s")
+    return Answer(done.returncode, done.stdout, done.stderr)

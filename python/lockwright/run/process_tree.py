@@ -1,0 +1,326 @@
+"""Starts processes, times them, and finds and kills all of their descendants.
+
+It is for the supervisor, with the standard library only. That is a child subreaper (prctl(2)): a
+descendant whose parent has died becomes its child, also one that left the process group, so all of
+them are found by following parent process ids.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_PR_SET_CHILD_SUBREAPER = 36
+_MOST_OUTPUT = 1 << 30
+"""Bytes that a program may print before it is stopped: its output may be held in memory."""
+_TICK = 1.0
+"""Seconds between looks at a running program: rare, because each takes CPU time from it."""
+_CLEARING = 10.0
+"""Seconds that killed processes get to disappear (one may hang in the kernel)."""
+
+
+class Usage:
+    """Sums of resource usage over processes that were waited for."""
+
+    def __init__(self) -> None:
+        self.user = self.system = 0.0
+        self.voluntary = self.involuntary = self.faults = 0
+        self.ended: dict[int, int] = {}
+        """Wait status of each process that was waited for."""
+
+    def add(self, usage: resource.struct_rusage) -> None:
+        """One more process."""
+        self.user += usage.ru_utime
+        self.system += usage.ru_stime
+        self.voluntary += usage.ru_nvcsw
+        self.involuntary += usage.ru_nivcsw
+        self.faults += usage.ru_minflt + usage.ru_majflt
+
+
+class Nowhere:
+    """Takes a program's output and drops it."""
+
+    def __init__(self) -> None:
+        self.handle = os.open(os.devnull, os.O_WRONLY)
+
+    def size(self) -> int:
+        """Bytes that are held."""
+        return os.fstat(self.handle).st_size
+
+    def close(self) -> None:
+        """Lets it go."""
+        os.close(self.handle)
+
+
+class File(Nowhere):
+    """A file that takes a program's output."""
+
+    def __init__(self, path: str) -> None:
+        self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+
+
+class Memory(Nowhere):
+    """A file in memory that takes a program's output."""
+
+    def __init__(self, name: str) -> None:
+        self.handle = os.memfd_create(name)
+        # A program that opens /dev/stdout anew must not write over what is there.
+        fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
+
+    def text(self, most: int = _MOST_OUTPUT * 2) -> str:
+        """The last `most` bytes; what is no UTF-8 is replaced."""
+        size = self.size()
+        data = os.pread(self.handle, size, max(0, size - most))
+        return data.decode(errors="replace")
+
+
+class Lines(Nowhere):
+    """A pipe whose lines are announced as they come; an unfinished one at the end is dropped."""
+
+    def __init__(self) -> None:
+        self.source, self.handle = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.source, False)
+        self._rest = b""
+
+    def forward(self) -> None:
+        """Announces what has come since the last time."""
+        with contextlib.suppress(BlockingIOError):
+            while some := os.read(self.source, 1 << 16):
+                *whole, self._rest = (self._rest + some).split(b"\n")
+                for line in whole:
+                    announce("line", text=line.decode(errors="replace"))
+
+    def close(self) -> None:
+        super().close()
+        os.close(self.source)
+
+
+def announce(event: str, **more: str) -> None:
+    """Writes an event to standard output. Its reader may have died: standard input tells."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, json.dumps({"event": event, **more}).encode() + b"\n")
+
+
+def cpu_times() -> tuple[int, int]:
+    """(busy, all) CPU time of the machine since boot in clock ticks; a hypervisor's is busy."""
+    fields = Path("/proc/stat").read_bytes().split(b"\n", 1)[0].split()[1:9]
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
+    busy = user + nice + system + irq + softirq + steal
+    return busy, busy + idle + iowait
+
+
+def descendants() -> list[int]:
+    """Process ids of all descendants that have not been waited for, zombies left out."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # The command name may hold anything, also a parenthesis: split after the last one.
+            state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+        except (OSError, ValueError):
+            continue
+        if state != b"Z":
+            children.setdefault(int(parent), []).append(int(entry.name))
+    found: list[int] = []
+    queue = [os.getpid()]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def name_of(pid: int) -> str:
+    """The kernel's name for the program of a process that was not waited for; empty without one."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    return stat[stat.index(b"(") + 1 : stat.rindex(b")")].decode(errors="replace")
+
+
+def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
+    """Waits for all that have ended.
+
+    Returns whether there are others, and the wait status of `watched` if it has ended.
+    """
+    status = None
+    try:
+        while True:
+            pid, ended, spent = os.wait4(-1, os.WNOHANG)
+            if pid == 0:
+                return True, status
+            usage.add(spent)
+            usage.ended[pid] = ended
+            if pid == watched:
+                status = ended
+    except ChildProcessError:
+        return False, status
+
+
+def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
+    """Kills every descendant. Returns how many there were, and the wait status of `watched`."""
+    remain, status = reap(usage, watched)
+    if not remain:
+        # As a rule: then nothing has to be looked for among all processes of the machine.
+        return 0, status
+    deadline = time.monotonic() + _CLEARING
+    killed: set[int] = set()
+    while time.monotonic() < deadline:
+        living = descendants()
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed.update(living)
+        # A process whose first thread has died looks dead while the others still hold its files.
+        remain, ended = reap(usage, watched)
+        status = ended if status is None else status
+        if not living and not remain:
+            break
+        time.sleep(0.005)
+    return len(killed), status
+
+
+def spawn(
+    program: str, argv: list[str], environment: dict[str, str], out: Nowhere, err: Nowhere
+) -> int:
+    """Starts a process in a session of its own. Returns its id."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    try:
+        return os.posix_spawn(
+            program,
+            argv,
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, null, 0),
+                (os.POSIX_SPAWN_DUP2, out.handle, 1),
+                (os.POSIX_SPAWN_DUP2, err.handle, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+            # What we or the interpreter ignore, exec would hand on.
+            setsigdef=[
+                signal.SIGPIPE,
+                signal.SIGXFSZ,
+                signal.SIGINT,
+                signal.SIGTERM,
+                signal.SIGHUP,
+            ],
+        )
+    finally:
+        os.close(null)
+
+
+def run(
+    program: str,
+    argv: list[str],
+    environment: dict[str, str],
+    timeout: float,
+    out: Nowhere,
+    err: Nowhere,
+    silence: float,
+    usage: Usage,
+    announced: Callable[[], bool] | None = None,
+) -> dict[str, Any]:
+    """One process from start to end, descendants that outlive it left alone.
+
+    timeout: seconds that it may take; silence: seconds for which it may print no line. usage: what
+    is added to. announced: called right before the start, after the event `ready`; it returns
+    whether to go on. The event `ended` follows the end.
+
+    Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
+    tell), `status` a wait status, `name` what the kernel had last for the program of `pid`.
+    """
+    if announced is not None:
+        announce("ready")
+        if not announced():
+            return {"outcome": "aborted"}
+    busy, total = cpu_times()
+    start = time.monotonic()
+    try:
+        child = spawn(program, argv, environment, out, err)
+    except OSError as error:
+        return {"outcome": "unstartable", "reason": error.strerror or str(error)}
+    handle = os.pidfd_open(child)
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    poll.register(0, select.POLLIN | select.POLLHUP)
+    lines = out if isinstance(out, Lines) else None
+    if lines is not None:
+        poll.register(lines.source, select.POLLIN)
+    outcome, status, heard = "exited", None, start
+    try:
+        while True:
+            remaining = min(start + timeout, heard + silence) - time.monotonic()
+            ready = {fd for fd, _ in poll.poll(max(0.0, min(_TICK, remaining)) * 1000)}
+            end = time.monotonic()
+            if lines is not None and lines.source in ready:
+                heard = end
+                lines.forward()
+            if handle in ready:
+                break
+            if 0 in ready:
+                outcome = "aborted"
+                break
+            if end - start >= timeout:
+                outcome = "timeout"
+                break
+            if end - heard >= silence:
+                outcome = "silent"
+                break
+            if err.size() + out.size() > _MOST_OUTPUT:
+                outcome = "flood"
+                break
+            _, status = reap(usage, child)
+            if status is not None:
+                break
+    finally:
+        os.close(handle)
+    busy_end, total_end = cpu_times()
+    name = name_of(child)
+    if announced is not None and outcome != "aborted":
+        announce("ended")
+    if outcome == "exited":
+        _, ended = reap(usage, child)
+        status = ended if status is None else status
+        left = 0
+    else:
+        left, status = clear(usage, child)
+    ticks = os.sysconf("SC_CLK_TCK")
+    elapsed = total_end - total
+    own = (usage.user + usage.system) * ticks
+    others = max(0.0, busy_end - busy - own) / elapsed if elapsed >= 0.1 * ticks else None
+    return {
+        "outcome": outcome,
+        "wall": end - start,
+        "user": usage.user,
+        "system": usage.system,
+        "voluntary": usage.voluntary,
+        "involuntary": usage.involuntary,
+        "faults": usage.faults,
+        "others": others,
+        "status": status,
+        "pid": child,
+        "name": name,
+        "left": left,
+    }
+
+
+def become_subreaper() -> None:
+    """From now on, orphaned descendants are children of ours, and the parent decides when to stop:
+    its end is seen on standard input."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("no child subreaper")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
