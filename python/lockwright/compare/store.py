@@ -9,8 +9,9 @@ from typing import Any
 
 from lockwright.base import results
 from lockwright.base.errors import LockwrightError
-from lockwright.base.results import is_alive, now, this_process
+from lockwright.base.results import now, this_process
 from lockwright.compare.plan import Plan
+from lockwright.run import resume
 from lockwright.run.record import Record
 
 _FORMAT = 1
@@ -134,12 +135,7 @@ class Store:
 
     def adopt(self, comparison: Comparison) -> None:
         """Makes this process the owner. Raises LockwrightError if the owner is still alive."""
-        if comparison.owner != this_process() and is_alive(comparison.owner):
-            pid = comparison.owner.partition(" ")[0]
-            raise LockwrightError(
-                f"that comparison is still being carried out by process {pid}",
-                "wait for it, or stop it first",
-            )
+        resume.check_owner(comparison.owner, "comparison")
         with self._guard():
             self._connection.execute(
                 "UPDATE comparison SET owner = ? WHERE id = ?", (this_process(), comparison.id)

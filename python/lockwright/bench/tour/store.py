@@ -1,5 +1,6 @@
 """The runs of a tour in a file, a line each as it is made: what was measured is never lost."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.results import this_process
 from lockwright.bench.cases import Case
 from lockwright.bench.rounds import Seen
-from lockwright.machine.provenance import MUST_MATCH
+from lockwright.run import resume
 from lockwright.run.bench_program import Outcome
 
 SCHEMA = 1
@@ -33,6 +35,27 @@ class Header:
 def begin(path: Path, header: Header) -> None:
     """Writes the first line. Raises LockwrightError where that fails."""
     _append(path, vars(header), "x")
+
+
+def adopt(path: Path) -> None:
+    """Makes this process the owner. Raises LockwrightError if the last one is still alive."""
+    owners = [line["owner"] for line in _lines(path) if "owner" in line]
+    if owners:
+        resume.check_owner(owners[-1], "tour")
+    if not path.read_bytes().endswith(b"\n"):
+        # A kill has cut off the last line: what follows it must not be lost with it.
+        with path.open("a") as file:
+            file.write("\n")
+    _append(path, {"owner": this_process()}, "a")
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """All lines after the header, less what a kill has cut off."""
+    lines = []
+    for text in path.read_text(encoding="utf-8").splitlines()[1:]:
+        with contextlib.suppress(ValueError):
+            lines.append(json.loads(text))
+    return lines
 
 
 def add(path: Path, one: Case, turn: int, outcome: Outcome) -> None:
@@ -69,9 +92,9 @@ def load(path: Path) -> tuple[Header, Seen, list[str]]:
     Raises LockwrightError where there is none. A last line that was cut off is left out.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        header = Header(**json.loads(lines[0]))
-    except (OSError, ValueError, IndexError, TypeError) as error:
+        with path.open(encoding="utf-8") as file:
+            header = Header(**json.loads(file.readline()))
+    except (OSError, ValueError, TypeError) as error:
         raise LockwrightError(
             f"there is no tour in {path.parent} to go on with", "leave --resume out to begin one"
         ) from error
@@ -80,10 +103,8 @@ def load(path: Path) -> tuple[Header, Seen, list[str]]:
             f"the tour in {path.parent} is of another version", "begin one in another directory"
         )
     seen, failures = Seen(), []
-    for text in lines[1:]:
-        try:
-            line = json.loads(text)
-        except ValueError:
+    for line in _lines(path):
+        if "case" not in line:
             continue
         one = _case(line["case"])
         outcome = Outcome(
@@ -104,14 +125,3 @@ def _case(known: Mapping[str, Any]) -> Case:
         return tuple((key, value) for key, value in known[name])
 
     return Case(known["workload"], known["lock"], pairs("options"), pairs("environment"))
-
-
-def check_same(header: Header, facts: Mapping[str, Any]) -> None:
-    """Raises LockwrightError if the machine or the libraries are others than the tour's."""
-    for name in MUST_MATCH:
-        if header.facts.get(name) != facts.get(name):
-            raise LockwrightError(
-                f"the tour was begun with {name} {header.facts.get(name)}, and this is "
-                f"{facts.get(name)}",
-                "its runs do not compare: begin one in another directory",
-            )

@@ -1,7 +1,5 @@
 """`lockwright study run` and `lockwright study worker`: the runs of a study, here or on a fleet."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,9 +51,10 @@ def run(
 
     Example: lockwright study run small.toml
     """
-    from lockwright.base import interrupts, invocation
+    from lockwright.base import interrupts
     from lockwright.base.progress import say
     from lockwright.preload import locks
+    from lockwright.run import resume
     from lockwright.study.campaign import plan as plans
     from lockwright.study.campaign.session import bad_endings, summary
     from lockwright.study.campaign.store import Store
@@ -84,13 +83,11 @@ def run(
             for line in bad:
                 print(f"  {line}")
             if left:
-                again = shlex.join([*invocation.words(), *sys.argv[1:]])
-                say(f"{left}; go on with: {again}")
+                say(f"{left}; go on with: {resume.line_to_resume()}")
                 return 1
             store.finish()
         except interrupts.Stopped as stopped:
-            again = shlex.join([*invocation.words(), *sys.argv[1:]])
-            say(f"interrupted, what was measured is kept; go on with: {again}")
+            say(resume.interrupted(resume.line_to_resume()))
             return stopped.status
         finally:
             store.close()

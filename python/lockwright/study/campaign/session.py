@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display, Likes, remaining_seconds, say
 from lockwright.base.results import now
-from lockwright.machine import provenance
+from lockwright.run import resume
 from lockwright.run.record import FINISHED
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
@@ -48,13 +47,9 @@ def seconds_left(
 def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -> None:
     """Raises LockwrightError if a machine of that name took part and was another one."""
     before = store.facts(site_name)
-    for name in provenance.MUST_MATCH if before is not None else ():
-        if before is not None and before.get(name) != facts.get(name):
-            raise LockwrightError(
-                f"the study was begun on {site_name} with another {name} "
-                f"({before.get(name)}, now {facts.get(name)})",
-                "go on with that, or name the machine with --machine, or another file with --db",
-            )
+    if before is not None:
+        todo = "go on with that, or name the machine with --machine, or another file with --db"
+        resume.check_facts(before, facts, f"the study on {site_name}", todo)
 
 
 class Local:

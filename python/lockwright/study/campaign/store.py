@@ -14,6 +14,7 @@ from typing import Any
 
 from lockwright.base import results
 from lockwright.base.errors import LockwrightError
+from lockwright.run import resume
 from lockwright.study.campaign.kept import Kept, Probe, Slot, probe_of
 from lockwright.study.campaign.plan import Configuration, Plan, difference
 from lockwright.study.program.trial import Result
@@ -112,7 +113,7 @@ class Store:
                     )
                 else:
                     self._check_plan(row, plan)
-                    self._check_owner(row, me)
+                    resume.check_owner(row["owner"], "study")
                     self._connection.execute("UPDATE study SET owner = ?", (me,))
                 self._connection.execute("COMMIT")
             finally:
@@ -132,14 +133,6 @@ class Store:
             raise LockwrightError(
                 f"{self.path} has the runs of a plan that differs in {other}",
                 "undo the change to go on with it, or name another file with --db",
-            )
-
-    def _check_owner(self, row: sqlite3.Row, me: str) -> None:
-        if row["owner"] != me and results.is_alive(row["owner"]):
-            pid = row["owner"].partition(" ")[0]
-            raise LockwrightError(
-                f"that study is still being carried out by process {pid}",
-                "wait for it, or stop it first",
             )
 
     def sit(self, machine: str, facts: Mapping[str, Any]) -> None:
