@@ -77,15 +77,15 @@ def revision() -> str | None:
 
 def compiler() -> str | None:
     """What the library of the baseline says that it was compiled by; None if it says nothing."""
-    from lockwright.base import elf
     from lockwright.base.errors import LockwrightError
+    from lockwright.elf.file import load
     from lockwright.preload import locks
 
     try:
         library = locks.registry().path_of(locks.BASELINE)
     except LockwrightError:
         return None
-    words = elf.section(library, ".comment").split(b"\0")
+    words = load(library).section(".comment").split(b"\0")
     names = [word.decode(errors="replace") for word in words if word]
     # The C library's own start-up files name the compiler of the distribution, too.
     return "; ".join(dict.fromkeys(names)) or None

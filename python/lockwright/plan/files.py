@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lockwright.base import elf, tool
+from lockwright.base import tool
+from lockwright.elf.demangle import demangled
+from lockwright.elf.file import load
 
 _VARIABLE, _FUNCTION = 1, 2
 _UNDEFINED = 0
@@ -25,8 +27,6 @@ class Symbol:
     @cached_property
     def name(self) -> str:
         """As in the source, as far as the compiler has kept that."""
-        from lockwright.profile.symbols import demangled
-
         return demangled(re.sub(r"(\.[a-z]*\.?\d+|\.cold|\.part)+$", "", self.raw))
 
     def is_called(self, name: str) -> bool:
@@ -49,7 +49,7 @@ class File:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What the last part of its path may be when it is loaded."""
-        names = (self.path.name, self.path.resolve().name, elf.soname(self.path))
+        names = (self.path.name, self.path.resolve().name, load(self.path).soname)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def is_called(self, name: str) -> bool:
@@ -63,18 +63,13 @@ class File:
         """Its variables and functions."""
         found = []
         for table, names in ((".symtab", ".strtab"), (".dynsym", ".dynstr")):
-            text = elf.section(self.path, names, 1 << 28)
-            for at, info, _, where, value, size in elf.symbols(self.path, table):
+            text = load(self.path).section(names, 1 << 28)
+            for at, info, _, where, value, size in load(self.path).symbols(table):
                 if info & 15 in (_VARIABLE, _FUNCTION) and where != _UNDEFINED:
                     raw = text[at : text.find(b"\0", at)].decode(errors="replace")
                     kind = info & 15 == _FUNCTION
                     found.append(Symbol(raw, value, value + max(size, 1), kind))
         return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def has_lines(self) -> bool:
-        """Whether its debug information is in it, with the lines of the source."""
-        return ".debug_line" in elf.sections(self.path)
 
     def named(self, name: str, *, function: bool) -> list[Symbol]:
         """The variables or functions that somebody may mean."""
@@ -107,7 +102,7 @@ class Program:
 
 
 def _linked(program: Path) -> Iterator[Path]:
-    header = elf.read(program)
+    header = load(program).header
     if header is None or header.interpreter is None:
         return
     listed = tool.call([header.interpreter, "--list", program], seconds=20)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
+from lockwright.elf.file import load
 from lockwright.plan.files import File, Program, nearest
 from lockwright.plan.read import Entry, Plan, where
 from lockwright.plan.rules import (
@@ -106,15 +107,15 @@ def _advice(near: str | None, file: File) -> str:
 
 
 def _line(here: str, source: str, line: int, library: str | None, program: Program) -> list[Range]:
-    from lockwright.plan.lines import addresses
+    from lockwright.elf.lines import addresses_of
 
     in_file = _IN_FILE.fullmatch(source)
     if in_file is not None and library is None:
         library, source = in_file["file"], in_file["name"]
     files = program.files if library is None else [_file(here, library, program)]
-    searched = [file for file in files if file.has_lines]
+    searched = [file for file in files if load(file.path).has_lines]
     for file in searched:
-        found = addresses(file.path, source, line)
+        found = addresses_of(file.path, source, line)
         if found:
             return [Range(file.names, begin, end) for begin, end in found]
     if not searched:

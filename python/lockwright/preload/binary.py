@@ -11,8 +11,8 @@ import shutil
 import stat
 from pathlib import Path
 
-from lockwright.base import elf
 from lockwright.base.errors import LockwrightError
+from lockwright.elf.file import Header, load
 
 _MAX_INTERPRETERS = 5
 """Depth of scripts that are run by scripts; the kernel's own limit (BINPRM_MAX_RECURSION)."""
@@ -57,7 +57,7 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
     None. A script is judged by its interpreter. `arguments`: those of `program`, without its name;
     `env` is looked through to the program that it starts.
     """
-    native = elf.read(library)
+    native = load(library).header
     if native is None:
         raise LockwrightError(f"{library} is damaged", "build or install Lockwright again")
     shown = program
@@ -101,7 +101,7 @@ def sanitizer(program: Path) -> str | None:
     It has to come before a lock's. ThreadSanitizer tells apart what is ordered by each call that
     passes through it, and then calls what comes next; AddressSanitizer does not start elsewhere.
     """
-    return next((name for name in elf.needed(program) if _SANITIZER_NAME.match(name)), None)
+    return next((name for name in load(program).needed if _SANITIZER_NAME.match(name)), None)
 
 
 def is_sanitizer(library: str) -> bool:
@@ -110,7 +110,7 @@ def is_sanitizer(library: str) -> bool:
     path = Path(library)
     if _SANITIZER_NAME.match(path.name):
         return True
-    return path.is_file() and any(elf.defines(path, name) for name in _SANITIZER_STARTS)
+    return path.is_file() and any(load(path).defines(name) for name in _SANITIZER_STARTS)
 
 
 def _name(program: Path, shown: Path) -> str:
@@ -161,8 +161,8 @@ def _script_line(program: Path) -> list[str] | None:
     return os.fsdecode(first[2:].strip()).split(maxsplit=1)
 
 
-def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
-    header = elf.read(program)
+def _check_elf(program: Path, shown: Path, native: Header) -> None:
+    header = load(program).header
     name = _name(program, shown)
     if header is None:
         raise LockwrightError(
@@ -201,12 +201,12 @@ def _check_elf(program: Path, shown: Path, native: elf.Elf) -> None:
 
 
 def _is_go(program: Path) -> bool:
-    return not _GO_SECTIONS.isdisjoint(elf.sections(program))
+    return not _GO_SECTIONS.isdisjoint(load(program).sections)
 
 
 def _calls_mutexes(program: Path) -> bool:
     """Itself, without the libraries that it is linked with."""
-    return b"\0pthread_mutex_lock\0" in elf.section(program, ".dynstr")
+    return b"\0pthread_mutex_lock\0" in load(program).section(".dynstr")
 
 
 def _doubt(program: Path, shown: Path) -> str | None:
@@ -216,7 +216,7 @@ def _doubt(program: Path, shown: Path) -> str | None:
             f"{_name(program, shown)} is a Go program: Go's own locks stay as they are, and only"
             " those of C code in it are the C library's"
         )
-    if b"rustc version" not in elf.section(program, ".comment") or _calls_mutexes(program):
+    if b"rustc version" not in load(program).section(".comment") or _calls_mutexes(program):
         return None
     return (
         f"{_name(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks of "

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockwright.base import elf, tool
+from lockwright.base import tool
 from lockwright.base.errors import LockwrightError
+from lockwright.elf.file import load
 from lockwright.preload import locks
 
 LIBC = "libc"
@@ -70,12 +71,12 @@ def _check(peer: Peer, own: Path) -> None:
             "copy it to a path without either",
         )
     try:
-        header, native = elf.read(path), elf.read(own)
+        header, native = load(path).header, load(own).header
     except OSError as error:
         raise LockwrightError(
             f"--preload {peer.name}: cannot read {path}: {error.strerror}", "make it readable"
         ) from error
-    if header is None or not header.shared or elf.is_program(path):
+    if header is None or not header.shared or load(path).is_program:
         raise LockwrightError(
             f"--preload {peer.name}: {path} is not a shared object",
             "give a library that was linked with -shared",
@@ -119,7 +120,7 @@ def remarks(peers: Sequence[Peer]) -> list[str]:
         f"{peer.path} defines no pthread_mutex_lock: under '{peer.name}', the mutexes stay the "
         "C library's"
         for peer in peers
-        if not elf.defines(peer.path, "pthread_mutex_lock")
+        if not load(peer.path).defines("pthread_mutex_lock")
     ]
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from lockwright.base import elf
 from lockwright.base.errors import LockwrightError
+from lockwright.elf.file import load
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
@@ -250,7 +250,7 @@ def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
 def _base(path: Path, start: int) -> int:
     """What addresses of a file count from, if its first byte lies at `start`."""
     with contextlib.suppress(OSError):
-        header = elf.read(path)
+        header = load(path).header
         if header is not None and not header.shared:
             return 0
     return start

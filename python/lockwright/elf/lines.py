@@ -1,11 +1,62 @@
-"""Where in a program the code of a line of its source lies, by its debug information."""
+"""Lines of the source of a program, by its debug information, in both directions.
 
-from collections.abc import Iterator
+The lines of addresses, with the functions that the compiler put into others, come from addr2line or
+llvm-addr2line, where one of them is installed: these read large files fast, which pyelftools does
+not. They cannot tell the addresses of a line, which comes from pyelftools.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lockwright.base import tool
 
-def addresses(path: Path, source: str, line: int) -> list[tuple[int, int]]:
+_SECONDS = 20
+"""For which to wait for a reader of debug information, which can be large."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A place in the source. function: "??" if it is not known; source: file and line, empty if
+    they are not."""
+
+    function: str
+    source: str
+
+
+def lines_of(path: Path, addresses: Sequence[int]) -> dict[int, list[Line]]:
+    """The place of each address, as the file counts them, behind those of the functions that the
+    compiler put into it, the innermost first. Those of which nothing is known are left out."""
+    reader = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if reader is None:
+        return {}
+    asked = "\n".join(f"{address:#x}" for address in addresses)
+    words = [reader, "-a", "-i", "-f", "-C", "-e", str(path)]
+    answer = tool.call(words, asked, seconds=_SECONDS)
+    if answer.status is None:
+        return {}
+    answers = re.split(r"^0x[0-9a-f]+\n", answer.output, flags=re.MULTILINE)[1:]
+    found = {
+        address: _lines(answered.splitlines())
+        for address, answered in zip(addresses, answers, strict=False)
+    }
+    return {address: lines for address, lines in found.items() if any(x.source for x in lines)}
+
+
+def _lines(answered: list[str]) -> list[Line]:
+    """answered: function and place in turn, the innermost first."""
+    found = []
+    for name, where in zip(answered[::2], answered[1::2], strict=False):
+        path, _, number = where.partition(" ")[0].rpartition(":")
+        is_known = number.isdigit() and number != "0" and path != "??"
+        found.append(Line(name, f"{Path(path).name}:{number}" if is_known else ""))
+    return found
+
+
+def addresses_of(path: Path, source: str, line: int) -> list[tuple[int, int]]:
     """Ranges of addresses, as the file counts them, that come from a line.
 
     source: the last parts of the path of the source file, or all of it. Empty where there are none.

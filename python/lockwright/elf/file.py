@@ -1,0 +1,226 @@
+"""Just enough of the ELF format to say whether a library can be preloaded into a program.
+
+Layouts are those of elf(5). Nothing here runs the file. It does not use pyelftools, whose import
+takes longer than `lockwright run` needs to start a program.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+MAGIC = b"\x7fELF"
+_PT_INTERP = 3
+_SHT_NOBITS = 8
+_DT_NEEDED = 1
+_DT_SONAME = 14
+_DT_FLAGS_1 = 0x6FFFFFFB
+_DF_1_PIE = 0x08000000
+_ET_DYN = 3
+_MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 22: "s390"}
+_MACHINES |= {21: "ppc64", 20: "ppc", 8: "mips", 258: "loongarch"}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the header says. interpreter: the program's dynamic linker, None if it has none.
+
+    shared: it is a library, or a program that can lie anywhere in memory.
+    """
+
+    bits: int
+    little_endian: bool
+    machine: int
+    interpreter: str | None
+    shared: bool = False
+
+    @property
+    def architecture(self) -> str:
+        """Word size, machine and unusual byte order, for a person."""
+        order = "" if self.little_endian else ", big-endian"
+        return f"{self.bits}-bit {_MACHINES.get(self.machine, f'machine {self.machine}')}{order}"
+
+
+@dataclass(frozen=True)
+class _Segment:
+    kind: int
+    offset: int
+    address: int
+    size: int
+
+
+class ElfFile:
+    """A file that may be ELF. All but the header is of 64-bit files only, and empty for others and
+    where the file cannot be read or its tables cannot be right."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read until it is asked for; `load` keeps what was read."""
+        self.path = path
+
+    @cached_property
+    def _head(self) -> bytes:
+        with self.path.open("rb") as file:
+            head = file.read(64)
+        is_elf = len(head) >= 52 and head[:4] == MAGIC and head[4] in (1, 2) and head[5] in (1, 2)
+        return head if is_elf else b""
+
+    @cached_property
+    def _order(self) -> str:
+        return ">" if self._head[5:6] == b"\2" else "<"
+
+    @cached_property
+    def _is_wide(self) -> bool:
+        return self._head[4:5] == b"\2"
+
+    def _bytes(self, offset: int, size: int) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+    @cached_property
+    def _segments(self) -> list[_Segment]:
+        if self._is_wide:
+            (table,) = struct.unpack_from(self._order + "Q", self._head, 32)
+            size, count = struct.unpack_from(self._order + "HH", self._head, 54)
+            row = "I4xQQ8xQ"
+        else:
+            (table,) = struct.unpack_from(self._order + "I", self._head, 28)
+            size, count = struct.unpack_from(self._order + "HH", self._head, 42)
+            row = "III4xI"
+        rows = self._bytes(table, size * count)
+        return [
+            _Segment(*struct.unpack_from(self._order + row, rows, start))
+            for start in range(0, size * count, size or 1)
+        ]
+
+    @cached_property
+    def header(self) -> Header | None:
+        """None if it is not a well-formed ELF file. Raises OSError if it cannot be read."""
+        if not self._head:
+            return None
+        kind, machine = struct.unpack_from(self._order + "HH", self._head, 16)
+        try:
+            interpreter = None
+            for each in self._segments:
+                if each.kind == _PT_INTERP:
+                    text = self._bytes(each.offset, min(each.size, 4096))
+                    interpreter = text.rstrip(b"\0").decode(errors="replace")
+                    break
+        except (struct.error, OverflowError, ValueError):
+            return None
+        bits = 64 if self._is_wide else 32
+        return Header(bits, self._order == "<", machine, interpreter, kind == _ET_DYN)
+
+    @cached_property
+    def sections(self) -> dict[str, tuple[int, int]]:
+        """Where in the file each named section lies: offset and size."""
+        found: dict[str, tuple[int, int]] = {}
+        try:
+            if len(self._head) < 64 or not self._is_wide:
+                return found
+            (table,) = struct.unpack_from(self._order + "Q", self._head, 40)
+            size, count, names = struct.unpack_from(self._order + "HHH", self._head, 58)
+            rows = self._bytes(table, size * count)
+            # Name, type, flags, address, offset, size: as far as anybody asks.
+            headers = [
+                struct.unpack_from(self._order + "IIQQQQ", rows, size * i)
+                for i in range(count)
+                if size
+            ]
+            if not headers:
+                return found
+            text = self._bytes(headers[names][4], min(headers[names][5], 1 << 20))
+            for name, kind, _, _, offset, length in headers:
+                label = text[name:].split(b"\0", 1)[0].decode(errors="replace")
+                found[label] = (offset, 0 if kind == _SHT_NOBITS else length)
+        except (struct.error, IndexError, OverflowError, ValueError, OSError):
+            return {}
+        return found
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether its debug information is in it, with the lines of the source."""
+        return ".debug_line" in self.sections
+
+    def section(self, name: str, most: int = 1 << 24) -> bytes:
+        """What is in a section, at most `most` bytes of it; nothing if there is no such section."""
+        offset, size = self.sections.get(name, (0, 0))
+        try:
+            return self._bytes(offset, min(size, most)) if size else b""
+        except (OverflowError, OSError):
+            return b""
+
+    def segment(self, kind: int, most: int = 1 << 24) -> tuple[int, bytes]:
+        """The address and the bytes of the first segment of a type; 0 and nothing where there is
+        none, or one of more than `most` bytes."""
+        try:
+            if self._is_wide:
+                for each in self._segments:
+                    if each.kind == kind and each.size <= most:
+                        return each.address, self._bytes(each.offset, each.size)
+        except (struct.error, OverflowError, ValueError, OSError):
+            pass
+        return 0, b""
+
+    @cached_property
+    def _dynamic(self) -> list[tuple[int, int]]:
+        """The tags and values for the dynamic linker."""
+        entries = self.section(".dynamic")
+        return list(struct.iter_unpack(self._order + "QQ", entries[: len(entries) // 16 * 16]))
+
+    def _names(self, wanted: int) -> list[str]:
+        """The texts of the entries for the dynamic linker that have a tag."""
+        names = self.section(".dynstr")
+        found = [value for tag, value in self._dynamic if tag == wanted]
+        return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]
+
+    @property
+    def needed(self) -> list[str]:
+        """The names of the libraries that it asks for, in its order."""
+        return self._names(_DT_NEEDED)
+
+    @property
+    def soname(self) -> str | None:
+        """The name by which others ask for it, if it says one."""
+        return next(iter(self._names(_DT_SONAME)), None)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it is marked as a program, which the dynamic linker preloads nowhere.
+
+        A library may be runnable, as the C library is, and yet be none.
+        """
+        return any(tag == _DT_FLAGS_1 and value & _DF_1_PIE for tag, value in self._dynamic)
+
+    def symbols(self, table: str) -> Iterator[tuple[int, int, int, int, int, int]]:
+        """The entries of a table of symbols (.symtab or .dynsym).
+
+        Each is where its name begins in the table's text, kind, visibility, section (0 where it
+        lies elsewhere), address and size.
+        """
+        entries = self.section(table, 1 << 28)
+        return struct.iter_unpack(self._order + "IBBHQQ", entries[: len(entries) // 24 * 24])
+
+    def defines(self, name: str) -> bool:
+        """Whether a library defines a name for others, and not only asks for it."""
+        names = self.section(".dynstr")
+        wanted = name.encode() + b"\0"
+        return any(
+            where != 0 and names[at : at + len(wanted)] == wanted
+            for at, _, _, where, _, _ in self.symbols(".dynsym")
+        )
+
+
+def load(path: Path) -> ElfFile:
+    """A file, which is read once as long as it stays as it is. Raises nothing if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ElfFile(path)
+    return _load(path, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _load(path: Path, *_identity: int) -> ElfFile:
+    return ElfFile(path)

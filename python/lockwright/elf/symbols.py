@@ -1,0 +1,91 @@
+"""The symbol in which an address of a program or a library lies."""
+
+import struct
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockwright.elf.demangle import demangled
+from lockwright.elf.file import load
+
+_SYMBOL = np.dtype(
+    [
+        ("name", "u4"),
+        ("info", "u1"),
+        ("other", "u1"),
+        ("section", "u2"),
+        ("value", "u8"),
+        ("size", "u8"),
+    ]
+)
+_OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
+_EH_FRAME = 0x6474E550
+_MOST_BYTES = 1 << 28
+
+
+class SymbolTable:
+    """The symbols of a file, by their addresses."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read until it is asked for."""
+        self.path = path
+
+    def find(self, offset: int) -> tuple[str, int] | None:
+        """The symbol in which an offset lies, and how far in it; None if there is none."""
+        symbols, names = self._table
+        at = int(np.searchsorted(symbols["value"], offset, side="right")) - 1
+        if at < 0:
+            return None
+        symbol = symbols[at]
+        value, size = int(symbol["value"]), int(symbol["size"])
+        if size and offset >= value + size:
+            return None
+        start = int(symbol["name"])
+        raw = names[start : names.index(b"\0", start)].decode(errors="replace")
+        return demangled(raw), offset - value
+
+    def begin(self, offset: int) -> int | None:
+        """Where the function begins in which an offset lies, by the tables for unwinding, which a
+        file without symbols has too; None if they do not say."""
+        at = int(np.searchsorted(self._begins, offset, side="right")) - 1
+        return int(self._begins[at]) if at >= 0 else None
+
+    @cached_property
+    def _begins(self) -> NDArray[np.int64]:
+        """The sorted table of .eh_frame_hdr: its version, the encodings of what follows, a pointer,
+        a number, and for each function two offsets from the section's address (Linux Standard
+        Base, Core, 10.6.2)."""
+        address, data = load(self.path).segment(_EH_FRAME, _MOST_BYTES)
+        if data[:1] != b"\x01" or data[2:4] != b"\x03\x3b":
+            return np.zeros(0, np.int64)
+        pairs = np.frombuffer(data[12 : 12 + (len(data) - 12) // 8 * 8], np.int32)
+        return np.sort(pairs[::2].astype(np.int64) + address)
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[Any], bytes]:
+        """Functions and variables by their offsets, and the text that their names lie in."""
+        places = [(path, ".symtab", ".strtab") for path in (self.path, *self._separate())]
+        for path, table, names in (*places, (self.path, ".dynsym", ".dynstr")):
+            data = load(path).section(table, _MOST_BYTES)
+            size = _SYMBOL.itemsize
+            symbols = np.frombuffer(data[: len(data) // size * size], _SYMBOL)
+            is_wanted = np.isin(symbols["info"] & 15, (_OBJECT, _FUNCTION, _INDIRECT))
+            symbols = symbols[is_wanted & (symbols["section"] != 0)]
+            if len(symbols):
+                # Of several at one place the largest says most.
+                order = np.lexsort((symbols["size"], symbols["value"]))
+                return symbols[order], load(path).section(names, _MOST_BYTES) + b"\0"
+        return np.zeros(0, _SYMBOL), b""
+
+    def _separate(self) -> list[Path]:
+        """Where the distribution keeps symbols that were taken out of the file."""
+        note = load(self.path).section(".note.gnu.build-id")
+        if len(note) < 20:
+            return []
+        (name, size) = struct.unpack_from("=II", note)
+        identity = note[12 + (name + 3) // 4 * 4 :][:size].hex()
+        path = Path(f"/usr/lib/debug/.build-id/{identity[:2]}/{identity[2:]}.debug")
+        return [path] if path.is_file() else []

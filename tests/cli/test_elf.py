@@ -1,0 +1,45 @@
+"""What is read of programs and libraries as files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from lockwright.elf import file as elf
+from lockwright.elf import lines
+from lockwright.elf.symbols import SymbolTable
+from support import locate
+
+from .conftest import Program
+
+
+def test_a_file_is_parsed_once_until_it_changes(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    shutil.copy(program("worker"), path)
+    first = elf.load(path)
+    assert elf.load(path) is first
+    assert first.header is not None
+    assert first.header.interpreter is not None
+    path.write_bytes(b"text")
+    assert elf.load(path).header is None
+    assert elf.load(tmp_path / "nothing").sections == {}
+
+
+def test_a_line_and_its_addresses_lead_to_each_other() -> None:
+    """By two readers of debug information, which have to agree."""
+    path = locate.program("profile", "truth")
+    if shutil.which("addr2line") is None:
+        pytest.skip("addr2line is not installed")
+    source = locate.ROOT / "tests/profile/truth.cpp"
+    number = next(
+        number
+        for number, text in enumerate(source.read_text().splitlines(), 1)
+        if "pthread_mutex_lock(" in text or ".lock()" in text
+    )
+    addresses = [begin for begin, _ in lines.addresses_of(path, "truth.cpp", number)]
+    assert addresses
+    found = lines.lines_of(path, addresses)
+    for address in addresses:
+        assert found[address][0].source == f"truth.cpp:{number}"
+        assert SymbolTable(path).find(address) is not None
