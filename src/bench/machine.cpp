@@ -7,7 +7,7 @@
 
 #include "bench.hpp"
 #include "lockwright/env/native.hpp"
-#include "naps.hpp"
+#include "wakes.hpp"
 
 namespace bench {
 namespace {
@@ -43,7 +43,7 @@ struct ping_pong {
   std::int64_t cpu = -1;
 };
 
-void* hit_back(void* at) {
+void* return_line(void* at) {
   ping_pong& p = *static_cast<ping_pong*>(at);
   pin_to(p.cpu);
   p.start.pass();
@@ -61,13 +61,13 @@ constexpr std::uint64_t longest_busy_delay_ns = 200'000;
 struct sleeper_state {
   word turn;                               // counts the wakes
   std::atomic<std::uint64_t> slept_at{0};  // when it went to sleep; 0 once seen
-  std::atomic<std::uint64_t> rose{0};      // when it ran again; 0 once seen
+  std::atomic<std::uint64_t> woken_at{0};  // when it ran again; 0 once seen
   gate start;
   std::atomic<bool> over{false};
   std::int64_t cpu = -1;
 };
 
-void* nap(void* at) {
+void* sleep_repeatedly(void* at) {
   sleeper_state& b = *static_cast<sleeper_state*>(at);
   pin_to(b.cpu);
   b.start.pass();
@@ -76,8 +76,8 @@ void* nap(void* at) {
     while (b.turn.value.load() == i) {
       futex_wait(b.turn.value, i);
     }
-    b.rose.store(now_ns());
-    while (b.rose.load() != 0) {
+    b.woken_at.store(now_ns());
+    while (b.woken_at.load() != 0) {
       sched_yield();
     }
   }
@@ -128,7 +128,7 @@ int transfer(int argc, char** argv) {
   p.trips = static_cast<std::uint32_t>(given.count("trips", 1)) / batch * batch + batch;
   p.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
   pthread_t other;
-  must(pthread_create(&other, nullptr, hit_back, &p), "pthread_create");
+  must(pthread_create(&other, nullptr, return_line, &p), "pthread_create");
   pin_to(static_cast<std::int64_t>(given.real("cpu-a")));
   p.start.await(1);
   p.start.open();
@@ -154,12 +154,12 @@ int transfer(int argc, char** argv) {
   return 0;
 }
 
-nap_times time_naps(const nap_request& request) {
+wake_times measure_wakes(const wake_request& request) {
   static sleeper_state b;
   const auto longest = static_cast<std::uint64_t>(request.seconds * 1e9);
   b.cpu = request.sleeper_cpu;
   pthread_t sleeper;
-  must(pthread_create(&sleeper, nullptr, nap, &b), "pthread_create");
+  must(pthread_create(&sleeper, nullptr, sleep_repeatedly, &b), "pthread_create");
   pin_to(request.waker_cpu);
   b.start.await(1);
   b.start.open();
@@ -185,9 +185,9 @@ nap_times time_naps(const nap_request& request) {
     b.turn.value.store(i + 1);
     futex_wake(b.turn.value, 1);
     wake_ns.push_back(now_ns() - called);
-    turnaround_ns.push_back(await_time(b.rose) - called);
-    b.over.store(i + 1 == request.naps || now_ns() - started >= longest);
-    b.rose.store(0);
+    turnaround_ns.push_back(await_time(b.woken_at) - called);
+    b.over.store(i + 1 == request.count || now_ns() - started >= longest);
+    b.woken_at.store(0);
   }
   must(pthread_join(sleeper, nullptr), "pthread_join");
   return {wake_ns.size(), median(sleep_ns_each), median(wake_ns), median(turnaround_ns)};
@@ -197,14 +197,15 @@ int sleep(int argc, char** argv) {
   const options given(
       argc, argv, {{"naps", 500}, {"seconds", 1}, {"delay-ns", 0}, {"cpu-a", -1}, {"cpu-b", -1}});
   const std::uint64_t delay = given.count("delay-ns");
-  const nap_times times = time_naps({.naps = given.count("naps", 1),
-                                     .seconds = given.real("seconds"),
-                                     .delay_ns = delay,
-                                     .sleeper_cpu = static_cast<std::int64_t>(given.real("cpu-b")),
-                                     .waker_cpu = static_cast<std::int64_t>(given.real("cpu-a"))});
+  const wake_times times =
+      measure_wakes({.count = given.count("naps", 1),
+                     .seconds = given.real("seconds"),
+                     .delay_ns = delay,
+                     .sleeper_cpu = static_cast<std::int64_t>(given.real("cpu-b")),
+                     .waker_cpu = static_cast<std::int64_t>(given.real("cpu-a"))});
   result("sleep", "result")
       .field("delay_ns", delay)
-      .field("naps", times.naps)
+      .field("naps", times.count)
       .field("sleep_ns", times.sleep)
       .field("wake_ns", times.wake)
       .field("turnaround_ns", times.turnaround)

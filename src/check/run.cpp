@@ -124,10 +124,10 @@ outcome run_suite(const search& how, bool trace) {
     now_running.deadline = clock::time_point::max();
     rl::ostringstream ignored;
     const rl::test_result_e again = search_once<Suite>(p, ignored, true);
-    const story told = told_by_history(again, Suite::params::thread_count);
-    result.problem = told.end;
-    result.trace = told.steps;
-    result.steps = told.count;
+    const explanation explained = explain_history(again, Suite::params::thread_count);
+    result.problem = explained.end;
+    result.trace = explained.steps;
+    result.steps = explained.count;
   }
   return result;
 }

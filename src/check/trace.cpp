@@ -114,9 +114,9 @@ std::optional<named> name_in(std::string_view line, const event& e) {
                word.ends_with('_') || before.ends_with('.') || before.ends_with("->")};
 }
 
-class teller {
+class narrator {
  public:
-  explicit teller(std::uint32_t threads) : threads_(threads) {
+  explicit narrator(std::uint32_t threads) : threads_(threads) {
     for (std::size_t i = 0; i < model_env::history_now.count; ++i) {
       const event& e = model_env::history_now.events[i];
       if (e.what == event::call) {
@@ -127,11 +127,11 @@ class teller {
     }
   }
 
-  story tell(rl::test_result_e how) {
+  explanation tell(rl::test_result_e how) {
     std::vector<std::string> lines;
     std::string repeated;
     std::size_t times = 0;
-    story all;
+    explanation all;
     for (std::size_t i = 0; i < model_env::history_now.count; ++i) {
       const event& e = model_env::history_now.events[i];
       ++all.count;
@@ -364,8 +364,8 @@ class teller {
 
 }  // namespace
 
-story told_by_history(rl::test_result_e how, std::uint32_t threads) {
-  return teller(threads).tell(how);
+explanation explain_history(rl::test_result_e how, std::uint32_t threads) {
+  return narrator(threads).tell(how);
 }
 
 }  // namespace lockwright::check

@@ -90,7 +90,7 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
 }
 
-void tell_of_signal(pthread_cond_t* cond) {
+void announce_signal(pthread_cond_t* cond) {
   if (is_watched()) {
     valgrind::happens_before(cond);
   }
@@ -188,7 +188,7 @@ int lockwright_cond_signal(pthread_cond_t* cond) noexcept {
   if (condvar::is_shared(cond)) {
     return real.cond_signal(cond);
   }
-  tell_of_signal(cond);
+  announce_signal(cond);
   condvar::of(cond).signal();
   return 0;
 }
@@ -197,7 +197,7 @@ int lockwright_cond_broadcast(pthread_cond_t* cond) noexcept {
   if (condvar::is_shared(cond)) {
     return real.cond_broadcast(cond);
   }
-  tell_of_signal(cond);
+  announce_signal(cond);
   condvar::of(cond).broadcast();
   return 0;
 }

@@ -70,10 +70,10 @@ class references {
 
   /// Rebinds to our functions the references that are bound to `from`, or would be at their first
   /// call.
-  void turn(link_map* from, link_map* ours) {
+  void rebind(link_map* from, link_map* ours) {
     for (const table& each : tables_) {
       for (std::size_t i = 0; each.start != nullptr && i < each.number; ++i) {
-        turn_one(each.start[i], from, ours);
+        rebind_one(each.start[i], from, ours);
       }
     }
   }
@@ -84,7 +84,7 @@ class references {
     std::size_t number;
   };
 
-  void turn_one(const ElfW(Rela) & relocation, link_map* from, link_map* ours) {
+  void rebind_one(const ElfW(Rela) & relocation, link_map* from, link_map* ours) {
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info));
     bool is_address = false;
     for (const std::uint32_t known : relocations) {
@@ -100,8 +100,8 @@ class references {
         strncmp(name, "cnd_", 4) != 0 && strncmp(name, "sem_", 4) != 0) {
       return;
     }
-    void* mine = dlsym(RTLD_DEFAULT, name);
-    if (mine == nullptr || object_of(mine) != ours) {
+    void* replacement = dlsym(RTLD_DEFAULT, name);
+    if (replacement == nullptr || object_of(replacement) != ours) {
       return;
     }
     auto* place = reinterpret_cast<void**>(object_->l_addr + relocation.r_offset);
@@ -110,7 +110,7 @@ class references {
                             symbols_[symbol].st_shndx == SHN_UNDEF &&
                             object_of(dlsym(object_, name)) == from;
     if (now == from || unresolved) {
-      write(place, mine);
+      write(place, replacement);
     }
   }
 
@@ -198,15 +198,16 @@ void* open_for(link_map* object, link_map* ours, const char* file, int mode) {
   if (void* loaded = real.dlopen(file, mode | RTLD_NOLOAD)) {
     return loaded;
   }
-  search_path its(object);
-  search_path everybodys(ours);
-  unsigned end = its.size();
-  while (end != 0 && everybodys.has(its[end - 1])) {
+  search_path object_path(object);
+  search_path shared_path(ours);
+  unsigned end = object_path.size();
+  while (end != 0 && shared_path.has(object_path[end - 1])) {
     --end;
   }
   for (unsigned i = 0; i < end; ++i) {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", its[i], file) < PATH_MAX && access(path, R_OK) == 0) {
+    if (snprintf(path, sizeof path, "%s/%s", object_path[i], file) < PATH_MAX &&
+        access(path, R_OK) == 0) {
       return real.dlopen(path, mode);
     }
   }
@@ -218,7 +219,7 @@ void* open_for(link_map* object, link_map* ours, const char* file, int mode) {
   void* opened = open_for(object_of(caller), ours, file, mode);
   link_map* object = nullptr;
   if (opened != nullptr && dlinfo(opened, RTLD_DI_LINKMAP, static_cast<void*>(&object)) == 0) {
-    references(object).turn(c_library(), ours);
+    references(object).rebind(c_library(), ours);
     dlerror();  // The caller must not see an error of the look-ups here.
   }
   return opened;

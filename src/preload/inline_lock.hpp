@@ -13,7 +13,7 @@ class inline_lock {
 
   /// Returns call(owner, the lock).
   template <class Owner, class Call>
-  [[gnu::always_inline]] auto visit(kind_word, Owner& owner, Call call) {
+  [[gnu::always_inline]] auto with_lock(kind_word, Owner& owner, Call call) {
     return call(owner, lock_);
   }
 

@@ -230,7 +230,7 @@ class replaced_mutex {
   // Without the attribute gcc puts some of these out of line.
 
   [[gnu::always_inline]] static int lock_fast(pthread_mutex_t* mutex, kind_word kind) {
-    return of(mutex).lock_.visit(
+    return of(mutex).lock_.with_lock(
         kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           self.template entered<plain>(lock.lock());
           return 0;
@@ -238,7 +238,7 @@ class replaced_mutex {
   }
 
   [[gnu::always_inline]] static int trylock_fast(pthread_mutex_t* mutex, kind_word kind) {
-    return of(mutex).lock_.visit(
+    return of(mutex).lock_.with_lock(
         kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           if (lock.try_lock()) {
             self.template entered<plain>(arrival::uncontended);
@@ -250,7 +250,7 @@ class replaced_mutex {
   }
 
   [[gnu::always_inline]] static int unlock_fast(pthread_mutex_t* mutex, kind_word kind) {
-    return of(mutex).lock_.visit(
+    return of(mutex).lock_.with_lock(
         kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           // Unlocking a free mutex is undefined, and harmless in the C library.
           if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
@@ -323,7 +323,7 @@ class replaced_mutex {
   /// being taken or released becomes free: no thread is inside. The destructor of a
   /// lock waits for no thread, so it can give back here what the lock has outside.
   [[gnu::noinline]] void adopt() {
-    native_env::see_caller();  // may allocate, thus lock, thus come here
+    native_env::register_caller();  // may allocate, thus lock, thus come here
     adopting.lock();
     const kind_word kind = this->kind();
     if (is_stale(kind, generation)) {
@@ -471,7 +471,7 @@ class replaced_mutex {
   /// What call(*this, the lock as what it is) returns.
   template <class Call>
   auto with_lock(Call call) {
-    return lock_.visit(kind(), *this, call);
+    return lock_.with_lock(kind(), *this, call);
   }
 
   /// Gives back what the lock has outside; no thread uses it any more.

@@ -303,7 +303,7 @@ class replaced_rwlock {
   /// The first touch after a fork: drops the waiters of the parent. What was held
   /// stays held, by the thread that forked or for ever; see replaced_mutex::adopt().
   [[gnu::noinline]] void adopt() {
-    native_env::see_caller();  // may allocate, thus lock, thus come here
+    native_env::register_caller();  // may allocate, thus lock, thus come here
     adopting.lock();
     const kind_word kind = kind_.load(std::memory_order_relaxed);
     if (((kind ^ generation) & generation_bits) != 0) {

@@ -39,7 +39,7 @@ using phase_fair_rwlock = replaced_rwlock<phase_fair_core>;
 
 /// Returns `call` of the lock, whichever of our algorithms it is.
 template <class Call>
-int ours_unwatched(pthread_rwlock_t* lock, Call call) {
+int with_own_unwatched(pthread_rwlock_t* lock, Call call) {
   return rwlocks.get() == rwlock_way::exclusive ? call(exclusive_rwlock::of(lock))
                                                 : call(phase_fair_rwlock::of(lock));
 }
@@ -50,7 +50,7 @@ enum class operation : std::uint8_t { destroys, reads, writes, leaves };
 template <operation Does, class Call>
 int ours(pthread_rwlock_t* lock, Call call) {
   if (!is_watched()) [[likely]] {
-    return ours_unwatched(lock, call);
+    return with_own_unwatched(lock, call);
   }
   // Another address than that of a mutex of the C library which may be inside.
   const char* known_as = reinterpret_cast<const char*>(lock) + 1;
@@ -58,7 +58,7 @@ int ours(pthread_rwlock_t* lock, Call call) {
   if (Does == operation::leaves) {
     valgrind::released(known_as);
   }
-  const int result = ours_unwatched(lock, call);
+  const int result = with_own_unwatched(lock, call);
   if (result == 0 && (Does == operation::reads || Does == operation::writes)) {
     valgrind::acquired(known_as, Does == operation::writes);
   }

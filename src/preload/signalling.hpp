@@ -47,7 +47,7 @@ class signalling {
 
   /// Signals the first waiter, if there is one.
   void signal() {
-    if (nobody_waits()) {
+    if (has_no_waiters()) {
       return;
     }
     guard_.lock();
@@ -60,7 +60,7 @@ class signalling {
 
   /// Signals all of them.
   void broadcast() {
-    if (nobody_waits()) {
+    if (has_no_waiters()) {
       return;
     }
     waiter* first = nullptr;
@@ -94,7 +94,7 @@ class signalling {
   /// Waits until those that gave up have taken themselves out.
   void drain() {
     // Without the guard, which leaving waiters need.
-    while (!nobody_waits()) {
+    while (!has_no_waiters()) {
       Env::yield();
     }
     // The last one to leave may still have it.
@@ -105,7 +105,7 @@ class signalling {
  protected:
   /// Relaxed: a waiter that the caller is obliged to wake was enqueued before a
   /// release of the mutex that the caller has acquired since.
-  [[nodiscard]] bool nobody_waits() const { return queue_.empty(); }
+  [[nodiscard]] bool has_no_waiters() const { return queue_.empty(); }
 
   /// Sends a chain of claimed waiters, all with the same mutex, on their way.
   static void dispatch(waiter& first, waiter& last) {

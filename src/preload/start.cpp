@@ -108,7 +108,7 @@ void check_that_names_resolve_here() {
 /// done so yet: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
   lockwright::interpose::find_program_clock();
-  lockwright::preload::ask_who_watches();
+  lockwright::preload::detect_race_detector();
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();

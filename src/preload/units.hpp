@@ -78,7 +78,7 @@ class units {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       if (seen >= one_waiter) {
-        if (const outcome done = post_to_queue(); done != outcome::nobody_waits) {
+        if (const outcome done = post_to_queue(); done != outcome::has_no_waiters) {
           return done == outcome::posted;
         }
         seen = word_.load(std::memory_order_relaxed);
@@ -94,7 +94,7 @@ class units {
  protected:
   static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32;
 
-  enum class outcome : std::uint8_t { posted, overflow, nobody_waits };
+  enum class outcome : std::uint8_t { posted, overflow, has_no_waiters };
 
   static unsigned count_of(std::uint64_t word) { return static_cast<unsigned>(word); }
 
@@ -127,7 +127,7 @@ class units {
         return outcome::posted;
       }
     }
-    return outcome::nobody_waits;
+    return outcome::has_no_waiters;
   }
 
   typename Env::template atomic<std::uint64_t> word_;

@@ -32,7 +32,7 @@ void hide_variables() {
 }  // namespace
 
 // Relaxed: threads that race here find and store the same.
-bool ask_who_watches() {
+bool detect_race_detector() {
   find_thread_number();
   const bool tool = valgrind::is_running();
   if (tool) {

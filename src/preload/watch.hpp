@@ -25,11 +25,11 @@ enum class watcher : std::uint8_t { unknown, nobody, tool };
 inline constinit std::atomic<watcher> watched_by{watcher::unknown};
 
 /// Asks, once. Mutexes are used before this library's constructor runs.
-bool ask_who_watches();
+bool detect_race_detector();
 
 inline bool is_watched() {
   const watcher known = watched_by.load(std::memory_order_relaxed);
-  return known == watcher::unknown ? ask_who_watches() : known == watcher::tool;
+  return known == watcher::unknown ? detect_race_detector() : known == watcher::tool;
 }
 
 /// DRD has a part in the process that uses a mutex of its own and expects to know

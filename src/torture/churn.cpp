@@ -12,13 +12,13 @@ constexpr std::uint64_t most_children = 4;
 
 void lock_a_few_times(worker& me) {
   for (std::uint64_t i = me.draw.between(1, 12); i > 0; --i) {
-    guarded& it = me.at.any_mutex(me);
+    guarded& it = me.run.any_mutex(me);
     if (!me.draw.one_in(4)) {
       it.lock(me);
     } else if (!it.try_lock(me)) {
       continue;
     }
-    me.at.section(me);
+    me.run.section(me);
     it.unlock(me);
   }
 }
@@ -31,7 +31,7 @@ void lock_and_exit(worker& me) {
 // Leaves the first mutex locked for the thread that joins this one.
 void exit_inside(worker& me) {
   lock_a_few_times(me);
-  me.at.mutexes()[0].lock(me);
+  me.run.mutexes()[0].lock(me);
 }
 
 // Another thread may unlock a mutex only if its type does not check the owner.
@@ -40,24 +40,24 @@ bool may_be_left(const guarded& it) {
 }
 
 void start_and_join_all(worker& me, const std::vector<worker*>& children) {
-  while (!me.at.over()) {
-    guarded& first = me.at.mutexes()[0];
+  while (!me.run.over()) {
+    guarded& first = me.run.mutexes()[0];
     const std::uint64_t count = me.draw.between(1, children.size());
     const bool leaves = may_be_left(first) && me.draw.one_in(8);
     for (std::uint64_t i = 0; i < count; ++i) {
-      me.at.start_helper(*children[i], leaves && i == 0    ? exit_inside
-                                       : me.draw.one_in(2) ? lock_a_few_times
-                                                           : lock_and_exit);
+      me.run.start_helper(*children[i], leaves && i == 0    ? exit_inside
+                                        : me.draw.one_in(2) ? lock_a_few_times
+                                                            : lock_and_exit);
     }
     me.does(act::directs);
     for (std::uint64_t i = 0; i < count; ++i) {
-      me.at.join_helper(*children[i]);
+      me.run.join_helper(*children[i]);
       if (leaves && i == 0) {
         first.leave(*children[0]);
         must(pthread_mutex_unlock(&first.mutex), "pthread_mutex_unlock by another thread");
       }
     }
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace torture {
 
-void nap(std::uint64_t ns) {
+void sleep_ns(std::uint64_t ns) {
   timespec left = at(ns);
   // Not nanosleep(), which is a cancellation point: in one the C library (2.36 does) ends a thread
   // that has disabled cancellation, if it was cancelled before that and the signal comes late.

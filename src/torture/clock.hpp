@@ -28,7 +28,7 @@ inline std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
 }
 
 // Sleeps for so long, whatever signals come.
-void nap(std::uint64_t ns);
+void sleep_ns(std::uint64_t ns);
 
 // Keeps the processor for so long.
 void busy(std::uint64_t ns);

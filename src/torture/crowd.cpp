@@ -12,80 +12,80 @@ namespace {
 constexpr std::uint64_t most_awake = 4;
 
 void write(worker& me) {
-  while (!me.at.over()) {
-    guarded& it = me.at.any_mutex(me);
-    if (me.at.plan.threads <= most_awake && me.draw.one_in(8)) {
+  while (!me.run.over()) {
+    guarded& it = me.run.any_mutex(me);
+    if (me.run.plan.threads <= most_awake && me.draw.one_in(8)) {
       it.lock_awake(me);
     } else {
       it.lock(me);
     }
-    me.at.section(me);
+    me.run.section(me);
     it.unlock(me);
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 
 void attempt(worker& me) {
-  while (!me.at.over()) {
-    guarded& it = me.at.any_mutex(me);
+  while (!me.run.over()) {
+    guarded& it = me.run.any_mutex(me);
     if (it.try_lock(me)) {
-      me.at.section(me);
+      me.run.section(me);
       it.unlock(me);
     }
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 
-void hurry(worker& me) {
-  while (!me.at.over()) {
-    guarded& it = me.at.any_mutex(me);
+void lock_with_deadlines(worker& me) {
+  while (!me.run.over()) {
+    guarded& it = me.run.any_mutex(me);
     // Deadlines that have passed, that are hardly ahead, and that a section can outlast.
     const std::uint64_t most = me.draw.one_in(4) ? 0 : me.draw.one_in(2) ? 50 * us : 5 * ms;
     if (it.lock_within(me, most == 0 ? 0 : me.draw.below(most))) {
-      me.at.section(me);
+      me.run.section(me);
       it.unlock(me);
     }
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 
 // Waits on a condition variable for a signal that may not come.
 void wait_a_while(worker& me, condition& on) {
-  while (!me.at.over()) {
-    guarded& it = me.at.mutexes()[0];
+  while (!me.run.over()) {
+    guarded& it = me.run.mutexes()[0];
     it.lock(me);
     it.wait_within(me, on, me.draw.below(me.draw.one_in(2) ? 50 * us : 2 * ms));
-    me.at.section(me);
+    me.run.section(me);
     it.unlock(me);
     if (me.draw.one_in(8)) {
       me.draw.one_in(2) ? on.signal() : on.broadcast();
     }
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 
 // Holds two at a time, taken in order and given back in either.
 void nest(worker& me) {
-  while (!me.at.over()) {
-    auto& all = me.at.mutexes();
+  while (!me.run.over()) {
+    auto& all = me.run.mutexes();
     const std::uint64_t first = me.draw.below(all.size());
     const std::uint64_t second = me.draw.between(first, all.size() - 1);
     all[first].lock(me);
     if (second != first) {
       all[second].lock(me);
-      me.at.section(me);
+      me.run.section(me);
       const bool crossed = me.draw.one_in(2);
       all[crossed ? first : second].unlock(me);
       all[crossed ? second : first].unlock(me);
     } else {
       if (all[first].recursive()) {
         all[first].lock_again();
-        me.at.section(me);
+        me.run.section(me);
         all[first].unlock_again();
       }
       all[first].unlock(me);
     }
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 
@@ -102,7 +102,7 @@ void crowd(phase_run& on) {
     if (part == 3) {
       on.add_worker("trylocker", attempt);
     } else if (part == 4) {
-      on.add_worker("locker with deadlines", hurry);
+      on.add_worker("locker with deadlines", lock_with_deadlines);
     } else if (part == 5 && !on.plan.greedy) {
       on.add_worker("holder of two", nest);
     } else if (part == 6) {
@@ -114,7 +114,7 @@ void crowd(phase_run& on) {
   // However few there are, all the calls are made.
   if (on.plan.threads < 7) {
     on.add_worker("trylocker", attempt);
-    on.add_worker("locker with deadlines", hurry);
+    on.add_worker("locker with deadlines", lock_with_deadlines);
     on.add_worker("waiter with deadlines", waiter);
     if (!on.plan.greedy) {
       on.add_worker("holder of two", nest);

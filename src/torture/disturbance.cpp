@@ -48,7 +48,7 @@ disturbance::disturbance(phase_run& on, stopper& stops)
   stops_.allow(on.plan.stops);
 }
 
-void disturbance::beat() {
+void disturbance::on_tick() {
   if (on_.plan.stutter) {
     stutter();
   }

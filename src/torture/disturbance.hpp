@@ -14,7 +14,7 @@ class stopper;
 class disturbance {
  public:
   disturbance(phase_run& on, stopper& stops);
-  void beat();
+  void on_tick();
   // No more from now on.
   void end();
 

@@ -98,11 +98,11 @@ struct place {
 
 void await_child(worker& me, pid_t child) {
   me.does(act::directs);
-  const std::uint64_t began = me.at.tick();
+  const std::uint64_t began = me.run.tick();
   int status = 0;
   for (std::uint64_t pause = 100 * us; waitpid(child, &status, WNOHANG) == 0; pause = 2 * ms) {
-    nap(pause);
-    if (me.at.tick() - began >= me.at.patience_ticks()) {
+    sleep_ns(pause);
+    if (me.run.tick() - began >= me.run.patience_ticks()) {
       show_stack_of(child);
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
@@ -118,8 +118,8 @@ void await_child(worker& me, pid_t child) {
 }
 
 void fork_loop(worker& me, place& of) {
-  auto& all = me.at.mutexes();
-  while (!me.at.over()) {
+  auto& all = me.run.mutexes();
+  while (!me.run.over()) {
     // Forks with all mutexes held, as pthread_atfork handlers do, with one, or with none.
     const std::uint64_t drawn = me.draw.below(4);
     const std::uint64_t held = drawn < 2 ? 0 : drawn == 2 ? 1 : all.size();
@@ -129,7 +129,7 @@ void fork_loop(worker& me, place& of) {
     const pid_t own = getpid();
     const pid_t child = fork();
     if (child == 0) {
-      be_child(me.at, of, own, held);
+      be_child(me.run, of, own, held);
     }
     if (child < 0) {
       fail("fork", "fork failed");
@@ -138,17 +138,17 @@ void fork_loop(worker& me, place& of) {
       all[i - 1].unlock(me);
     }
     await_child(me, child);
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 
 // Waits on the condition variable while other threads fork.
 void wait_during_forks(worker& me, place& of) {
-  while (!me.at.over()) {
+  while (!me.run.over()) {
     of.mutex.lock(me);
     of.mutex.wait_within(me, of.woken, me.draw.between(1, 5 * ms));
     of.mutex.unlock(me);
-    me.at.gap(me);
+    me.run.gap(me);
   }
 }
 

@@ -31,16 +31,16 @@ void follow_calls(worker& me, herd_state& of) {
     if (--of.missing == 0) {
       of.back.signal();
     }
-    me.at.section(me);
+    me.run.section(me);
     of.mutex.unlock(me);
   }
 }
 
 void call(worker& me, herd_state& of, std::uint64_t herd) {
   for (bool last = false; !last;) {
-    me.at.gap(me);
+    me.run.gap(me);
     of.mutex.lock(me);
-    last = me.at.over();
+    last = me.run.over();
     of.last = last;
     ++of.round;
     of.missing = herd;

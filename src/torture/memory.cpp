@@ -25,16 +25,16 @@ struct work {
 };
 
 void lock_once(worker& me, worker&) {
-  guarded& it = me.at.any_mutex(me);
+  guarded& it = me.run.any_mutex(me);
   it.lock(me);
   it.unlock(me);
 }
 
 void wait_once(worker& me, worker&) {
-  guarded& it = me.at.any_mutex(me);
-  condition nobody_signals(CLOCK_MONOTONIC);
+  guarded& it = me.run.any_mutex(me);
+  condition never_signalled(CLOCK_MONOTONIC);
   it.lock(me);
-  it.wait_within(me, nobody_signals, 0);
+  it.wait_within(me, never_signalled, 0);
   it.unlock(me);
   if (it.lock_within(me, 0)) {
     it.unlock(me);
@@ -51,9 +51,9 @@ void make_and_end(worker& me, worker&) {
 }
 
 void start_and_join(worker& me, worker& child) {
-  me.at.start_helper(child, [](worker& it) { lock_once(it, it); });
+  me.run.start_helper(child, [](worker& it) { lock_once(it, it); });
   me.does(act::directs);
-  me.at.join_helper(child);
+  me.run.join_helper(child);
   me.does(act::between);
 }
 
@@ -119,7 +119,7 @@ std::int64_t growth(accounts& in, const work& task, std::uint64_t& done) {
   const std::uint64_t began = now();
   step(in);
   while (in.busy.load() != 0) {
-    nap(ms);
+    sleep_ns(ms);
     in.enough.store(now() - began > longest_window);
   }
   step(in);
@@ -127,7 +127,7 @@ std::int64_t growth(accounts& in, const work& task, std::uint64_t& done) {
   return static_cast<std::int64_t>(measure_footprint().bytes - before);
 }
 
-void judge(const work& task, accounts& in) {
+void check_memory(const work& task, accounts& in) {
   bool leaks = true;
   std::string grew;
   for (int i = 0; i < windows; ++i) {
@@ -149,9 +149,9 @@ void measure_windows(worker& me, accounts& in) {
   // At least once, even if the phase is already over.
   do {
     for (const work& task : works) {
-      judge(task, in);
+      check_memory(task, in);
     }
-  } while (!me.at.over());
+  } while (!me.run.over());
   in.task.store(nullptr);
   step(in);
 }

@@ -23,22 +23,22 @@ constexpr std::uint64_t polls_after_ns = 5 * ms;
 constexpr std::uint64_t most_polling = 3;
 constexpr std::uint64_t most_sleeping = 24;
 
-enum : std::uint32_t { idle, queue_up, go_home };
+enum : std::uint32_t { idle, queue_up, quit };
 
-struct alignas(apart) comer {
-  std::atomic<std::uint32_t> told{idle};
+struct alignas(apart) arrival {
+  std::atomic<std::uint32_t> command{idle};
   std::atomic<bool> called{false};  // is about to call lock, or has called it
   std::uint64_t used_before = 0;    // processor time
   bool gives_up = false;
   std::uint64_t rank = 0;
-  const worker* who = nullptr;
+  const worker* runner = nullptr;
 };
 
-struct line_up {
-  line_up(guarded& by, std::uint64_t count) : mutex{by}, comers(count) {}
+struct arrival_queue {
+  arrival_queue(guarded& by, std::uint64_t count) : mutex{by}, arrivals(count) {}
   guarded& mutex;
-  std::deque<comer> comers;
-  std::uint64_t let_in = 0;  // guarded
+  std::deque<arrival> arrivals;
+  std::uint64_t admitted = 0;  // guarded
 };
 
 bool sleeps(int tid) {
@@ -62,18 +62,18 @@ std::uint64_t used_by(const worker& one) {
 
 // Returns when the thread is provably queued: seen asleep in the lock call twice without having run
 // in between, or after it has polled long enough.
-void await_place(const comer& one) {
+void await_place(const arrival& one) {
   std::uint64_t slept_at = 0;
   for (;;) {
-    nap(100 * us);
+    sleep_ns(100 * us);
     if (!one.called.load(std::memory_order_acquire)) {
       continue;
     }
-    const std::uint64_t used = used_by(*one.who);
+    const std::uint64_t used = used_by(*one.runner);
     if (used - one.used_before >= polls_after_ns) {
       return;
     }
-    const bool asleep = sleeps(one.who->tid.load());
+    const bool asleep = sleeps(one.runner->tid.load());
     if (asleep && used == slept_at) {
       return;
     }
@@ -81,24 +81,24 @@ void await_place(const comer& one) {
   }
 }
 
-void await_idle(comer& one) {
-  for (std::uint32_t told = one.told.load(); told != idle; told = one.told.load()) {
-    futex_wait(one.told, told);
+void await_idle(arrival& one) {
+  for (std::uint32_t command = one.command.load(); command != idle; command = one.command.load()) {
+    futex_wait(one.command, command);
   }
 }
 
-void tell(comer& one, std::uint32_t what) {
-  one.told.store(what);
-  futex_wake(one.told);
+void send_command(arrival& one, std::uint32_t what) {
+  one.command.store(what);
+  futex_wake(one.command);
 }
 
-void come(worker& me, line_up& to, comer& own) {
+void arrive(worker& me, arrival_queue& to, arrival& own) {
   for (;;) {
     me.does(act::halted);
-    while (own.told.load() == idle) {
-      futex_wait(own.told, idle);
+    while (own.command.load() == idle) {
+      futex_wait(own.command, idle);
     }
-    if (own.told.load() == go_home) {
+    if (own.command.load() == quit) {
       return;
     }
     own.used_before = now(CLOCK_THREAD_CPUTIME_ID);
@@ -110,19 +110,19 @@ void come(worker& me, line_up& to, comer& own) {
       me.does(act::locks, &to.mutex);
       own.called.store(true, std::memory_order_release);
       to.mutex.lock(me);
-      own.rank = ++to.let_in;
+      own.rank = ++to.admitted;
       to.mutex.unlock(me);
     }
     me.does(act::halted);
-    tell(own, idle);
+    send_command(own, idle);
   }
 }
 
-void check(const line_up& of, const std::vector<comer*>& came) {
+void check(const arrival_queue& of, const std::vector<arrival*>& came) {
   for (std::size_t i = 0; i < came.size(); ++i) {
     if (came[i]->rank != i + 1) {
       std::string ranks;
-      for (const comer* each : came) {
+      for (const arrival* each : came) {
         ranks += " " + std::to_string(each->rank);
       }
       fail("order", "threads that came to mutex " + std::to_string(of.mutex.number) +
@@ -131,21 +131,21 @@ void check(const line_up& of, const std::vector<comer*>& came) {
   }
 }
 
-void sequence(worker& me, line_up& to) {
-  while (!me.at.over()) {
-    std::vector<comer*> came;
+void sequence(worker& me, arrival_queue& to) {
+  while (!me.run.over()) {
+    std::vector<arrival*> came;
     to.mutex.lock(me);
-    to.let_in = 0;
-    const std::uint64_t first = me.draw.below(to.comers.size());
+    to.admitted = 0;
+    const std::uint64_t first = me.draw.below(to.arrivals.size());
     // On a slow machine, stop queueing before the first one's patience ends.
-    const std::uint64_t until = me.at.tick() + me.at.patience_ticks() / 4;
-    for (std::uint64_t i = me.draw.between(1, to.comers.size()); i > 0 && me.at.tick() < until;
+    const std::uint64_t until = me.run.tick() + me.run.patience_ticks() / 4;
+    for (std::uint64_t i = me.draw.between(1, to.arrivals.size()); i > 0 && me.run.tick() < until;
          --i) {
-      comer& next = to.comers[(first + i) % to.comers.size()];
+      arrival& next = to.arrivals[(first + i) % to.arrivals.size()];
       next.called.store(false);
       next.gives_up = me.draw.one_in(5);
       me.does(act::directs);
-      tell(next, queue_up);
+      send_command(next, queue_up);
       if (next.gives_up) {
         await_idle(next);
       } else {
@@ -156,10 +156,10 @@ void sequence(worker& me, line_up& to) {
     to.mutex.unlock(me);
     // This thread must be admitted after all of them.
     to.mutex.lock(me);
-    const std::uint64_t before = to.let_in;
+    const std::uint64_t before = to.admitted;
     to.mutex.unlock(me);
     me.does(act::directs);
-    for (comer& each : to.comers) {
+    for (arrival& each : to.arrivals) {
       await_idle(each);
     }
     check(to, came);
@@ -168,10 +168,10 @@ void sequence(worker& me, line_up& to) {
                         std::to_string(came.size()) + " others waited for it was let in after " +
                         std::to_string(before) + " of them");
     }
-    me.at.gap(me);
+    me.run.gap(me);
   }
-  for (comer& each : to.comers) {
-    tell(each, go_home);
+  for (arrival& each : to.arrivals) {
+    send_command(each, quit);
   }
 }
 
@@ -179,10 +179,10 @@ void sequence(worker& me, line_up& to) {
 
 void order(phase_run& on) {
   const std::uint64_t most = on.asked.parks ? most_sleeping : most_polling;
-  const auto to = std::make_shared<line_up>(on.mutexes()[0], std::min(on.plan.threads, most));
+  const auto to = std::make_shared<arrival_queue>(on.mutexes()[0], std::min(on.plan.threads, most));
   on.add_worker("sequencer", [to](worker& me) { sequence(me, *to); });
-  for (comer& each : to->comers) {
-    each.who = &on.add_worker("arrival", [to, &each](worker& me) { come(me, *to, each); });
+  for (arrival& each : to->arrivals) {
+    each.runner = &on.add_worker("arrival", [to, &each](worker& me) { arrive(me, *to, each); });
   }
 }
 

@@ -51,7 +51,7 @@ const char* words(act what) {
 }  // namespace
 
 void worker::does(act what, const guarded* object) {
-  since.store(at.tick(), std::memory_order_relaxed);
+  since.store(run.tick(), std::memory_order_relaxed);
   if (object != nullptr) {
     with.store(object, std::memory_order_relaxed);
   }
@@ -83,7 +83,7 @@ worker& phase_run::add_worker(const char* role, std::function<void(worker&)> pla
 void* phase_run::enter(void* at) {
   worker& me = *static_cast<worker*>(at);
   me.tid.store(static_cast<int>(syscall(SYS_gettid)));
-  me.at.pause_if_halted(me);
+  me.run.pause_if_halted(me);
   me.play(me);
   me.does(act::absent);
   return nullptr;
@@ -130,7 +130,7 @@ void phase_run::pause_if_halted(worker& me) {
 void phase_run::section(worker& me) const {
   const std::uint64_t drawn = me.draw.below(4096);
   if (drawn == 0) {
-    nap(me.draw.between(50 * us, 2 * ms));
+    sleep_ns(me.draw.between(50 * us, 2 * ms));
   } else if (drawn < 16) {
     sched_yield();
   } else if (plan.section_ns != 0 && drawn % 4 == 0) {
@@ -142,7 +142,7 @@ void phase_run::gap(worker& me) {
   if (plan.gap_ns != 0) {
     const std::uint64_t drawn = me.draw.below(1024);
     if (drawn == 0) {
-      nap(me.draw.between(50 * us, 2 * ms));
+      sleep_ns(me.draw.between(50 * us, 2 * ms));
     } else if (drawn < 4) {
       sched_yield();
     } else {
@@ -164,22 +164,22 @@ void phase_run::run(double seconds, stopper& stops) {
   }
   halt(false);
 
-  disturbance chaos(*this, stops);
-  watch eye(*this);
+  disturbance disturber(*this, stops);
+  watch watcher(*this);
   const std::uint64_t began = now();
   const auto length = static_cast<std::uint64_t>(seconds * 1e9);
-  const auto played = [](const worker* one) { return one->now.load() == act::absent; };
-  while (!std::all_of(own.begin(), own.end(), played)) {
-    nap(tick_ns);
+  const auto has_ended = [](const worker* one) { return one->now.load() == act::absent; };
+  while (!std::all_of(own.begin(), own.end(), has_ended)) {
+    sleep_ns(tick_ns);
     tick_.fetch_add(1, std::memory_order_relaxed);
     if (!over() && now() - began >= length) {
-      chaos.end();
+      disturber.end();
       over_.store(true, std::memory_order_relaxed);
     }
     if (!over()) {
-      chaos.beat();
+      disturber.on_tick();
     }
-    eye.look();
+    watcher.look();
   }
   for (worker* each : own) {
     must(pthread_join(each->thread, nullptr), "pthread_join");

@@ -45,7 +45,7 @@ void put(worker& me, producers_state& in, bool end) {
   if (early) {
     in.filled.signal();
   }
-  me.at.section(me);
+  me.run.section(me);
   in.mutex.unlock(me);
   if (!early) {
     in.filled.signal();
@@ -53,9 +53,9 @@ void put(worker& me, producers_state& in, bool end) {
 }
 
 void produce(worker& me, producers_state& in) {
-  while (!me.at.over()) {
+  while (!me.run.over()) {
     put(me, in, false);
-    me.at.gap(me);
+    me.run.gap(me);
   }
   in.mutex.lock(me);
   const bool last = --in.producers == 0;
@@ -65,14 +65,14 @@ void produce(worker& me, producers_state& in) {
   }
 }
 
-struct visit {
+struct consumer_context {
   worker& me;
   producers_state& in;
 };
 
 // Runs when a consumer is cancelled: it has to hold the mutex.
-void go_home(void* argument) {
-  const visit& of = *static_cast<visit*>(argument);
+void leave_on_cancel(void* argument) {
+  const consumer_context& of = *static_cast<consumer_context*>(argument);
   if (!of.in.mutex.recursive()) {
     const int result = pthread_mutex_trylock(&of.in.mutex.mutex);
     if (result != EBUSY) {
@@ -80,19 +80,19 @@ void go_home(void* argument) {
     }
   }
   of.in.mutex.enter(of.me);
-  of.me.at.section(of.me);
+  of.me.run.section(of.me);
   of.in.mutex.unlock(of.me);
 }
 
 // True if it was the end.
-bool take(visit& of) {
+bool take(consumer_context& of) {
   producers_state& in = of.in;
   worker& me = of.me;
   int before = 0;
   in.mutex.lock(me);
   while (!in.full) {
     // The only place where a cancellation may act.
-    pthread_cleanup_push(go_home, &of);
+    pthread_cleanup_push(leave_on_cancel, &of);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
     in.mutex.wait(me, in.filled);
     pthread_setcancelstate(before, &before);
@@ -105,7 +105,7 @@ bool take(visit& of) {
   if (early) {
     in.emptied.signal();
   }
-  me.at.section(me);
+  me.run.section(me);
   in.mutex.unlock(me);
   if (!early) {
     in.emptied.signal();
@@ -116,7 +116,7 @@ bool take(visit& of) {
 void consume(worker& me, producers_state& in) {
   int before = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  visit of{me, in};
+  consumer_context of{me, in};
   while (!take(of)) {
   }
 }
@@ -124,19 +124,19 @@ void consume(worker& me, producers_state& in) {
 // Has a consumer that is cancelled and replaced again and again.
 void cancel_consumer(worker& me, producers_state& in, worker& consumer) {
   for (bool sent_home = false; !sent_home;) {
-    me.at.start_helper(consumer, [&in](worker& it) { consume(it, in); });
+    me.run.start_helper(consumer, [&in](worker& it) { consume(it, in); });
     me.does(act::directs);
-    nap(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
+    sleep_ns(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
     // A consumer that has taken the sentinel may be cancelled as well. Once the phase is over, none
     // is cancelled, because each consumer must take a sentinel.
-    if (!me.at.over()) {
+    if (!me.run.over()) {
       pthread_cancel(consumer.thread);
     }
-    sent_home = me.at.join_helper(consumer) != PTHREAD_CANCELED;
+    sent_home = me.run.join_helper(consumer) != PTHREAD_CANCELED;
     const std::uint64_t before = in.consumed.load();
     while (in.waits_for_others && !sent_home && in.consumed.load() == before &&
            in.producers.load() != 0) {
-      nap(100 * us);
+      sleep_ns(100 * us);
     }
   }
 }

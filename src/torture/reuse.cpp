@@ -113,14 +113,14 @@ void use(worker& me, team& of) {
     }
     me.does(act::between);
     const bool last = --it.users == 0;
-    me.at.section(me);
+    me.run.section(me);
     must(pthread_mutex_unlock(&it.mutex), "pthread_mutex_unlock");
     if (last) {
       of.mutexes.retire(round);
-      if (me.at.over()) {
+      if (me.run.over()) {
         of.ended.store(true);
       } else {
-        of.mutexes.make(round + 1, me.at.plan.type, of.members);
+        of.mutexes.make(round + 1, me.run.plan.type, of.members);
       }
       of.round.store(round + 1);
       futex_wake(of.round);

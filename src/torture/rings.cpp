@@ -53,7 +53,7 @@ void turn(worker& me, ring& in, std::uint64_t own) {
     bool passes = true;
     if (in.last) {
       going = false;
-    } else if (own == 0 && me.at.over()) {
+    } else if (own == 0 && me.run.over()) {
       // The first thread collects all tokens and sends the last one round once more.
       passes = --in.tokens == 0;
       in.last = passes;
@@ -69,13 +69,13 @@ void turn(worker& me, ring& in, std::uint64_t own) {
     if (passes && early) {
       to_all ? filled.broadcast() : filled.signal();
     }
-    me.at.section(me);
+    me.run.section(me);
     in.mutex.unlock(me);
     if (passes && !early) {
       to_all ? filled.broadcast() : filled.signal();
     }
     if (me.draw.one_in(16)) {
-      me.at.gap(me);
+      me.run.gap(me);
     }
   }
 }

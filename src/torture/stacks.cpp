@@ -55,7 +55,7 @@ void show_stacks(const phase_run& on) {
     }
     // One that is asked from its own handler, or has the signal blocked, does not answer.
     for (int i = 0; i < 100 && shown.load() == before; ++i) {
-      nap(2 * ms);
+      sleep_ns(2 * ms);
     }
   }
 }
@@ -64,7 +64,7 @@ void show_stack_of(int pid) {
   std::fflush(stderr);
   kill(pid, SIGUSR2);
   // However busy the machine is.
-  nap(2000 * ms);
+  sleep_ns(2000 * ms);
 }
 
 }  // namespace torture

@@ -76,7 +76,7 @@ void stopper::work(shared& with, int target, pid_t parent, std::uint64_t seed) {
   }
   dice draw(seed);
   while (!with.ending.load()) {
-    nap(draw.between(3 * ms, 60 * ms));
+    sleep_ns(draw.between(3 * ms, 60 * ms));
     if (!with.allowed.load()) {
       continue;
     }
@@ -84,7 +84,7 @@ void stopper::work(shared& with, int target, pid_t parent, std::uint64_t seed) {
       std::_Exit(0);
     }
     with.stops.fetch_add(1);
-    nap(draw.one_in(4) ? draw.between(1, 40 * ms) : draw.between(1, 2 * ms));
+    sleep_ns(draw.one_in(4) ? draw.between(1, 40 * ms) : draw.between(1, 2 * ms));
     if (!send(target, SIGCONT)) {
       std::_Exit(0);
     }

@@ -34,9 +34,9 @@ enum class act : std::uint8_t {
 
 struct alignas(apart) worker {
   worker(phase_run& on, std::uint32_t id, const char* part, std::uint64_t seed)
-      : at{on}, number{id}, role{part}, draw{seed} {}
+      : run{on}, number{id}, role{part}, draw{seed} {}
 
-  phase_run& at;
+  phase_run& run;
   // From 1; 0 means no thread.
   const std::uint32_t number;
   const char* const role;

@@ -62,7 +62,7 @@ bool Program::wait(int member, int m, int c) {
 bool Program::go_and_wait(int member, int m, int c) {
   Cond& on = cond_[c];
   Mutex& with = mutex_[m];
-  if (!is_idle(member) || !holds_nothing(member) || in_the_way(m) || with.kind == Kind::shared ||
+  if (!is_idle(member) || !holds_nothing(member) || is_in_the_way(m) || with.kind == Kind::shared ||
       (on.with != nobody && on.with != m)) {
     return false;
   }
@@ -158,7 +158,7 @@ bool Program::make_cond(int member, int c) {
 
 bool Program::cancel(int member) {
   const Blocked was = blocked(member);
-  if (was.what != Blocked::cond || in_the_way(was.with)) return false;
+  if (was.what != Blocked::cond || is_in_the_way(was.with)) return false;
   pthread_cancel(crew(member).handle());
   while (!crew(member).gone.load()) usleep(50);
   const std::string told = crew(member).take_answer();

@@ -31,7 +31,7 @@ bool Program::in_use(int m) {
                      [&](const Blocked& b) { return b.what == Blocked::cond && b.with == m; });
 }
 
-bool Program::somebody_is_due() {
+bool Program::is_a_thread_due() {
   for (int m = 0; m < mutexes; ++m) {
     if (mutex_[m].owner != nobody) continue;
     bool wanted = false;
@@ -65,7 +65,7 @@ bool Program::somebody_is_due() {
 void Program::settle() {
   do {
     fuzz::settle(crew_);
-  } while (somebody_is_due());
+  } while (is_a_thread_due());
 }
 
 void Program::run(int member, const std::string& text, const Blocked& if_blocked,

@@ -113,7 +113,7 @@ class Program {
 
   // A mutex is free that a thread waits for, and no thread has taken it yet. One will: a waiter
   // with a deadline may sleep between two attempts and look blocked meanwhile.
-  bool somebody_is_due();
+  bool is_a_thread_due();
 
   int readers(int r) {
     return static_cast<int>(std::count_if(std::begin(rwlock_[r].reads), std::end(rwlock_[r].reads),
@@ -170,7 +170,7 @@ class Program {
   bool cancel(int member);
 
   // A thread has the mutex or waits for it.
-  bool in_the_way(int m) {
+  bool is_in_the_way(int m) {
     return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) > 0 || coming_back_to(m) > 0;
   }
 

@@ -133,7 +133,7 @@ struct touches_after_signal : fair<Env, Mutex> {
 
 /// Puts a waiter in the line of a mutex that no thread holds, and lets no thread go.
 template <class Env, class Mutex>
-struct lines_up_behind_nobody : fair<Env, Mutex> {
+struct queues_without_holder : fair<Env, Mutex> {
   void signal() {
     if (auto* chosen = this->take()) {
       Mutex::line(chosen->mutex)->append(chosen, chosen);
@@ -160,7 +160,7 @@ struct lines_up_too_late : fair<Env, Mutex> {
 
 /// Does not wait for those that have given up and are still in the queue.
 template <class Env, class Mutex>
-struct drains_nobody : fair<Env, Mutex> {
+struct drains_no_waiter : fair<Env, Mutex> {
   void drain() {}
 };
 

@@ -85,7 +85,7 @@ std::string broadcast_to_many() {
 // A broadcast does not let waiters run into a held mutex: none runs while the broadcaster has it,
 // and while one of them has it, at most one other has got up in advance. This too is the library's
 // own promise.
-std::string nobody_runs_into_a_held_mutex() {
+std::string woken_waiters_find_the_mutex_free() {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
   if (promised == nullptr || *promised == '\0') return "not promised";
   Meeting meeting;
@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
       {{"barrier of two", [] { return barrier_without_a_loop(2, 3'000); }},
        {"barrier of six", [] { return barrier_without_a_loop(6, 1'000); }},
        {"broadcast to many", broadcast_to_many},
-       {"nobody runs into a held mutex", nobody_runs_into_a_held_mutex},
+       {"nobody runs into a held mutex", woken_waiters_find_the_mutex_free},
        {"one at a time in order", one_at_a_time_in_order},
        {"signals add up", signals_add_up},
        {"signals without waiters are void", signals_without_waiters_are_void},

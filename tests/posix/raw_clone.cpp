@@ -24,7 +24,7 @@ constexpr std::size_t words = 1024 / sizeof(pid_t);
 
 // Puts `right` where `wrong` is remembered; false if it is nowhere. Words that have the same value
 // by chance are left as they were.
-bool put_right(pid_t wrong, pid_t right) {
+bool correct_kernel_id(pid_t wrong, pid_t right) {
   auto* block = reinterpret_cast<volatile pid_t*>(pthread_self());
   for (std::size_t i = 0; i < words; ++i) {
     if (block[i] != wrong) continue;
@@ -39,7 +39,7 @@ void child(pid_t parents) {
   const auto real = static_cast<pid_t>(syscall(SYS_gettid));
   CHECK(real != parents);
   CHECK_EQ(parents, remembered());
-  CHECK(put_right(parents, real));
+  CHECK(correct_kernel_id(parents, real));
   CHECK_EQ(real, remembered());
   for (const pthread_mutex_t& kind : {pthread_mutex_t PTHREAD_MUTEX_INITIALIZER,
                                       pthread_mutex_t PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,

@@ -74,7 +74,7 @@ std::string four_bytes() {
 }
 
 // A new lock is the C library's, to the bit, or it is not.
-std::string whose_it_is() {
+std::string implementation_of_initialised() {
   pthread_spinlock_t mine;
   pthread_spinlock_t shared;
   OK(pthread_spin_init(&mine, PTHREAD_PROCESS_PRIVATE));
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
                     {{"exclusion", exclusion},
                      {"tries", tries},
                      {"four bytes", four_bytes},
-                     {"whose it is", whose_it_is},
+                     {"whose it is", implementation_of_initialised},
                      {"between processes", between_processes},
                      {"forks", forks}});
 }

@@ -6,7 +6,7 @@ namespace {
 
 pthread_mutex_t wanted = PTHREAD_MUTEX_INITIALIZER;
 
-[[gnu::noinline]] void want_it() {
+[[gnu::noinline]] void contend() {
   pthread_mutex_lock(&wanted);
   pthread_mutex_unlock(&wanted);
 }
@@ -30,8 +30,8 @@ int main() {
       what();
     };
   };
-  check::Worker one(sleep_for(want_it));
-  check::Worker two(sleep_for(want_it));
+  check::Worker one(sleep_for(contend));
+  check::Worker two(sleep_for(contend));
   check::Worker three(sleep_for(want_foreign));
   for (check::Worker* each : {&one, &two, &three}) each->wait_until_blocked();
   std::puts("ready");

@@ -251,7 +251,7 @@ def test_a_process_that_runs_already(tmp_path: Path) -> None:
     assert mutex.contended == 2
     # Each slept nearly all the time.
     assert mutex.lost == pytest.approx(2 * seen.process.duration, rel=0.5)
-    assert "want_it" in mutex.sites[0].stack[0].symbol
+    assert "contend" in mutex.sites[0].stack[0].symbol
     assert "not known" in seen.partial
     # What was not seen is not said.
     assert "acquisitions," not in done.stderr

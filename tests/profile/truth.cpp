@@ -53,7 +53,7 @@ figures hold() {
   return held;
 }
 
-counter hold_shortly(counter times) {
+counter hold_briefly(counter times) {
   figures held;
   for (counter i = 0; i < times; ++i) {
     pthread_mutex_lock(&short_mutex);
@@ -184,7 +184,7 @@ int main() {
   const waiting waited = wait_for_holder();
   print("waited", waited.waited);
   print("handed_over", waited.handed_over);
-  std::printf("\"short_holds\":%lu,\"short_held\":%lu,", short_holds, hold_shortly(short_holds));
+  std::printf("\"short_holds\":%lu,\"short_held\":%lu,", short_holds, hold_briefly(short_holds));
   std::printf("\"counted\":%lu,\"futile\":%lu,\"failed\":%lu}\n", count(3, 200000),
               wake_in_vain(50), fail(1000));
   return 0;

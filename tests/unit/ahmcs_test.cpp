@@ -30,7 +30,7 @@ class Ahmcs : public ::testing::Test {
   std::int64_t nodes_to_wait(std::size_t behind) {
     std::atomic<bool> held{false};
     std::atomic<bool> waiting{false};
-    actor holder{[&] {
+    test_thread holder{[&] {
       lock_.lock();
       held = true;
       while (!waiting.load()) {
@@ -42,10 +42,10 @@ class Ahmcs : public ::testing::Test {
       std::this_thread::yield();
     }
     const std::int64_t before = nodes_out.load();
-    doings here;
+    operation_counts here;
     mine = &here;
     std::int64_t used = 0;
-    actor helper{[&] {
+    test_thread helper{[&] {
       while (here.polls.load() == 0) {
         std::this_thread::yield();
       }
@@ -55,9 +55,9 @@ class Ahmcs : public ::testing::Test {
     lock_.lock();
     mine = nullptr;
     helper.join();
-    actors others;
+    test_threads others;
     for (std::size_t i = 0; i < behind; ++i) {
-      others.push_back(std::make_unique<actor>(
+      others.push_back(std::make_unique<test_thread>(
           [this] {
             lock_.lock();
             lock_.unlock();
@@ -81,7 +81,7 @@ TEST_F(Ahmcs, an_idle_lock_is_taken_at_the_root) {
 
 // In a thread of its own, which remembers nothing to begin with.
 TEST_F(Ahmcs, a_thread_that_met_nobody_goes_straight_and_one_that_met_a_crowd_does_not) {
-  actor{[&] {
+  test_thread{[&] {
     // Takes the leaf, and at the root it waits: two nodes.
     EXPECT_EQ(nodes_to_wait(0), 2);
     // No thread came after it: straight.
@@ -99,11 +99,11 @@ TEST_F(Ahmcs, a_thread_that_met_nobody_goes_straight_and_one_that_met_a_crowd_do
 
 // What another thread remembers is its own.
 TEST_F(Ahmcs, each_thread_remembers_for_itself) {
-  actor{[&] {
+  test_thread{[&] {
     nodes_to_wait(0);
     EXPECT_EQ(nodes_to_wait(0), 1);
   }}.join();
-  actor{[&] { EXPECT_EQ(nodes_to_wait(0), 2); }}.join();
+  test_thread{[&] { EXPECT_EQ(nodes_to_wait(0), 2); }}.join();
 }
 
 struct batch_of_five : observed {
@@ -122,9 +122,9 @@ struct batch_of_five : observed {
 TEST_F(Ahmcs, keeps_to_a_node_for_a_batch) {
   lockwright::ahmcs_lock<batch_of_five> lock;
   std::vector<std::uint32_t> admitted;
-  actors waiters;
+  test_threads waiters;
   const auto wait = [&](std::uint32_t node) {
-    waiters.push_back(std::make_unique<actor>(
+    waiters.push_back(std::make_unique<test_thread>(
         [&, node] {
           lock.lock();
           admitted.push_back(node);

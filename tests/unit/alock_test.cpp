@@ -35,9 +35,9 @@ TYPED_TEST(Alock, more_waiters_than_places) {
   for (int round = 0; round < 5; ++round) {
     std::vector<int> order;
     this->lock_.lock();
-    actors waiters;
+    test_threads waiters;
     for (int i = 0; i < 8; ++i) {
-      waiters.push_back(std::make_unique<actor>([&, i] {
+      waiters.push_back(std::make_unique<test_thread>([&, i] {
         this->lock_.lock();
         order.push_back(i);
         this->lock_.unlock();

@@ -59,7 +59,7 @@ TEST(BiasedPath, the_first_thread_makes_no_atomic_update) {
 TEST(BiasedPath, is_that_of_an_ordinary_lock_once_a_second_thread_came) {
   counted_lock lock;
   section(lock);
-  actor{[&] { section(lock); }}.join();
+  test_thread{[&] { section(lock); }}.join();
   counted::updates = 0;
   for (int i = 0; i < 100; ++i) {
     section(lock);
@@ -70,13 +70,13 @@ TEST(BiasedPath, is_that_of_an_ordinary_lock_once_a_second_thread_came) {
 TYPED_TEST(Biased, the_second_thread_ends_it_for_good) {
   TypeParam lock;
   section(lock);
-  actor{[&] { section(lock); }}.join();
+  test_thread{[&] { section(lock); }}.join();
   EXPECT_EQ(revocations.load(), 1);
   for (int i = 0; i < 100; ++i) {
     section(lock);
   }
   for (int i = 0; i < 10; ++i) {
-    actor{[&] { section(lock); }}.join();
+    test_thread{[&] { section(lock); }}.join();
   }
   EXPECT_EQ(revocations.load(), 1);
 }
@@ -84,10 +84,10 @@ TYPED_TEST(Biased, the_second_thread_ends_it_for_good) {
 TYPED_TEST(Biased, a_refused_trylock_leaves_it) {
   TypeParam lock;
   lock.lock();
-  actor{[&] { EXPECT_FALSE(lock.try_lock()); }}.join();
+  test_thread{[&] { EXPECT_FALSE(lock.try_lock()); }}.join();
   lock.unlock();
   EXPECT_EQ(revocations.load(), 0);
-  actor{[&] {
+  test_thread{[&] {
     ASSERT_TRUE(lock.try_lock());
     lock.unlock();
   }}.join();
@@ -101,7 +101,7 @@ TYPED_TEST(Biased, is_kept_where_another_thread_unlocks) {
   for (int i = 0; i < 100; ++i) {
     lock.lock();
     ++counter;
-    actor{[&] {
+    test_thread{[&] {
       ++counter;
       lock.unlock();
     }}.join();
@@ -114,7 +114,7 @@ TYPED_TEST(Biased, is_kept_where_another_thread_unlocks) {
 TYPED_TEST(Biased, keeps_its_owner_out_while_held) {
   TypeParam lock;
   std::atomic<bool> unlocked{false};
-  actor owner{[&] {
+  test_thread owner{[&] {
     lock.lock();
     lock.lock();
     EXPECT_TRUE(unlocked.load());

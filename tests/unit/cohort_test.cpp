@@ -65,8 +65,8 @@ class Cohort : public ::testing::Test {
     EXPECT_EQ(taken.load(), let_go.load());
   }
 
-  void wait(actors& waiters, std::uint32_t node) {
-    waiters.push_back(std::make_unique<actor>(
+  void wait(test_threads& waiters, std::uint32_t node) {
+    waiters.push_back(std::make_unique<test_thread>(
         [this, node] {
           lock_.lock();
           admitted_.push_back(node);
@@ -98,7 +98,7 @@ TYPED_TEST(Cohort, does_not_keep_the_global_lock_for_nobody) {
 // 11 admissions are two batches of four and three.
 TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
   this->lock_.lock();
-  actors waiters;
+  test_threads waiters;
   for (int i = 0; i < 10; ++i) {
     this->wait(waiters, 0);
   }
@@ -112,7 +112,7 @@ TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
 TYPED_TEST(Cohort, counts_each_batch_anew) {
   for (int round = 0; round < 3; ++round) {
     this->lock_.lock();
-    actors waiters;
+    test_threads waiters;
     for (int i = 0; i < 2; ++i) {
       this->wait(waiters, 0);
     }
@@ -125,7 +125,7 @@ TYPED_TEST(Cohort, counts_each_batch_anew) {
 // Two nodes of seven and four: batches of four (the holder and three), three, one and so on.
 TYPED_TEST(Cohort, nodes_take_turns_by_batches) {
   this->lock_.lock();
-  actors waiters;
+  test_threads waiters;
   for (int i = 0; i < 4; ++i) {
     this->wait(waiters, 1);
   }
@@ -141,9 +141,9 @@ TYPED_TEST(Cohort, nodes_take_turns_by_batches) {
 // Refused at the global lock, a trylock leaves its node's lock as it was.
 TYPED_TEST(Cohort, a_trylock_in_vain_leaves_no_trace) {
   this->lock_.lock();
-  actor{[&] { EXPECT_FALSE(this->lock_.try_lock()); }, 1}.join();
+  test_thread{[&] { EXPECT_FALSE(this->lock_.try_lock()); }, 1}.join();
   EXPECT_EQ(taken.load(), 1);
-  actors waiters;
+  test_threads waiters;
   this->wait(waiters, 1);
   EXPECT_EQ(taken.load(), 2) << "a thread of the other node waits at the global lock";
   this->lock_.unlock();

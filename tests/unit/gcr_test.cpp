@@ -51,7 +51,7 @@ template <class L>
 class visitor {
  public:
   visitor(L& lock, std::atomic<int>& inside)
-      : actor_{[this, &lock, &inside] {
+      : thread_{[this, &lock, &inside] {
           lock.lock();
           ++inside;
           in_ = true;
@@ -63,7 +63,7 @@ class visitor {
         }} {}
   ~visitor() {
     leave_ = true;
-    actor_.join();
+    thread_.join();
   }
 
   void wait_until_in() const {
@@ -71,13 +71,13 @@ class visitor {
       std::this_thread::yield();
     }
   }
-  void wait_until_polling() const { actor_.wait_until_polling(); }
+  void wait_until_polling() const { thread_.wait_until_polling(); }
   [[nodiscard]] bool in() const { return in_; }
 
  private:
   std::atomic<bool> leave_{false};
   std::atomic<bool> in_{false};
-  actor actor_;
+  test_thread thread_;
 };
 
 class Gcr : public ::testing::Test {

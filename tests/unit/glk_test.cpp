@@ -68,7 +68,7 @@ class Glk : public ::testing::Test {
   /// The lock in use for the next holder, which sees another thread wait.
   part in_use() {
     lock.lock();
-    actor waiter{[this] {
+    test_thread waiter{[this] {
       lock.lock();
       lock.unlock();
     }};
@@ -95,12 +95,12 @@ class Glk : public ::testing::Test {
     constexpr std::uint64_t away = ~std::uint64_t{0};
     std::atomic<bool> stop{false};
     std::atomic<std::size_t> present{0};
-    std::vector<const doings*> doing(threads);
+    std::vector<const operation_counts*> doing(threads);
     std::vector<std::atomic<std::uint64_t>> sleeps_when_it_came(threads);
     // Several polls, because a waiter of a lock no longer in use moves to the new one.
     const auto wait_for_others = [&](std::size_t me) {
       std::vector<std::uint64_t> polls;
-      for (const doings* each : doing) {
+      for (const operation_counts* each : doing) {
         polls.push_back(each->polls.load());
       }
       for (std::size_t i = 0; i < threads; ++i) {
@@ -206,7 +206,7 @@ TEST_F(Glk, a_waiter_lets_others_run_while_the_machine_is_crowded) {
     lock_type held;
     held.lock();
     std::atomic<int> yielded{-1};
-    actor waiter{[&] {
+    test_thread waiter{[&] {
       yields = 0;
       held.lock();
       yielded = yields;

@@ -45,7 +45,7 @@ class GoMutex : public ::testing::Test {
   class visitor {
    public:
     explicit visitor(lock_type& lock)
-        : actor_{[this, &lock] {
+        : thread_{[this, &lock] {
             lock.lock();
             in_ = true;
             while (!leave_) {
@@ -59,7 +59,7 @@ class GoMutex : public ::testing::Test {
 
     void leave() {
       leave_ = true;
-      actor_.join();
+      thread_.join();
     }
     void wait_until_in() const {
       while (!in_) {
@@ -71,7 +71,7 @@ class GoMutex : public ::testing::Test {
    private:
     std::atomic<bool> leave_{false};
     std::atomic<bool> in_{false};
-    actor actor_;
+    test_thread thread_;
   };
 
   void SetUp() override {

@@ -41,10 +41,10 @@ class Handover : public ::testing::Test {
     declared_nodes = 1;  // the first waiter of another node may poll
   }
 
-  actors queue(lock_type& l, int count, waits how) {
-    actors waiters;
+  test_threads queue(lock_type& l, int count, waits how) {
+    test_threads waiters;
     for (int i = 0; i < count; ++i) {
-      waiters.push_back(std::make_unique<actor>([&l, how] {
+      waiters.push_back(std::make_unique<test_thread>([&l, how] {
         my_bound = how == asleep ? 0 : 1'000'000'000'000;
         l.lock();
         l.unlock();
@@ -80,7 +80,7 @@ TYPED_TEST(Handover, to_a_spinner_costs_none) {
   for (int round = 0; round < 5; ++round) {
     typename TestFixture::lock_type lock;
     lock.lock();
-    actors waiters = this->queue(lock, 3, TestFixture::polling);
+    test_threads waiters = this->queue(lock, 3, TestFixture::polling);
     lock.unlock();
     waiters.clear();
   }
@@ -95,7 +95,7 @@ TYPED_TEST(Handover, to_a_sleeper_costs_one_wake) {
   for (int round = 0; round < 10; ++round) {
     typename TestFixture::lock_type lock;
     lock.lock();
-    actors waiters = this->queue(lock, 1, TestFixture::asleep);
+    test_threads waiters = this->queue(lock, 1, TestFixture::asleep);
     futex_wakes = 0;
     lock.unlock();
     EXPECT_GE(futex_wakes.load(), 1u);
@@ -112,7 +112,7 @@ TYPED_TEST(Handover, along_a_queue_of_sleepers_costs_one_wake_each) {
   constexpr int count = 10;
   typename TestFixture::lock_type lock;
   lock.lock();
-  actors waiters = this->queue(lock, count, TestFixture::asleep);
+  test_threads waiters = this->queue(lock, count, TestFixture::asleep);
   EXPECT_EQ(futex_wakes.load(), 0u);
   lock.unlock();
   waiters.clear();
@@ -126,11 +126,11 @@ TYPED_TEST(Handover, mixed_queue) {
   }
   typename TestFixture::lock_type lock;
   lock.lock();
-  const actors first = this->queue(lock, 1, TestFixture::polling);
-  const actors second = this->queue(lock, 1, TestFixture::asleep);
-  const actors third = this->queue(lock, 1, TestFixture::polling);
+  const test_threads first = this->queue(lock, 1, TestFixture::polling);
+  const test_threads second = this->queue(lock, 1, TestFixture::asleep);
+  const test_threads third = this->queue(lock, 1, TestFixture::polling);
   lock.unlock();
-  for (const actors* all : {&first, &second, &third}) {
+  for (const test_threads* all : {&first, &second, &third}) {
     all->front()->join();
   }
   EXPECT_FALSE(first.front()->has_slept());
@@ -155,7 +155,7 @@ TYPED_TEST(Handover, parking_races_with_the_grant) {
   const budget time{1'000ms};
   std::atomic<long> entered{0};
   in_parallel(threads, [&](int) {
-    doings here;
+    operation_counts here;
     mine = &here;
     for (int i = 0; i < each && !time.spent(); ++i) {
       const std::uint64_t before = here.sleeps.load();

@@ -24,7 +24,7 @@ TEST_F(Hemlock, waits_for_its_own_lock) {
     watched lock;
     std::atomic<int> admitted{0};
     std::atomic<bool> locked{false};
-    actor twice{[&] {
+    test_thread twice{[&] {
       lock.lock();
       locked = true;
       while (admitted.load() != -others) {
@@ -36,9 +36,9 @@ TEST_F(Hemlock, waits_for_its_own_lock) {
     while (!locked.load()) {
       std::this_thread::yield();
     }
-    actors waiters;
+    test_threads waiters;
     for (int i = 0; i < others; ++i) {
-      waiters.push_back(std::make_unique<actor>([&] {
+      waiters.push_back(std::make_unique<test_thread>([&] {
         lock.lock();
         lock.unlock();
       }));
@@ -64,11 +64,11 @@ TEST_F(Hemlock, outlives_its_threads) {
   for (int round = 0; round < 20; ++round) {
     watched left;
     watched common;
-    actor{[&] { left.lock(); }}.join();
+    test_thread{[&] { left.lock(); }}.join();
     std::atomic<int> admitted{0};
-    actors next;
+    test_threads next;
     for (int i = 0; i < 4; ++i) {
-      next.push_back(std::make_unique<actor>([&] {
+      next.push_back(std::make_unique<test_thread>([&] {
         for (int n = 0; n < 5; ++n) {
           const std::lock_guard guard{common};
         }
@@ -92,22 +92,22 @@ TEST_F(Hemlock, hands_over_several_locks_at_once) {
   do {
     std::vector<std::unique_ptr<hesitant>> locks;
     std::vector<int> entered(count, 0);
-    actors waiters;
+    test_threads waiters;
     for (std::size_t i = 0; i < count; ++i) {
       locks.push_back(std::make_unique<hesitant>());
       locks.back()->lock();
     }
     for (std::size_t i = 0; i < 2 * count; ++i) {
-      waiters.push_back(std::make_unique<actor>([&, i] {
+      waiters.push_back(std::make_unique<test_thread>([&, i] {
         const std::lock_guard guard{*locks[i % count]};
         ++entered[i % count];
       }));
       waiters.back()->wait_until_polling();
     }
     {
-      actors strangers;
+      test_threads strangers;
       for (std::size_t i = 1; i < count; ++i) {
-        strangers.push_back(std::make_unique<actor>([&, i] { locks[i]->unlock(); }));
+        strangers.push_back(std::make_unique<test_thread>([&, i] { locks[i]->unlock(); }));
       }
       locks[0]->unlock();
     }

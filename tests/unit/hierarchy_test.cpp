@@ -27,8 +27,9 @@ class Hierarchy : public ::testing::Test {
 TYPED_TEST_SUITE(Hierarchy, all_rows, row_name);
 
 template <class L>
-std::unique_ptr<actor> waiter(L& lock, std::vector<std::uint32_t>& admitted, std::uint32_t node) {
-  auto one = std::make_unique<actor>(
+std::unique_ptr<test_thread> waiter(L& lock, std::vector<std::uint32_t>& admitted,
+                                    std::uint32_t node) {
+  auto one = std::make_unique<test_thread>(
       [&lock, &admitted, node] {
         lock.lock();
         admitted.push_back(node);
@@ -46,7 +47,7 @@ TYPED_TEST(Hierarchy, stays_on_a_node_while_others_wait) {
   typename TestFixture::lock_type lock;
   std::vector<std::uint32_t> admitted;
   lock.lock();  // on node 0
-  actors waiters;
+  test_threads waiters;
   for (int i = 0; i < 5; ++i) {
     waiters.push_back(waiter(lock, admitted, 1));
     waiters.push_back(waiter(lock, admitted, 0));
@@ -94,7 +95,7 @@ TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
   L lock;
   std::vector<std::uint32_t> admitted;
   lock.lock();  // on node 0: the first of its batch
-  actors waiters;
+  test_threads waiters;
   waiters.push_back(waiter(lock, admitted, 1));
   for (std::size_t i = 0; i < batch + 20; ++i) {
     waiters.push_back(waiter(lock, admitted, 0));
@@ -144,16 +145,16 @@ TYPED_TEST(Hierarchy, trylock_across_nodes) {
       my_node = holder;
       lock.lock();
       bool taken = true;
-      actor{[&] { taken = lock.try_lock(); }, trier}.join();
+      test_thread{[&] { taken = lock.try_lock(); }, trier}.join();
       EXPECT_FALSE(taken);
       lock.unlock();
-      actor{[&] {
-              taken = lock.try_lock();
-              if (taken) {
-                lock.unlock();
-              }
-            },
-            trier}
+      test_thread{[&] {
+                    taken = lock.try_lock();
+                    if (taken) {
+                      lock.unlock();
+                    }
+                  },
+                  trier}
           .join();
       EXPECT_TRUE(taken);
     }
@@ -170,7 +171,7 @@ TYPED_TEST(Hierarchy, destroyed_from_another_node) {
   };
   std::atomic<bool> stop{false};
   // Takes up, and so zeroes, whatever state becomes free.
-  actor scavenger{[&] {
+  test_thread scavenger{[&] {
     std::vector<std::pair<void*, std::size_t>> taken;
     while (!stop.load()) {
       for (std::size_t size = 64; size <= 1'024; size *= 2) {

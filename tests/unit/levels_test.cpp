@@ -26,7 +26,7 @@ class Levels : public ::testing::Test {
   /// Queues a thread in a group of level 0, and returns when it waits.
   void wait_from(std::uint32_t group) {
     inside.push_back(false);
-    waiters.push_back(std::make_unique<actor>(
+    waiters.push_back(std::make_unique<test_thread>(
         [this, group, i = waiters.size()] {
           my_cache = group % 2;
           lock.lock();
@@ -56,7 +56,7 @@ class Levels : public ::testing::Test {
   lock_type lock;
   std::vector<std::uint32_t> admitted;
   std::vector<bool> inside;
-  actors waiters;
+  test_threads waiters;
 };
 
 TEST_F(Levels, the_nearest_come_first) {

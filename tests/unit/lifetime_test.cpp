@@ -37,9 +37,9 @@ TYPED_TEST(Lifetime, unlocked_by_another_thread) {
   typename TestFixture::lock_type lock;
   for (int i = 0; i < 20; ++i) {
     lock.lock();
-    actor waiter{[&] { lock.lock(); }};
+    test_thread waiter{[&] { lock.lock(); }};
     waiter.wait_until_polling();
-    actor{[&] { lock.unlock(); }}.join();
+    test_thread{[&] { lock.unlock(); }}.join();
     waiter.join();  // it holds the lock and has gone
     EXPECT_FALSE(lock.try_lock());
     lock.unlock();
@@ -72,7 +72,7 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
     }
   };
   for (std::size_t generation = 0; generation < generations; ++generation) {
-    actor locker{[&] {
+    test_thread locker{[&] {
       for (std::size_t i = 0; i < each; ++i) {
         slot& at = handed_over[i % handed_over.size()];
         wait_until(at, false);
@@ -80,7 +80,7 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
         at.full = true;
       }
     }};
-    actor unlocker{[&] {
+    test_thread unlocker{[&] {
       for (std::size_t i = 0; i < each; ++i) {
         slot& at = handed_over[i % handed_over.size()];
         wait_until(at, true);

@@ -48,7 +48,7 @@ class zeroed {
 template <class L>
 bool is_held(L& lock) {
   bool held = false;
-  actor{[&] {
+  test_thread{[&] {
     held = !lock.try_lock();
     if (!held) {
       lock.unlock();
@@ -130,7 +130,7 @@ TYPED_TEST(Locks, says_what_it_found) {
   typename TestFixture::lock_type lock;
   EXPECT_EQ(lock.lock(), arrival::uncontended);
   arrival found = arrival::uncontended;
-  actor other{[&] {
+  test_thread other{[&] {
     found = lock.lock();
     lock.unlock();
   }};
@@ -160,14 +160,14 @@ TYPED_TEST(Locks, trylock) {
 TYPED_TEST(Locks, trylock_never_waits) {
   typename TestFixture::lock_type lock;
   lock.lock();
-  actor waiter{[&] {
+  test_thread waiter{[&] {
     lock.lock();
     lock.unlock();
   }};
   waiter.wait_until_polling();
   std::uint64_t steps = 1;
-  actor{[&] {
-    doings here;
+  test_thread{[&] {
+    operation_counts here;
     mine = &here;
     for (int i = 0; i < 1'000; ++i) {
       EXPECT_FALSE(lock.try_lock());
@@ -183,9 +183,9 @@ TYPED_TEST(Locks, trylock_leaves_the_queue_alone) {
   typename TestFixture::lock_type lock;
   int admitted = 0;
   lock.lock();
-  actors waiters;
+  test_threads waiters;
   for (int i = 0; i < 4; ++i) {
-    waiters.push_back(std::make_unique<actor>([&] {
+    waiters.push_back(std::make_unique<test_thread>([&] {
       lock.lock();
       ++admitted;
       lock.unlock();

@@ -44,7 +44,7 @@ TEST(TimePublished, passes_over_a_waiter_that_does_not_run) {
   std::atomic<bool> first_was_in{false};
   std::atomic<bool> second_was_in{false};
   lock.lock();
-  actor first{[&] {
+  test_thread first{[&] {
     runs = &first_runs;
     lock.lock();
     first_was_in = true;
@@ -56,7 +56,7 @@ TEST(TimePublished, passes_over_a_waiter_that_does_not_run) {
     std::this_thread::sleep_for(1ms);
   }
   std::this_thread::sleep_for(200ms);
-  actor second{[&] {
+  test_thread second{[&] {
     lock.lock();
     second_was_in = true;
     lock.unlock();
@@ -76,7 +76,7 @@ TEST(TimePublished, gives_back_what_those_leave_who_gave_up) {
   lock_type lock;
   lock.lock();
   for (int i = 0; i < 3; ++i) {
-    actor{[&] { EXPECT_FALSE(lock.try_lock_until(stoppable::now() + 1'000'000)); }}.join();
+    test_thread{[&] { EXPECT_FALSE(lock.try_lock_until(stoppable::now() + 1'000'000)); }}.join();
   }
   EXPECT_EQ(nodes_out.load(), 4);
   lock.unlock();

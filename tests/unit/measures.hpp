@@ -131,9 +131,9 @@ std::vector<int> order_of_admission(std::uint64_t spinning, std::uint32_t nodes)
   L lock;
   std::vector<int> order;
   lock.lock();
-  actors waiters;
+  test_threads waiters;
   for (int i = 0; i < count; ++i) {
-    waiters.push_back(std::make_unique<actor>(
+    waiters.push_back(std::make_unique<test_thread>(
         [&, i] {
           const std::lock_guard guard{lock};
           order.push_back(i);
@@ -185,9 +185,9 @@ void hold_while_others_wait(const std::function<void(const std::vector<processor
   L lock;
   std::vector<processor_clock> clocks(count);
   lock.lock();
-  actors waiters;
+  test_threads waiters;
   for (std::size_t i = 0; i < count; ++i) {
-    waiters.push_back(std::make_unique<actor>([&, i] {
+    waiters.push_back(std::make_unique<test_thread>([&, i] {
       clocks[i].start();
       lock.lock();
       lock.unlock();

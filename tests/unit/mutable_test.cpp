@@ -89,14 +89,14 @@ class Window : public ::testing::Test {
   }
 
   /// Waiters that stay inside until they are let go, one after the other.
-  actors sleepers(lock_type& lock, int count) {
-    return waiters(lock, count, &actor::wait_until_asleep);
+  test_threads sleepers(lock_type& lock, int count) {
+    return waiters(lock, count, &test_thread::wait_until_asleep);
   }
 
-  actors waiters(lock_type& lock, int count, void (actor::*arrived)() const) {
-    actors all;
+  test_threads waiters(lock_type& lock, int count, void (test_thread::*arrived)() const) {
+    test_threads all;
     for (int i = 0; i < count; ++i) {
-      all.push_back(std::make_unique<actor>([&lock, this] {
+      all.push_back(std::make_unique<test_thread>([&lock, this] {
         lock.lock();
         ++inside_;
         while (gate_.load() == 0) {
@@ -134,7 +134,7 @@ class Window : public ::testing::Test {
 TEST_F(Window, of_one_lets_nobody_poll) {
   lock_type lock;
   lock.lock();
-  actors all = sleepers(lock, 5);
+  test_threads all = sleepers(lock, 5);
   EXPECT_EQ(futex_wakes.load(), 0u);
   lock.unlock();
   for (int i = 1; i <= 5; ++i) {
@@ -149,7 +149,7 @@ TEST_F(Window, of_one_lets_nobody_poll) {
 TEST_F(Window, that_grows_wakes_those_that_are_inside_now) {
   lock_type lock;
   lock.lock();
-  actors all = sleepers(lock, 6);
+  test_threads all = sleepers(lock, 6);
   const std::uint64_t slept = futex_waits.load();
   script.assign(2, 0);
   script[1] = +2;  // from the first woken one
@@ -178,7 +178,7 @@ TEST_F(Window, that_shrinks_waits_until_those_outside_have_left) {
   lock.lock();
   lock.unlock();
   lock.lock();  // in a window of three
-  actors all = waiters(lock, 2, &actor::wait_until_polling);
+  test_threads all = waiters(lock, 2, &test_thread::wait_until_polling);
   EXPECT_EQ(futex_waits.load(), 0u) << "there was room for two to poll";
   for (auto& one : sleepers(lock, 3)) {
     all.push_back(std::move(one));

@@ -74,11 +74,11 @@ std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
   L lock;
   std::vector<admission> admitted;
   std::vector<bool> inside(nodes.size(), false);
-  actors waiters;
+  test_threads waiters;
   my_node = 0;
   lock.lock();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    waiters.push_back(std::make_unique<actor>(
+    waiters.push_back(std::make_unique<test_thread>(
         [&, i] {
           lock.lock();
           admitted.push_back({nodes[i], static_cast<int>(i)});
@@ -136,10 +136,10 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
   L lock;
   std::vector<int> admitted;
   std::atomic<bool> have_all_come{false};
-  actors all;
+  test_threads all;
   my_node = 0;
   const auto come = [&](int id, std::uint32_t node) {
-    all.push_back(std::make_unique<actor>(
+    all.push_back(std::make_unique<test_thread>(
         [&, id] {
           lock.lock();
           admitted.push_back(id);
@@ -178,7 +178,7 @@ TEST_F(NumaQueue, fissile_is_handed_to_an_impatient_waiter) {
     lockwright::fissile<bounded> lock;
     std::atomic<bool> tried{false};
     lock.lock();
-    actor waiter{[&] {
+    test_thread waiter{[&] {
       lock.lock();
       while (!tried.load()) {
         std::this_thread::yield();
@@ -222,9 +222,9 @@ TYPED_TEST(Shuffled, can_be_tried_again_after_a_queue) {
   TypeParam lock;
   for (int round = 0; round < 20; ++round) {
     lock.lock();
-    actors waiters;
+    test_threads waiters;
     for (int i = 0; i < 3; ++i) {
-      waiters.push_back(std::make_unique<actor>([&] { const std::lock_guard guard{lock}; }));
+      waiters.push_back(std::make_unique<test_thread>([&] { const std::lock_guard guard{lock}; }));
       waiters.back()->wait_until_polling();
     }
     lock.unlock();

@@ -26,13 +26,13 @@
 namespace testing_locks {
 
 /// What one thread of a test is doing; others look at it.
-struct doings {
+struct operation_counts {
   std::atomic<std::uint64_t> polls{0};   ///< steps of polling loops, and sleeps begun
   std::atomic<std::uint64_t> sleeps{0};  ///< futex waits begun
   std::atomic<pid_t> thread{0};          ///< its number in the kernel
 };
 
-inline thread_local doings* mine = nullptr;
+inline thread_local operation_counts* mine = nullptr;
 
 inline std::atomic<std::uint64_t> futex_waits{0};
 inline std::atomic<std::uint64_t> futex_wakes{0};
@@ -168,7 +168,7 @@ struct observed : lockwright::native {
 };
 
 /// Now and then stops the caller for a moment, so that others run in between.
-inline void hesitate() {
+inline void yield_at_random() {
   static thread_local std::uint32_t state = lockwright::native::self() * 2654435761u;
   state = state * 1664525u + 1013904223u;
   if (state >> 28 == 0) {
@@ -189,31 +189,31 @@ struct perturbed : observed {
     constexpr atomic(T value) : base(value) {}
 
     T load(std::memory_order order = std::memory_order_seq_cst) const {
-      hesitate();
+      yield_at_random();
       return base::load(order);
     }
     void store(T value, std::memory_order order = std::memory_order_seq_cst) {
-      hesitate();
+      yield_at_random();
       base::store(value, order);
-      hesitate();
+      yield_at_random();
     }
     T exchange(T value, std::memory_order order = std::memory_order_seq_cst) {
-      hesitate();
+      yield_at_random();
       T before = base::exchange(value, order);
-      hesitate();
+      yield_at_random();
       return before;
     }
     T fetch_add(T value, std::memory_order order = std::memory_order_seq_cst) {
-      hesitate();
+      yield_at_random();
       T before = base::fetch_add(value, order);
-      hesitate();
+      yield_at_random();
       return before;
     }
     bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
                                  std::memory_order failure) {
-      hesitate();
+      yield_at_random();
       bool done = base::compare_exchange_strong(expected, desired, success, failure);
-      hesitate();
+      yield_at_random();
       return done;
     }
     bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
@@ -225,12 +225,12 @@ struct perturbed : observed {
 };
 
 /// A thread of a test, on a declared NUMA node.
-class actor {
+class test_thread {
  public:
   template <class Body>
-  explicit actor(Body body) : actor{std::move(body), next_node()} {}
+  explicit test_thread(Body body) : test_thread{std::move(body), next_node()} {}
   template <class Body>
-  actor(Body body, std::uint32_t node)
+  test_thread(Body body, std::uint32_t node)
       : thread_{[this, node, body = std::move(body)] {
           mine = &doings_;
           doings_.thread = gettid();
@@ -238,9 +238,9 @@ class actor {
           body();
           mine = nullptr;
         }} {}
-  actor(const actor&) = delete;
-  actor& operator=(const actor&) = delete;
-  ~actor() { join(); }
+  test_thread(const test_thread&) = delete;
+  test_thread& operator=(const test_thread&) = delete;
+  ~test_thread() { join(); }
 
   void join() {
     if (thread_.joinable()) {
@@ -271,15 +271,15 @@ class actor {
     }
   }
 
-  doings doings_;
+  operation_counts doings_;
   std::thread thread_;
 };
 
-using actors = std::vector<std::unique_ptr<actor>>;
+using test_threads = std::vector<std::unique_ptr<test_thread>>;
 
 /// Returns when all that wait have polled again, and so done whatever waiters do. By the holder, so
 /// that they do wait; `inside` says of each whether it has been let in.
-inline void let_waiters_poll(const actors& all, const std::vector<bool>& inside) {
+inline void let_waiters_poll(const test_threads& all, const std::vector<bool>& inside) {
   std::vector<std::uint64_t> before;
   for (const auto& one : all) {
     before.push_back(one->polls());
@@ -294,9 +294,9 @@ inline void let_waiters_poll(const actors& all, const std::vector<bool>& inside)
 /// Starts `count` actors at the same moment and waits for them.
 inline void in_parallel(int count, const std::function<void(int)>& body) {
   std::atomic<bool> go{false};
-  actors all;
+  test_threads all;
   for (int i = 0; i < count; ++i) {
-    all.push_back(std::make_unique<actor>([&, i] {
+    all.push_back(std::make_unique<test_thread>([&, i] {
       while (!go.load()) {
         std::this_thread::yield();
       }

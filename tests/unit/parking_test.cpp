@@ -44,7 +44,7 @@ TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
   struct stay {
     std::atomic<bool> in{false};
     std::atomic<bool> leave{false};
-    std::unique_ptr<actor> who;
+    std::unique_ptr<test_thread> who;
   };
   std::vector<stay> stays(2 * wanted);
   for (lock_type* lock : together) {
@@ -52,7 +52,7 @@ TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
   }
   for (std::size_t i = 0; i < stays.size(); ++i) {
     stay& mine = stays[i];
-    mine.who = std::make_unique<actor>([&mine, lock = together[i % wanted]] {
+    mine.who = std::make_unique<test_thread>([&mine, lock = together[i % wanted]] {
       lock->lock();
       mine.in = true;
       while (!mine.leave) {
@@ -94,7 +94,7 @@ TEST_F(Parking, hands_over_when_it_is_time) {
   for (int round = 0; round < 5; ++round) {
     lock.lock();
     std::atomic<bool> leave{false};
-    actor waiter{[&] {
+    test_thread waiter{[&] {
       lock.lock();
       while (!leave) {
         std::this_thread::yield();

@@ -141,7 +141,7 @@ TEST(Nodes, a_thread_gets_back_what_it_gave) {
   struct node {
     char bytes[64];
   };
-  actor{[] {
+  test_thread{[] {
     std::set<node*> seen;
     for (int i = 0; i < 1'000; ++i) {
       node* one = lockwright::native::take_node<node>();

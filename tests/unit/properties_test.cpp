@@ -79,9 +79,9 @@ TYPED_TEST(Properties, takes_no_more_for_queue_nodes_than_stated) {
   const std::int64_t stated{TestFixture::traits.node_bytes};
   lock.lock();
   EXPECT_LE(taken(), stated);
-  actors waiters;
+  test_threads waiters;
   for (int i = 0; i < 3; ++i) {
-    waiters.push_back(std::make_unique<actor>([&] { const std::lock_guard guard{lock}; }));
+    waiters.push_back(std::make_unique<test_thread>([&] { const std::lock_guard guard{lock}; }));
     waiters.back()->wait_until_polling();
     EXPECT_LE(taken(), stated * (i + 2));
   }

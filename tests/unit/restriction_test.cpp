@@ -61,7 +61,7 @@ struct history {
     }
     return static_cast<double>(sum) / static_cast<double>(windows);
   }
-  [[nodiscard]] bool everybody_was_in(int often) const {
+  [[nodiscard]] bool all_were_in(int often) const {
     return std::all_of(times.begin(), times.end(), [often](int n) { return n >= often; });
   }
 };
@@ -83,7 +83,7 @@ history circulate() {
       lock.lock();
       seen.admissions.push_back(i);
       ++seen.times[static_cast<std::size_t>(i)];
-      if (seen.admissions.size() >= least && seen.everybody_was_in(2)) {
+      if (seen.admissions.size() >= least && seen.all_were_in(2)) {
         enough = true;
       }
       std::this_thread::sleep_for(300us);

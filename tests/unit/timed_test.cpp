@@ -60,7 +60,7 @@ TYPED_TEST(Timed, gives_up_while_the_lock_is_held) {
       bound = spinning;
       typename TestFixture::lock_type lock;
       lock.lock();
-      actor{[&] {
+      test_thread{[&] {
         EXPECT_FALSE(lock.try_lock_until(0));
         const std::uint64_t deadline = in(2 * millisecond);
         EXPECT_FALSE(lock.try_lock_until(deadline));
@@ -82,10 +82,10 @@ TYPED_TEST(Timed, gets_a_lock_that_is_released_in_time) {
       bound = spinning;
       L lock;
       lock.lock();
-      actors waiters;
+      test_threads waiters;
       std::atomic<int> admitted{0};
       for (int i = 0; i < 3; ++i) {
-        waiters.push_back(std::make_unique<actor>([&] {
+        waiters.push_back(std::make_unique<test_thread>([&] {
           ASSERT_TRUE(lock.try_lock_until(in(long_time)));
           ++admitted;
           lock.unlock();
@@ -117,13 +117,13 @@ TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
       std::vector<int> order;
       std::atomic<int> gave_up{0};
       lock.lock();
-      actors stay;
-      actors leave;
+      test_threads stay;
+      test_threads leave;
       // All come before the time is up.
       stopped_clock = observed::now();
       const std::uint64_t deadline = in(5 * millisecond);
       auto quitter = [&] {
-        leave.push_back(std::make_unique<actor>([&] {
+        leave.push_back(std::make_unique<test_thread>([&] {
           EXPECT_FALSE(lock.try_lock_until(deadline));
           ++gave_up;
         }));
@@ -131,7 +131,7 @@ TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
       };
       quitter();
       for (int i = 0; i < 4; ++i) {
-        stay.push_back(std::make_unique<actor>([&, i] {
+        stay.push_back(std::make_unique<test_thread>([&, i] {
           lock.lock();
           order.push_back(i);
           lock.unlock();

@@ -106,15 +106,15 @@ class cna_queue {
 
   void leave(node& me) {
     if (node* behind = await_behind(me)) {
-      pass(me, *choose_heir(me, *behind));
+      pass(me, *choose_successor(me, *behind));
     }
   }
 
   /// What leave() does of its own, as far as it can be done earlier; then, later:
   void choose_ahead(node& me) {
-    // Acquire, as in await_behind(); relaxed, as in choose_heir().
+    // Acquire, as in await_behind(); relaxed, as in choose_successor().
     if (node* behind = me.next.load(std::memory_order_acquire)) {
-      me.next.store(choose_heir(me, *behind), std::memory_order_relaxed);
+      me.next.store(choose_successor(me, *behind), std::memory_order_relaxed);
     }
   }
   void leave_to_chosen(node& me) {
@@ -179,7 +179,7 @@ class cna_queue {
   }
 
   /// Who follows `me`, with the secondary queue changed accordingly.
-  static node* choose_heir(node& me, node& behind) {
+  static node* choose_successor(node& me, node& behind) {
     if (!Env::chance(Env::template value<turn>())) {
       if (node* local = next_of_my_node(me, behind)) {
         return local;
@@ -218,7 +218,7 @@ class cna_queue {
 
   /// Moves the nodes from `from` to `to` to the end of the secondary queue.
   static void set_aside(node& me, node& from, node& to) {
-    // Relaxed, as all changes of links between waiters: see choose_heir().
+    // Relaxed, as all changes of links between waiters: see choose_successor().
     if (node* first = me.secondary) {
       static_cast<node*>(first->secondary_last)->next.store(&from, std::memory_order_relaxed);
     } else {
@@ -228,9 +228,9 @@ class cna_queue {
     static_cast<node*>(me.secondary)->secondary_last = &to;
   }
 
-  static void pass(node& me, node& heir) {
-    heir.secondary = static_cast<node*>(me.secondary);
-    heir.cell.grant();
+  static void pass(node& me, node& successor) {
+    successor.secondary = static_cast<node*>(me.secondary);
+    successor.cell.grant();
   }
 
   typename Env::template atomic<node*> tail_{};

@@ -1,5 +1,5 @@
 // How long waking takes, by how long the other thread has slept.
-#include "../naps.hpp"
+#include "../wakes.hpp"
 #include "catalogue.hpp"
 #include "lockless.hpp"
 
@@ -9,10 +9,11 @@ namespace {
 int time_wakes(const description& about, const settings& given) {
   given.pin(0);
   const lockless_run run(given);
-  const nap_times times = time_naps({.naps = given.count("naps", 1),
-                                     .seconds = given.real("seconds"),
-                                     .delay_ns = ns_of_cycles(given, given.real("delay-cycles"))});
-  return run.end(about.name, times.naps, [&](result& line, double /*seconds*/) {
+  const wake_times times =
+      measure_wakes({.count = given.count("naps", 1),
+                     .seconds = given.real("seconds"),
+                     .delay_ns = ns_of_cycles(given, given.real("delay-cycles"))});
+  return run.end(about.name, times.count, [&](result& line, double /*seconds*/) {
     line.field("turnaround_ns", times.turnaround)
         .field("wake_ns", times.wake)
         .field("sleep_ns", times.sleep);

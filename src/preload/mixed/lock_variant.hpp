@@ -25,13 +25,13 @@ class lock_variant {
   /// Returns call(owner, the lock with its own type), for a kind word that is_known(). A switch on
   /// the algorithm's number reaches its function: there is no pointer that could be overwritten.
   template <class Owner, class Call>
-  [[gnu::always_inline]] auto visit(kind_word kind, Owner& owner, Call call) {
+  [[gnu::always_inline]] auto with_lock(kind_word kind, Owner& owner, Call call) {
     switch (algorithm_of(kind)) {
-#define LOCKWRIGHT_LOCK(name, identifier, ...)                        \
-  case algorithm::of_##identifier:                                    \
-    if constexpr (!is_libc<identifier##_row::lock<environment>>()) {  \
-      return apart<identifier##_row::lock<environment>>(owner, call); \
-    }                                                                 \
+#define LOCKWRIGHT_LOCK(name, identifier, ...)                                   \
+  case algorithm::of_##identifier:                                               \
+    if constexpr (!is_libc<identifier##_row::lock<environment>>()) {             \
+      return call_out_of_line<identifier##_row::lock<environment>>(owner, call); \
+    }                                                                            \
     __builtin_unreachable();
 #include "lockwright/built.def"
 #undef LOCKWRIGHT_LOCK
@@ -49,7 +49,7 @@ class lock_variant {
   /// One function for each algorithm, as short as in a library of its own, which the switch
   /// above jumps to: in one common function, each would save the registers of the longest.
   template <class L, class Owner, class Call>
-  [[gnu::noinline]] auto apart(Owner& owner, Call call) {
+  [[gnu::noinline]] auto call_out_of_line(Owner& owner, Call call) {
     static_assert(sizeof(L) <= sizeof room_ && alignof(L) <= alignof(lock_variant));
     return call(owner, *reinterpret_cast<L*>(room_));
   }

@@ -159,13 +159,13 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     mixed_mutex& self = of(mutex);
     const kind_word kind = self.kind();
     if (!is_library(kind) && (is_stale(kind, generation) || !has_algorithm(kind))) [[unlikely]] {
-      self.settle_now(caller);
+      self.choose_algorithm(caller);
     }
   }
 
   static bool has_algorithm(kind_word kind) { return algorithm_of(kind) >= algorithm::c_library; }
 
-  [[gnu::noinline]] void settle_now(const void* caller) {
+  [[gnu::noinline]] void choose_algorithm(const void* caller) {
     for (kind_word kind = this->kind(); !is_library(kind); kind = this->kind()) {
       if (is_stale(kind, generation)) {
         adopt_as(kind);
@@ -194,8 +194,8 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
 
   void choose(kind_word kind, const void* caller) {
     plan& the = the_plan();
-    const sighting seen{this, caller, false};
-    const whereabouts where = the.locate(seen);  // may wait for the dynamic linker
+    const found_mutex seen{this, caller, false};
+    const init_site where = the.locate(seen);  // may wait for the dynamic linker
     if (change_kind(kind, kind | bits_of(algorithm::being_chosen))) {
       const algorithm chosen = the.choose(where);
       // No other thread changes it now, but for a tool's mark.

@@ -251,7 +251,7 @@ namespace {
 
 }  // namespace
 
-bool plan::entry::covers(const whereabouts& where) const {
+bool plan::entry::covers(const init_site& where) const {
   if ((by & by_any) != 0) {
     return true;
   }
@@ -270,7 +270,7 @@ bool plan::entry::covers(const whereabouts& where) const {
   return false;
 }
 
-algorithm plan::choose(const whereabouts& where) {
+algorithm plan::choose(const init_site& where) {
   std::uint32_t chosen = 0;
   for (std::uint32_t i = 1; i < entry_number_; ++i) {
     entry& one = entries_[i];
@@ -289,7 +289,7 @@ algorithm plan::choose(const whereabouts& where) {
   return entries_[chosen].give();
 }
 
-whereabouts plan::locate(const sighting& seen) const {
+init_site plan::locate(const found_mutex& seen) const {
   if (entry_number_ == 1) {
     return {{position::nowhere, 0}, {position::nowhere, 0}, seen.is_initialised};
   }

@@ -12,7 +12,7 @@ namespace lockwright::preload {
 
 /// A mutex as it is found: where it lies, and who called the function that
 /// initialises it, or, where none did, the one that is the first to use it.
-struct sighting {
+struct found_mutex {
   const void* mutex;
   const void* caller;  ///< what the call returns to
   bool is_initialised;
@@ -28,7 +28,7 @@ struct position {
 };
 
 /// A sighting, in terms of the plan.
-struct whereabouts {
+struct init_site {
   position mutex;
   position call;  ///< the last byte of the call
   bool is_initialised;
@@ -46,12 +46,12 @@ struct whereabouts {
 class plan {
  public:
   /// Without allocating. May wait for the dynamic linker, where it has no table to look in.
-  [[nodiscard]] whereabouts locate(const sighting& seen) const;
+  [[nodiscard]] init_site locate(const found_mutex& seen) const;
 
   /// Counts the mutex, and waits for no thread.
-  algorithm choose(const whereabouts& where);
+  algorithm choose(const init_site& where);
 
-  algorithm choose(const sighting& seen) { return choose(locate(seen)); }
+  algorithm choose(const found_mutex& seen) { return choose(locate(seen)); }
 
  private:
   friend plan& the_plan();
@@ -86,7 +86,7 @@ class plan {
     std::atomic<std::uint64_t> seen;   ///< mutexes at its place
     std::atomic<std::uint64_t> given;  ///< an algorithm
 
-    [[nodiscard]] bool covers(const whereabouts& where) const;
+    [[nodiscard]] bool covers(const init_site& where) const;
     algorithm give() {
       const std::uint64_t turn = given.fetch_add(1, std::memory_order_relaxed);
       return algorithms[turn % algorithm_number];

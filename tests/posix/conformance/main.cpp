@@ -14,7 +14,7 @@ struct Part {
 
 constexpr Part parts[] = {{"mutex kinds", mutex_kinds},
                           {"static initialisers", static_initialisers},
-                          {"normal mutexes", normal_mutexes_ask_nobody},
+                          {"normal mutexes", normal_mutexes_check_nothing},
                           {"owners that end", owners_that_end},
                           {"condition variables", condition_variables},
                           {"clocks", clocks_of_condition_variables},

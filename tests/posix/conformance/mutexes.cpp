@@ -109,7 +109,7 @@ void static_initialisers() {
 }
 
 // A normal one may be unlocked by any thread, and unlocking a free one does nothing.
-void normal_mutexes_ask_nobody() {
+void normal_mutexes_check_nothing() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     group = std::string{"mutex "} + check::type_name(type) + " used loosely";
     pthread_mutex_t mutex;

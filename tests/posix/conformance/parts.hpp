@@ -5,7 +5,7 @@ namespace conformance {
 
 void mutex_kinds();
 void static_initialisers();
-void normal_mutexes_ask_nobody();
+void normal_mutexes_check_nothing();
 void owners_that_end();
 
 void condition_variables();

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
                      {"writers first", writers_first},
                      {"default kind prefers no writer", default_kind_prefers_no_writer},
                      {"phases", phases},
-                     {"nobody starves", nobody_starves},
+                     {"nobody starves", no_starvation},
                      {"used again", used_again},
                      {"freed by the last user", freed_by_the_last_user},
                      {"static initialisers", static_initialisers},

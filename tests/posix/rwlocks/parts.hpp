@@ -20,7 +20,7 @@ std::string giving_up_and_getting_in();
 std::string writers_first();
 std::string default_kind_prefers_no_writer();
 std::string phases();
-std::string nobody_starves();
+std::string no_starvation();
 
 std::string used_again();
 std::string freed_by_the_last_user();

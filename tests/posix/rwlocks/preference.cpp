@@ -96,7 +96,7 @@ std::string phases() {
 }
 
 // While a thread always reads, a writer gets in; while a thread always writes, a reader does.
-std::string nobody_starves() {
+std::string no_starvation() {
   if (promised() != Promise::phase_fair) return "(not promised)";
   for (const bool many_write : {false, true}) {
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;

@@ -266,7 +266,7 @@ class execution {
     return piece_memory_ + node_room * pieces_cut_++;
   }
 
-  void bury_pieces() {
+  void destroy_pieces() {
     for (std::uint32_t i = 0; i < pieces_cut_; ++i) {
       destroy_piece_[i](piece_memory_ + node_room * i);
     }

@@ -127,7 +127,7 @@ inline bool hook_thread_exit() {
 /// At a thread's first node: from now on it may keep some. Setting the hook may
 /// call malloc, which may lock a mutex, which comes here again: it then finds
 /// `seen` and no room.
-inline void see_thread(thread_record& self) {
+inline void register_thread(thread_record& self) {
   self.seen = true;
   if (hook_thread_exit()) {
     self.room = kept_nodes;
@@ -135,9 +135,9 @@ inline void see_thread(thread_record& self) {
 }
 
 /// Makes the calling thread's next node come without a call to anything else.
-inline void see_caller() {
+inline void register_caller() {
   if (!self_record.seen) {
-    see_thread(self_record);
+    register_thread(self_record);
   }
 }
 
@@ -161,7 +161,7 @@ piece* take_left_piece() {
 template <class T>
 [[gnu::noinline]] void* take_own_piece() {
   thread_record& self = self_record;
-  see_caller();
+  register_caller();
   if (self.free == nullptr && self.room == 0) {
     return nullptr;
   }
@@ -215,7 +215,7 @@ inline void abandon_own_pieces() {
 [[gnu::noinline]] inline piece* take_node_slowly() {
   thread_record& self = self_record;
   if (!self.seen) {
-    see_thread(self);
+    register_thread(self);
     if (self.free != nullptr) {
       piece* node = self.free;
       self.free = node->next;
@@ -242,7 +242,7 @@ inline void abandon_own_pieces() {
   thread_record& self = self_record;
   if (self.free == nullptr) {
     if (!self.seen) {
-      see_thread(self);
+      register_thread(self);
     }
     if (self.room != 0) {
       node->next = nullptr;

@@ -5,8 +5,8 @@
 
 namespace bench {
 
-struct nap_request {
-  std::uint64_t naps;
+struct wake_request {
+  std::uint64_t count;
   double seconds;          // after which there are no more of them
   std::uint64_t delay_ns;  // from when the sleeper is about to sleep to the wake call
   std::int64_t sleeper_cpu = -1;
@@ -14,14 +14,14 @@ struct nap_request {
 };
 
 // Medians, in nanoseconds.
-struct nap_times {
-  std::uint64_t naps;
+struct wake_times {
+  std::uint64_t count;
   double sleep;       // from the sleeper's last word to being seen asleep
   double wake;        // the call that wakes
   double turnaround;  // from that call to the sleeper running again
 };
 
 // To be called once in a process.
-nap_times time_naps(const nap_request& request);
+wake_times measure_wakes(const wake_request& request);
 
 }  // namespace bench
