@@ -1,4 +1,4 @@
-// How often each thread of a workload got the mutex, for others to read while it runs.
+// Each thread's number of acquisitions, which other threads read during the run.
 #pragma once
 
 #include <atomic>

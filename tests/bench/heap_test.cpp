@@ -1,4 +1,4 @@
-// The allocator of malloc-stress keeps its blocks apart and its memory together.
+// The allocator of malloc-stress: blocks do not overlap, and freed memory is merged.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace {
 
-TEST(Heap, BlocksDoNotTouchAndAllComesBack) {
+TEST(Heap, BlocksDoNotOverlapAndFreedMemoryIsMerged) {
   bench::splay_heap heap(1 << 18);
   bench::random_source random(1);
   EXPECT_TRUE(heap.is_whole());
@@ -43,7 +43,7 @@ TEST(Heap, BlocksDoNotTouchAndAllComesBack) {
       ASSERT_FALSE(heap.is_whole() && !held.empty());
     }
   }
-  EXPECT_GT(refused, 0U) << "it was never full";
+  EXPECT_GT(refused, 0U) << "the heap was never full";
   for (const auto& [at, what] : held) {
     heap.give_back(at);
   }

@@ -15,24 +15,24 @@
 //
 //   node | next: the node behind
 //        | cell: granted to this node's owner: first to be the standby, then
-//        |   each time it asked to be told
+//        |   at each release it asked for
 //        | given: the grant is that of the lock
 //
-// Of the publication's options these are taken. Arrivals poll with randomised
+// Of the paper's options these are used. Arrivals poll with randomised
 // backoff and give up after a number of attempts. The inner lock is MCS with
 // spin-then-park waiting. The standby waits in the same way, on its own cell; an
 // unlock that finds it asleep wakes it as heir presumptive, while the lock is
 // free for the thread that is awake. The standby is less eager than arrivals: it takes
 // only a lock that they leave free for a moment, so it does not displace them
 // while they keep the lock busy. After a number of releases at which others were
-// faster it is impatient, and is handed the lock. Whether a standby waits stands
-// in the outer word itself, so the release tells, and no fence is needed between
+// faster it is impatient, and is handed the lock. Whether a standby waits is recorded
+// in the outer word itself, which the release reads, so no fence is needed between
 // the release and a look at another word.
 //
 // Invariants
 //   EXCLUSION  only the thread that set held_, or was given it, is inside.
 //   STANDBY    only the first of the inner queue writes its node into outer.
-//   HEIR when the lock becomes free, a sleeping standby has been woken, so it
+//   HEIR       when the lock becomes free, a sleeping standby has been woken, so it
 //              comes.
 //   ONE-INNER  the queue goes to the next when the standby leaves the lock. It
 //              is left before the outer lock is, which others may destroy then,
@@ -108,7 +108,7 @@ class loiter {
       .max = std::uint64_t{1} << 50,
       .model_value = 1,
       .meaning = "how often others may be faster than the standby before it is handed the lock",
-      .source = "as often as the publication's other locks let the oldest waiter come next"};
+      .source = "as often as the paper's other locks hand over to the oldest waiter"};
   static constexpr tunable courtesy{
       .name = "courtesy",
       .default_value = 512,
@@ -162,7 +162,7 @@ class loiter {
                                           std::memory_order_relaxed);
   }
 
-  /// The fast path of a thread that did not get the lock at once.
+  /// Polls with back-off for a number of attempts. True if it took the lock.
   [[gnu::noinline]] bool race() {
     growing_delay delay{Env::template value<shortest>(), Env::template value<longest>()};
     for (std::uint64_t left = Env::template value<attempts>(); left != 0; --left) {

@@ -28,7 +28,7 @@ class fifo_semaphore {
   using flag = flagged<entry>;
 
  public:
-  /// Takes a permit. A thread that has to wait queues behind the others, or before them.
+  /// Takes a permit. A thread that has to wait queues behind or ahead of the others.
   void acquire(bool before_others) {
     entry* me = entry::armed();
     entry* first = lock_queue();
@@ -56,7 +56,7 @@ class fifo_semaphore {
  private:
   static constexpr std::uintptr_t busy_ = 1;
 
-  /// The first waiter, once the queue is the caller's. Acquire pairs with the
+  /// Locks the queue, and returns the first waiter. Acquire pairs with the
   /// release in unlock_queue().
   entry* lock_queue() {
     std::uint32_t step = 0;
@@ -73,7 +73,7 @@ class fifo_semaphore {
 
   void unlock_queue(entry* first) { queue_.store(first, std::memory_order_release); }
 
-  // The shorter one last, so that a lock can put a word of its own behind it.
+  // The shorter one last, so that a lock can place a word of its own behind it.
   typename Env::template atomic<entry*> queue_{};
   typename Env::template plain<std::uint32_t> permits_{};
 };

@@ -1,8 +1,8 @@
 // Annotations for the race detectors of Valgrind, Helgrind and DRD. They
-// know the C library's locks; of others they see unordered accesses only.
+// know the C library's locks; in other locks they see only unordered accesses.
 //
-// Valgrind finds out that it is meant by instructions that change nothing and that
-// no compiler makes. Everywhere else a request costs a few cycles.
+// A request is a sequence of instructions without effect that no compiler emits, and
+// that Valgrind recognises. Without Valgrind it costs a few cycles.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ enum class request : std::uint64_t {
   drd_show = drd + 3,
 };
 
-/// What Valgrind answers; 0 where the program does not run on it.
+/// Valgrind's answer; 0 if the program does not run under it.
 inline std::uint64_t ask(request what, std::uint64_t a = 0, std::uint64_t b = 0) {
   const volatile std::uint64_t words[6] = {static_cast<std::uint64_t>(what), a, b, 0, 0, 0};
 #if defined(__x86_64__)
@@ -59,19 +59,19 @@ inline std::uint64_t number(const volatile void* address) {
 
 inline bool is_running() { return ask(request::running_on_valgrind) != 0; }
 
-/// What threads do to this memory from now on is no race: it is a lock's own.
+/// From now on no access to this memory is reported as a race: it belongs to a lock.
 inline void hide(const volatile void* start, std::size_t bytes) {
   ask(request::helgrind_hide, number(start), bytes);
   ask(request::drd_hide, number(start), bytes);
 }
 
-/// The memory is the calling thread's alone, and ordinary memory again.
+/// Ordinary memory again, used by the calling thread only.
 inline void show(const volatile void* start, std::size_t bytes) {
   ask(request::helgrind_show, number(start), bytes);
   ask(request::drd_show, number(start), bytes);
 }
 
-/// The caller has acquired `lock`, for itself alone or together with others.
+/// The caller has acquired `lock`, exclusively or shared.
 inline void acquired(const volatile void* lock, bool alone = true) {
   ask(request::lock_acquired, number(lock), alone ? 1 : 0);
 }
@@ -81,7 +81,7 @@ inline void released(const volatile void* lock, bool alone = true) {
   ask(request::lock_released, number(lock), alone ? 1 : 0);
 }
 
-/// There is no such lock any more. The tools have to have seen it acquired.
+/// The lock no longer exists. The tools must have seen it acquired.
 inline void destroyed(const volatile void* lock) { ask(request::lock_destroyed, number(lock)); }
 
 /// What the caller has done happens before what others do after happens_after(tag).
