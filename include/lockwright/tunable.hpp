@@ -9,7 +9,7 @@ namespace lockwright {
 
 /// What a tunable counts.
 enum class unit : std::uint8_t {
-  count,        ///< of what its meaning says
+  count,        ///< of what its `meaning` names
   nanoseconds,  ///< of Env::now()
   turns,        ///< of the empty loop of Env::delay()
   one_in,       ///< a probability of one in that many; 0 is never
@@ -19,8 +19,8 @@ enum class unit : std::uint8_t {
 /// for every lock that has a number of this name by LOCKWRIGHT_<NAME>, upper
 /// case with underscores; the algorithm reads it by Env::value<the_tunable>().
 ///
-/// The texts are within, so that a library has nothing to relocate for its tunables: they stay on
-/// pages of its file.
+/// The texts are arrays, not pointers, so that tunables need no relocations and stay on pages of
+/// the library's file.
 struct tunable {
   char name[32];                ///< lower case, with hyphens
   std::uint64_t default_value;  ///< unless the user sets another
@@ -36,7 +36,7 @@ struct tunable {
 template <std::size_t N>
 using tunable_list = std::array<const tunable*, N>;
 
-/// The tunables of a lock that is made of parts.
+/// Concatenates the tunables of a lock's parts.
 template <std::size_t N, std::size_t M>
 [[nodiscard]] constexpr tunable_list<N + M> join(const tunable_list<N>& a,
                                                  const tunable_list<M>& b) {

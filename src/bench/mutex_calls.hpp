@@ -1,5 +1,5 @@
-// How the calls of a mutex are written, for the forms that a workload is compiled in: as a program
-// calls a mutex of POSIX, which a preloaded library takes, or directly into a lock's header.
+// The calls of a mutex in the two forms that a workload is compiled in: POSIX calls,
+// which a preload library replaces, or direct calls of a lock's header.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ inline void expect_none(int error, const char* call) {
   }
 }
 
-// Of a lock of lockwright/lock/.
+// A lock of lockwright/lock/.
 template <class Mutex>
 struct mutex_calls {
   static Mutex initial() { return Mutex{}; }

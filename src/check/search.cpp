@@ -5,8 +5,9 @@
 namespace lockwright::check {
 namespace {
 
-/// One forced switch more multiplies the executions by less each time, but never by less than a
-/// third of the time before, on all the locks here. With that, would the next bound still not fit?
+/// Each additional forced switch multiplies the number of executions by a falling factor: at least
+/// a third of the previous factor, on all locks here. Whether the next bound does not fit even with
+/// that third.
 bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before, double budget) {
   constexpr double decline = 3;
   const double growth =
@@ -46,7 +47,7 @@ finding search_within(const test_case& c, double budget, bool trace) {
       break;
     }
   }
-  // Without any forced switch hardly anything is tried.
+  // Without any forced switch few executions are tried.
   const bool hardly = best.what.result == outcome::out_of_time || best.extent == "bound=0";
   if (hardly && best.what.result != outcome::failed) {
     best = {at_random(c, budget, trace), "random"};

@@ -1,4 +1,5 @@
-// What C11 makes of POSIX: the same objects under other names, other words for types and results.
+// C11 threads on POSIX: the same objects under other names, with other constants for types and
+// results.
 #pragma once
 
 #include <errno.h>
@@ -30,8 +31,8 @@ inline int c11(int error) {
   }
 }
 
-/// What init(attributes) returns, as C11 has it. Every mutex can be locked with a timeout, so
-/// mtx_timed changes nothing; what is no type counts as mtx_plain, as in the C library.
+/// Returns init(attributes), as a C11 result. Every mutex can be locked with a timeout, so
+/// mtx_timed changes nothing; an unknown type counts as mtx_plain, as in the C library.
 template <class Init>
 int c11_init(int type, Init init) {
   pthread_mutexattr_t attributes;

@@ -1,5 +1,5 @@
-// What this library was built with: one algorithm, or several, of which each
-// mutex has its own.
+// The algorithm of this library, or the several of which each
+// mutex has one.
 #pragma once
 
 #include "preload/counting.hpp"
@@ -15,7 +15,7 @@
 namespace lockwright::preload {
 
 #if defined(LOCKWRIGHT_MIXED)
-/// Of other objects than mutexes.
+/// The algorithm of objects other than mutexes.
 using chosen_lock = libc_mutex<environment>;
 #else
 using chosen_lock = LOCKWRIGHT_CHOSEN_ROW::lock<environment>;

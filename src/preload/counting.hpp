@@ -1,6 +1,6 @@
-// What the counting library counts, and where: a file that the caller of the
-// program made and named in LOCKWRIGHT_STATS. In the plain library every
-// function here is empty.
+// The events that the counting library counts, in a file named
+// by LOCKWRIGHT_STATS. In the plain library every function
+// here is empty.
 #pragma once
 
 #include <atomic>
@@ -27,9 +27,9 @@ enum class event : std::uint8_t {
   futex_wait,      ///< a call into the kernel to sleep
   futex_wake,      ///< a call into the kernel to wake
   handed_over,     ///< an acquisition of a mutex that is left to the C library
-  read_locked,     ///< an acquisition of a reader-writer lock of ours, by a reader
+  read_locked,     ///< an acquisition of one of our reader-writer locks, by a reader
   write_locked,    ///< ... by a writer
-  spin_locked,     ///< an acquisition of a spin lock of ours
+  spin_locked,     ///< an acquisition of one of our spin locks
 };
 
 #if LOCKWRIGHT_COUNTING
@@ -48,17 +48,17 @@ inline void count_unresolved(std::uint64_t) {}
 #endif
 
 /// True while the calling thread is in a lock call that must not deschedule it.
-/// Looked at only where it otherwise would be.
+/// Read only where it would otherwise be descheduled.
 inline constinit thread_local bool stays_awake = false;
 
 /// The native environment, with futex calls counted. A waiter that stays awake
-/// keeps its place wherever the algorithm has put it, and polls there: a sleep
-/// may end early for any reason, and so it does at once.
+/// keeps its place in the algorithm's queue and polls there: to
+/// the algorithm these are sleeps that end early.
 struct environment : native {
-  /// What this process stamps its objects with, in the bits 31-16.
+  /// The stamp of this process's objects, in the bits 31-16.
   static std::uint32_t stamp() { return generation; }
 
-  /// Whether a tool looks for races in this process.
+  /// Whether a race detector runs in this process.
   static bool is_watched() { return preload::is_watched(); }
 
   static void yield() {

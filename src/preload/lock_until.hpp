@@ -1,4 +1,4 @@
-// Taking a lock up to a deadline of POSIX.
+// Timed acquisition with a POSIX deadline.
 #pragma once
 
 #include <time.h>
@@ -19,8 +19,8 @@ using interpose::time_left;
 /// Calls attempt(deadline of native::now()) until that is true, or `deadline` has passed.
 template <class Attempt>
 bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attempt) {
-  // Nanoseconds: how late a timed lock may notice that the clock was set. A
-  // waiter that it costs its place in the queue loses one a second.
+  // Nanoseconds: the longest time until a timed lock notices that the clock was set. A
+  // waiter that loses its place in the queue by looking loses it once a second.
   constexpr std::uint64_t longest = 1'000'000'000;
   for (;;) {
     const std::uint64_t left = time_left(clock, deadline);
@@ -34,8 +34,8 @@ bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attem
   }
 }
 
-/// A waiter that can give up waits in the queue like the others; where the
-/// algorithm has no such waiters, it tries again and again.
+/// With an abortable algorithm the waiter queues like the
+/// others; with any other it repeats trylock.
 template <class L>
 bool lock_until(L& lock, deadline_clock clock, const timespec& deadline) {
   if constexpr (TimedLock<L>) {

@@ -10,7 +10,7 @@ namespace {
 
 using lockwright::native;
 
-// What the C library's mutex takes of the program's pthread_mutex_t is its own affair.
+// How much of the pthread_mutex_t the C library's mutex uses is not stated.
 constexpr std::uint32_t in_place_limit = 16;
 
 const char* name_of(lockwright::category category) {
@@ -120,7 +120,7 @@ void emit(const char* name, const char* header, bool first) {
 
 }  // namespace
 
-// With an argument: the algorithms that are for measurements only.
+// With an argument: only the algorithms for measurements.
 int main(int count, char**) {
   const bool bench = count > 1;
   bool first = true;

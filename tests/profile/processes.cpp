@@ -1,6 +1,6 @@
-// A process that makes mutexes and takes none, and children of it that take few: one after the
-// other three, three hundred and twenty, and the last one is killed. With the argument "limited"
-// one child that may make no file of some length.
+// A process that makes mutexes and takes none. Its children, one after the other, take three,
+// three hundred and twenty mutexes, and the last child is killed. With the argument "limited" there
+// is one child, whose file sizes are limited.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

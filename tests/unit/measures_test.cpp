@@ -1,4 +1,4 @@
-// The measures of measures.hpp see what is not as stated.
+// The measures of measures.hpp detect wrong traits.
 #include "measures.hpp"
 
 #include "lockwright/row/futex.hpp"

@@ -1,5 +1,5 @@
-// The native environment with its doings in view, and polite: a thread that polls sleeps between
-// two polls, so that tests with many more threads than CPUs end soon, and can be seen waiting.
+// The native environment with its operations counted. A polling thread sleeps between two
+// polls, so that tests with many more threads than CPUs end soon, and can be seen waiting.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@
 
 namespace testing_locks {
 
-/// What one thread of a test is doing; others look at it.
+/// The operations of one thread of a test, which others read.
 struct operation_counts {
   std::atomic<std::uint64_t> polls{0};   ///< steps of polling loops, and sleeps begun
   std::atomic<std::uint64_t> sleeps{0};  ///< futex waits begun
@@ -39,11 +39,11 @@ inline std::atomic<std::uint64_t> futex_wakes{0};
 inline std::atomic<std::uint64_t> polls{0};
 inline std::atomic<std::int64_t> nodes_out{0};
 inline std::atomic<std::uint64_t> bound{1'000'000'000'000};  ///< of spinning, in nanoseconds
-/// The calling thread's own one instead. A waiter reads its bound some time after its first polls,
-/// so a test with two kinds of waiters cannot change the common one in between.
+/// The calling thread's own bound instead. A waiter reads its bound some time after its first
+/// polls, so a test with two kinds of waiters cannot change the common one in between.
 inline thread_local std::optional<std::uint64_t> my_bound;
-/// What the clock shows where a test has stopped it, in nanoseconds; 0: it goes. What is to happen
-/// before a deadline then does, however busy the machine is.
+/// The time at which a test has stopped the clock, in nanoseconds; 0: it runs. With a stopped clock
+/// no deadline passes early, however busy the machine is.
 inline std::atomic<std::uint64_t> stopped_clock{0};
 inline thread_local std::uint32_t my_node = 0;
 inline std::atomic<std::uint32_t> declared_nodes{1};
@@ -56,13 +56,13 @@ inline std::uint32_t nodes_of_this_run() {
   return text == nullptr ? 1 : static_cast<std::uint32_t>(std::atoi(text));
 }
 
-/// The nodes in turn, for threads that a test does not put on one.
+/// The nodes in turn, for threads without a node chosen by the test.
 inline std::uint32_t next_node() {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1) % declared_nodes;
 }
 
-/// Every address that was ever a queue node.
+/// All addresses of queue nodes so far.
 inline std::mutex addresses_guard;
 inline std::set<void*> addresses;
 
@@ -115,7 +115,7 @@ struct observed : lockwright::native {
 
   template <const lockwright::tunable& What, const char* Lock>
   static std::uint64_t setting() {
-    // What bounds the polling before a sleep, in whatever unit.
+    // A bound of the polling before a sleep, in any unit.
     if constexpr (std::string_view{What.name}.starts_with("spin-")) {
       return my_bound.value_or(bound.load());
     } else {
@@ -156,7 +156,7 @@ struct observed : lockwright::native {
   class libc_mutex {
    public:
     void lock() {
-      note_poll();  // about to block; nearer one cannot look
+      note_poll();  // about to block, as near as can be observed
       mutex_.lock();
     }
     bool try_lock() { return mutex_.try_lock(); }
@@ -167,7 +167,7 @@ struct observed : lockwright::native {
   };
 };
 
-/// Now and then stops the caller for a moment, so that others run in between.
+/// Delays the caller at random, so that others run in between.
 inline void yield_at_random() {
   static thread_local std::uint32_t state = lockwright::native::self() * 2654435761u;
   state = state * 1664525u + 1013904223u;
@@ -178,8 +178,8 @@ inline void yield_at_random() {
   }
 }
 
-/// As observed, and hesitant around every atomic operation: what may happen between two steps of an
-/// algorithm does happen.
+/// As observed, with random delays around every atomic operation, so that other threads run between
+/// any two steps of an algorithm.
 struct perturbed : observed {
   // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
   template <class T>
@@ -251,8 +251,7 @@ class test_thread {
   /// Returns when it polls for the lock: from then on it has its place in the queue.
   void wait_until_polling() const { await(doings_.polls); }
 
-  /// Returns when it has decided to sleep, so that the lock knows that it has to be woken, and
-  /// does.
+  /// Returns when it sleeps, after it has told the lock that it has to be woken.
   void wait_until_asleep() const {
     await(doings_.sleeps);
     while (!check::sleeps(doings_.thread.load())) {
@@ -277,8 +276,8 @@ class test_thread {
 
 using test_threads = std::vector<std::unique_ptr<test_thread>>;
 
-/// Returns when all that wait have polled again, and so done whatever waiters do. By the holder, so
-/// that they do wait; `inside` says of each whether it has been let in.
+/// Returns when all waiters have polled again, and so have done whatever waiters do. Called
+/// by the holder; `inside` states which have been admitted.
 inline void let_waiters_poll(const test_threads& all, const std::vector<bool>& inside) {
   std::vector<std::uint64_t> before;
   for (const auto& one : all) {
@@ -291,7 +290,7 @@ inline void let_waiters_poll(const test_threads& all, const std::vector<bool>& i
   }
 }
 
-/// Starts `count` actors at the same moment and waits for them.
+/// Starts `count` threads at the same moment and waits for them.
 inline void in_parallel(int count, const std::function<void(int)>& body) {
   std::atomic<bool> go{false};
   test_threads all;
@@ -304,7 +303,7 @@ inline void in_parallel(int count, const std::function<void(int)>& body) {
     }));
   }
   go = true;
-  // Before the first is gone: they may look at each other until the last has ended.
+  // Before the first is destroyed: they may read each other until the last has ended.
   for (const auto& one : all) {
     one->join();
   }

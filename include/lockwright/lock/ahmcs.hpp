@@ -1,6 +1,6 @@
 // ahmcs: hmcs with a shortcut. A thread that found no thread waiting when it left
 // the lock queues at the root the next time, past the queue of its NUMA node;
-// one that found a crowd goes through its node's queue again.
+// one that found several waiters goes through its node's queue again.
 //
 // Citation: M. Chabbi, J. Mellor-Crummey, "Contention-Conscious,
 // Locality-Preserving Locks", PPoPP 2016. Two levels, and without transactional
@@ -23,9 +23,9 @@
 //   the leaf and root | a thread waited in the leaf     | through the leaf
 //
 // The published lock keeps the hint for each thread and lock, in a record that
-// costs memory for each pair. Here a thread has a fixed number of such bits, and
-// locks may share one. It also descends when it arrives, by what its record says
-// of the last queue that it saw; here that is decided when it leaves.
+// takes memory for each pair. Here a thread has a fixed number of such bits, and
+// locks may share one. It also descends at arrival, depending on the last
+// queue in its record; here that is decided at release.
 //
 // Invariants
 //   FAST-PATH  where both queues look empty, a thread takes the root alone,
@@ -50,7 +50,7 @@ class ahmcs : hmcs<Env> {
   using typename levels_below::tree;
 
  public:
-  // The trylock is one at the root, so it is not hardened against polling.
+  // The trylock is that of the root and never waits, so it needs no hardening.
   static constexpr lock_traits traits{
       .category = category::load_control,
       .waiting = waiting::spin,

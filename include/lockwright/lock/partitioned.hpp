@@ -4,8 +4,8 @@
 //
 // Citation: D. Dice, "Brief Announcement: A Partitioned Ticket Lock", SPAA 2011.
 //
-// There is one serving word per NUMA node. The words and the invariants stand
-// at spread_tickets.
+// There is one serving word per NUMA node. See spread_tickets.hpp for the words
+// and the invariants.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ template <class Env>
 class partitioned
     : public spread_tickets<Env, serving_words<Env, word_per_node<Env>>, pausing_poll<Env>> {
  public:
-  // A trylock is one load pair and one compare-and-swap, not the study's
-  // blocking one, so it is not hardened against polling.
+  // A trylock is two loads and one compare-and-swap and never waits,
+  // unlike the study's, so it needs no hardening.
   static constexpr lock_traits traits{
       .category = category::direct_handoff,
       .waiting = waiting::spin,

@@ -1,5 +1,5 @@
 // Queues of parked threads for any number of addresses: one hashed table for
-// the whole process, so that what is waited for needs no room for its waiters.
+// the whole process, so that a lock needs no space for its waiters.
 //
 //   bucket | meaning                                      | written by
 //   door   | a lock around the rest                       | see wordlock
@@ -9,8 +9,8 @@
 //
 // Invariants
 //   FIFO       the waiters of one address are woken in the order in which they came.
-//   NO-LOST-WAKE  a waiter decides to sleep, and an unparker what to leave, with
-//              the bucket locked: one of them sees what the other did.
+//   NO-LOST-WAKE  a waiter decides to sleep, and an unparker what to store, with the bucket
+//              locked, so the later one sees the earlier one's decision.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,8 @@ class parking_table {
   /// The table of the process; all-zero memory is an empty one.
   static parking_table& shared() { return Env::template common<parking_table>(); }
 
-  /// Where the sleepers of `address` are: below `buckets`.
-  static constexpr std::size_t buckets = 256;  // 16 KB. More sleepers cost time, and nothing else.
+  /// The index of the bucket of `address`.
+  static constexpr std::size_t buckets = 256;  // 16 KB. More sleepers only cost time.
   static std::size_t bucket_of(const void* address) {
     // Fibonacci hashing (Knuth, TAOCP 6.4): 2^64 divided by the golden ratio.
     const std::uint64_t mixed =

@@ -1,4 +1,4 @@
-// Mutexes that live shortly: each is made, used and destroyed.
+// Short-lived mutexes: each is made, used and destroyed.
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -26,12 +26,12 @@ struct short_lived {
   struct alignas(apart) room_of_one {
     explicit room_of_one(std::size_t count) : mutexes(count) {}
     std::vector<pthread_mutex_t> mutexes;
-    bool made = false;  // once; only the maker looks at it
+    bool made = false;  // only the maker reads it
     alignas(apart) std::atomic<std::uint32_t> turn{to_make};
   };
 
-  // Where one makes them, it does so for all: the others then find them in its cache, and a lock
-  // that keeps something per thread finds another thread than the one that made it.
+  // One thread may make them for all: the others then find them in its cache, and
+  // a lock with state per thread finds a thread other than the maker.
   [[nodiscard]] std::uint64_t helpers() const { return by_one ? 1 : 0; }
 
   struct alignas(apart) own {
@@ -130,14 +130,14 @@ struct short_lived {
 
 const description many_locks{
     .name = "many-locks",
-    .measures = "mutexes that live shortly: each is made, taken and destroyed",
+    .measures = "short-lived mutexes: each is made, taken and destroyed",
     .source =
         "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: programs "
         "with up to millions of locks, made by one thread or by all",
     .operation = "mutexes made, used and destroyed",
     .threads = 2,
     .parameters = {{"mutexes", 1000, "", "mutexes that a thread uses one after another", 1},
-                   {"pairs", 1, "", "how often it takes and gives back each of them", 1},
+                   {"pairs", 1, "", "how often it acquires and releases each of them", 1},
                    {"made-by", 0, "",
                     "who makes and destroys the mutexes: each thread its own, or "
                     "one more thread those of all",

@@ -1,4 +1,4 @@
-// Where in the source an operation was called.
+// The source location of an operation.
 #pragma once
 
 #include <version>
@@ -16,7 +16,7 @@ using location = std::source_location;
 
 namespace lockwright::model_env {
 
-/// As std::source_location, which clang has from 16 on only.
+/// As std::source_location, which clang has only since version 16.
 class location {
  public:
   static constexpr location current(const char* file = __builtin_FILE(),

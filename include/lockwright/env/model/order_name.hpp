@@ -1,4 +1,4 @@
-// Memory orders in words, as traces and tables of mutants have them.
+// Names of memory orders for traces and tables of mutants.
 #pragma once
 
 #include <atomic>
