@@ -2,10 +2,9 @@
 // with a priority protocol.
 #include "lockwright/pthread.h"
 
-#include "../support/check.hpp"
+#include "../support/children.hpp"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 namespace {
 
@@ -33,23 +32,6 @@ void init_shared(pthread_mutex_t* mutex, int type, bool robust) {
   OK(pthread_mutexattr_destroy(&attributes));
 }
 
-template <class Body>
-pid_t child(Body body) {
-  const pid_t pid = fork();
-  CHECK(pid >= 0);
-  if (pid == 0) {
-    body();
-    _exit(0);
-  }
-  return pid;
-}
-
-void expect_success(pid_t pid) {
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
-}
-
 std::string shared_between_processes() {
   for (const int type : check::all_types) {
     Region* region = shared_region();
@@ -63,11 +45,11 @@ std::string shared_between_processes() {
         OK(pthread_mutex_unlock(&region->mutex));
       }
     };
-    const pid_t first = child(count);
-    const pid_t second = child(count);
+    const pid_t first = check::start_child(count);
+    const pid_t second = check::start_child(count);
     count();
-    expect_success(first);
-    expect_success(second);
+    check::await_child(first);
+    check::await_child(second);
     CHECK_EQ(3 * each, region->counter);
     OK(pthread_mutex_destroy(&region->mutex));
     CHECK(munmap(region, sizeof *region) == 0);
@@ -95,9 +77,9 @@ std::string condition_variable_between_processes() {
     CHECK(result == ETIMEDOUT || result == 0);
     OK(pthread_mutex_unlock(&region->mutex));
   };
-  const pid_t other = child([&] { play(1); });
+  const pid_t other = check::start_child([&] { play(1); });
   play(0);
-  expect_success(other);
+  check::await_child(other);
   CHECK_EQ(2 * rounds, region->stage);
   OK(pthread_cond_destroy(&region->cond));
   return "";
@@ -106,13 +88,13 @@ std::string condition_variable_between_processes() {
 std::string robust_between_processes() {
   Region* region = shared_region();
   init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, true);
-  expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); }));  // dies holding it
+  check::in_child([&] { OK(pthread_mutex_lock(&region->mutex)); });  // dies holding it
   CHECK_RC(EOWNERDEAD, pthread_mutex_trylock(&region->mutex));
   OK(pthread_mutex_consistent(&region->mutex));
   OK(pthread_mutex_unlock(&region->mutex));
   OK(pthread_mutex_lock(&region->mutex));
   OK(pthread_mutex_unlock(&region->mutex));
-  expect_success(child([&] { OK(pthread_mutex_lock(&region->mutex)); }));
+  check::in_child([&] { OK(pthread_mutex_lock(&region->mutex)); });
   CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&region->mutex));
   OK(pthread_mutex_unlock(&region->mutex));  // without making it consistent
   CHECK_RC(ENOTRECOVERABLE, pthread_mutex_lock(&region->mutex));

@@ -1,10 +1,8 @@
 // Mutexes before main and after it: in the program's own pre-initialisation, which runs before any
 // library's constructor, in a library's constructor and destructor, in exit handlers, and while
 // other threads still wait for what no thread will release.
-#include "../support/check.hpp"
+#include "../support/children.hpp"
 #include "first_library.hpp"
-
-#include <sys/wait.h>
 
 namespace {
 
@@ -68,12 +66,7 @@ void leave_in_the_middle(bool by_quick_exit) {
 
 std::string ends_while_others_wait() {
   for (const bool quick : {false, true}) {
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) leave_in_the_middle(quick);
-    int status = -1;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    CHECK_EQ(0, status);
+    check::in_child([&] { leave_in_the_middle(quick); });
   }
   return "";
 }
@@ -102,9 +95,7 @@ std::string first_handlers_of_fork() {
     OK(pthread_mutex_lock(queued_for));
     _exit(0);
   }
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
+  check::await_child(pid);
   in_queue.reset();
   return "";
 }

@@ -1,24 +1,8 @@
 // fork in a program with threads: the child has one thread, and mutexes that its parent's other
 // threads queued for. Whatever the forking thread held it can release, and then everything works.
-#include "../support/check.hpp"
-
-#include <sys/wait.h>
+#include "../support/children.hpp"
 
 namespace {
-
-template <class Body>
-void in_child(Body body) {
-  const pid_t pid = fork();
-  CHECK(pid >= 0);
-  if (pid == 0) {
-    body();
-    std::fflush(stderr);
-    _exit(0);
-  }
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
-}
 
 void use(pthread_mutex_t* mutex) {
   for (int i = 0; i < 100; ++i) {
@@ -40,7 +24,7 @@ void use(pthread_mutex_t* mutex) {
 std::string free_mutex() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   use(&mutex);
-  in_child([&] { use(&mutex); });
+  check::in_child([&] { use(&mutex); });
   use(&mutex);
   return "";
 }
@@ -50,7 +34,7 @@ std::string held_mutex() {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
     OK(pthread_mutex_lock(&mutex));
-    in_child([&] {
+    check::in_child([&] {
       CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
       use(&mutex);
@@ -75,7 +59,7 @@ std::string held_with_waiters() {
     check::Worker second{wait};
     first.wait_until_blocked();
     second.wait_until_blocked();
-    in_child([&] {
+    check::in_child([&] {
       OK(pthread_mutex_unlock(&mutex));  // to no thread
       use(&mutex);
     });
@@ -109,8 +93,10 @@ std::string held_with_waiters_on_both_sides() {
       use(&mutex);
     };
     OK(pthread_mutex_lock(&mutex));
-    with_waiters(
-        [&] { in_child([&] { with_waiters([&] { in_child([&] { with_waiters([] {}); }); }); }); });
+    with_waiters([&] {
+      check::in_child(
+          [&] { with_waiters([&] { check::in_child([&] { with_waiters([] {}); }); }); });
+    });
   }
   return "";
 }
@@ -128,7 +114,7 @@ std::string recursive_with_waiters() {
     OK(pthread_mutex_unlock(&mutex));
   }};
   waiting.wait_until_blocked();
-  in_child([&] {
+  check::in_child([&] {
     OK(pthread_mutex_lock(&mutex));
     for (int i = 0; i < 3; ++i) OK(pthread_mutex_unlock(&mutex));
     CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
@@ -153,7 +139,7 @@ std::string wait_with_a_mutex_held_across() {
     OK(pthread_mutex_unlock(&mutex));
   }};
   left_behind.wait_until_blocked();
-  in_child([&] {
+  check::in_child([&] {
     check::Worker signaller{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));
       go = true;
@@ -203,7 +189,7 @@ std::string fork_handlers_under_load() {
     const check::Budget budget{150};
     int forks = 0;
     do {
-      in_child([&] {
+      check::in_child([&] {
         handlers_active = false;
         for (auto& mutex : guarded) use(&mutex);
       });
@@ -219,7 +205,7 @@ std::string fork_handlers_under_load() {
 std::string owner_after_fork() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
-  in_child([&] {
+  check::in_child([&] {
     OK(pthread_mutex_lock(&mutex));
     OK(pthread_mutex_lock(&mutex));
     check::Worker([&](check::Worker&) {
@@ -237,7 +223,7 @@ std::string owner_after_fork() {
 std::string condition_variable_in_the_child() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-  in_child([&] {
+  check::in_child([&] {
     int turn = 0;
     check::in_parallel(2, [&](int i) {
       OK(pthread_mutex_lock(&mutex));
@@ -277,7 +263,7 @@ std::string condition_variable_with_waiters_left_behind() {
     return all;
   });
   OK(pthread_mutex_lock(&mutex));  // so that no thread is half way into its wait
-  in_child([&] {
+  check::in_child([&] {
     OK(pthread_mutex_unlock(&mutex));
     std::atomic<int> filled{0};
     std::atomic<bool> woken{false};

@@ -1,9 +1,8 @@
 // Children of clone() that the C library does not know of, as browsers start them: the thread there
 // has another number than the C library remembers. They read what it remembers off an
 // error-checking mutex, find it in the thread's control block, and put it right.
-#include "../support/check.hpp"
+#include "../support/children.hpp"
 
-#include <sys/wait.h>
 #include <csignal>
 #include <cstddef>
 
@@ -64,9 +63,7 @@ void clone_a_child() {
     child(own);
     _exit(0);
   }
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
+  check::await_child(pid);
   CHECK_EQ(own, remembered());
 }
 
@@ -83,14 +80,7 @@ std::string by_other_threads() {
 
 // The child of a fork, for which the C library has put the number right itself.
 std::string by_the_child_of_a_fork() {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    clone_a_child();
-    _exit(0);
-  }
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
+  check::in_child([&] { clone_a_child(); });
   return "";
 }
 

@@ -1,6 +1,6 @@
 // POSIX semaphores: no unit is lost and none is made up, whatever timeouts, signals, cancellation
 // and forks come in between.
-#include "../support/check.hpp"
+#include "../support/children.hpp"
 
 #include <fcntl.h>
 #include <semaphore.h>
@@ -365,16 +365,9 @@ void play(sem_t* mine, sem_t* yours) {
 
 void with_a_child(sem_t* mine, sem_t* childs) {
   OK(sem_post(mine));
-  const pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
-    play(childs, mine);
-    _exit(0);
-  }
+  const pid_t child = check::start_child([&] { play(childs, mine); });
   play(mine, childs);
-  int status = -1;
-  CHECK_EQ(child, waitpid(child, &status, 0));
-  CHECK_EQ(0, status);
+  check::await_child(child);
 }
 
 std::string between_processes() {
@@ -410,9 +403,7 @@ std::string forked_while_others_wait() {
     OK(sem_wait(&waited_for));
   });
   waiter.wait_until_blocked();
-  const pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
+  check::in_child([&] {
     CHECK_EQ(3, value_of(&counted));
     OK(sem_wait(&counted));
     OK(sem_post(&waited_for));
@@ -421,11 +412,7 @@ std::string forked_while_others_wait() {
     check::Worker other([&](check::Worker&) { OK(sem_wait(&waited_for)); });
     OK(sem_post(&waited_for));
     other.join();
-    _exit(0);
-  }
-  int status = -1;
-  CHECK_EQ(child, waitpid(child, &status, 0));
-  CHECK_EQ(0, status);
+  });
   OK(sem_post(&waited_for));
   waiter.join();
   CHECK_EQ(3, value_of(&counted));

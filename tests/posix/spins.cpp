@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "../support/check.hpp"
+#include "../support/children.hpp"
 
 namespace {
 
@@ -145,18 +145,12 @@ std::string forks() {
     OK(pthread_spin_unlock(&lock));
   });
   waiter.wait_until_blocked();
-  const pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
+  check::in_child([&] {
     alarm(60);
     CHECK_RC(EBUSY, pthread_spin_trylock(&lock));
     OK(pthread_spin_unlock(&lock));
     exclusion_with(&lock);
-    _exit(0);
-  }
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK_EQ(0, status);
+  });
   OK(pthread_spin_unlock(&lock));
   waiter.join();
   OK(pthread_spin_destroy(&lock));

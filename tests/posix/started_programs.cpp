@@ -1,22 +1,14 @@
 // Other programs started in every way that POSIX has, while threads hold and queue for mutexes. The
 // program that is started shares nothing of that and finds its own mutexes free.
-#include "../support/check.hpp"
+#include "../support/children.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/wait.h>
 
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 volatile long counter = 0;
-
-void expect_success(pid_t pid) {
-  CHECK(pid > 0);
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
-}
 
 // Calls start() while another thread takes the mutex again and again, in turn with and without the
 // mutex held.
@@ -80,14 +72,14 @@ std::string child_of_vfork() {
       execv(self, again);
       _exit(1);
     }
-    expect_success(pid);
+    check::await_child(pid);
   });
   // One that ends without starting anything has the parent's memory until then.
   while_contended([] {
     // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
     const pid_t pid = vfork();
     if (pid == 0) _exit(0);
-    expect_success(pid);
+    check::await_child(pid);
   });
   return "";
 }
@@ -105,9 +97,9 @@ std::string spawned() {
   while_contended([&] {
     pid_t pid = -1;
     OK(posix_spawn(&pid, self, &quietly, nullptr, again, environ));
-    expect_success(pid);
+    check::await_child(pid);
     OK(posix_spawnp(&pid, self, &quietly, &attributes, again, environ));
-    expect_success(pid);
+    check::await_child(pid);
     // One that cannot be started leaves everything as it was.
     CHECK_RC(ENOENT, posix_spawn(&pid, "/no/such/program", nullptr, nullptr, again, environ));
   });
@@ -145,7 +137,7 @@ std::string replaced() {
     execv(self, again);
     _exit(1);
   }
-  expect_success(pid);
+  check::await_child(pid);
   return "";
 }
 

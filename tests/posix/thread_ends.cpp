@@ -1,8 +1,6 @@
 // Threads that end while they hold mutexes: by pthread_exit, with and without cleanup
 // handlers. What a thread held stays held until a thread releases it.
-#include "../support/check.hpp"
-
-#include <sys/wait.h>
+#include "../support/children.hpp"
 
 #include <mutex>
 
@@ -119,9 +117,7 @@ std::string first_thread_ends() {
     OK(pthread_create(&other, nullptr, go_on, nullptr));
     pthread_exit(nullptr);
   }
-  int status = -1;
-  CHECK(waitpid(pid, &status, 0) == pid);
-  CHECK_EQ(0, status);
+  check::await_child(pid);
   return "";
 }
 

@@ -13,7 +13,7 @@
 namespace lockwright::preload {
 
 /// Stands for the library's, which asks Valgrind: no tool is notified of the threads here.
-bool ask_who_watches() { return false; }
+bool detect_race_detector() { return false; }
 
 }  // namespace lockwright::preload
 

@@ -1,11 +1,11 @@
 // How locks are made, shared, inherited and used again, and the classes of C++.
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <mutex>
 #include <shared_mutex>
 
+#include "../../support/children.hpp"
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -77,19 +77,13 @@ std::string static_initialisers() {
 
 namespace {
 
-/// Runs `body` in a child, which has to end well.
+/// Runs `body` in a child, which has to end well and within a minute.
 template <class Body>
 void in_child(Body body) {
-  const pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
+  check::in_child([&] {
     alarm(60);
     body();
-    _exit(0);
-  }
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK_EQ(0, status);
+  });
 }
 
 // The caller holds it and others wait: the child unlocks and uses it.
@@ -169,17 +163,12 @@ std::string between_processes() {
         OK(pthread_rwlock_unlock(lock));
       }
     };
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
+    const pid_t child = check::start_child([&] {
       alarm(60);
       work();
-      _exit(0);
-    }
+    });
     work();
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK_EQ(0, status);
+    check::await_child(child);
     CHECK_EQ(2 * turns, *count);
     OK(pthread_rwlock_destroy(lock));
   }
