@@ -89,12 +89,7 @@ std::string by_several_threads() {
 
 void use_contended(pthread_mutex_t* mutex) {
   OK(pthread_mutex_lock(mutex));
-  check::Worker waiter{[&](check::Worker& self) {
-    self.about_to_block();
-    OK(pthread_mutex_lock(mutex));
-    OK(pthread_mutex_unlock(mutex));
-  }};
-  waiter.wait_until_blocked();
+  check::Waiter waiter{mutex};
   OK(pthread_mutex_unlock(mutex));
   waiter.join();
 }

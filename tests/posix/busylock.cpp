@@ -24,23 +24,17 @@ std::string exclusion() {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
     volatile long counter = 0;
-    std::atomic<long> expected{0};
-    const check::Budget budget{20};
-    check::in_parallel(3, [&](int i) {
-      long mine = 0;
-      do {
-        if (i == 0) {
-          OK(pthread_mutex_lock(&mutex));
-        } else {
-          OK(lockwright_mutex_busylock(&mutex));
-        }
-        counter = counter + 1;
-        OK(pthread_mutex_unlock(&mutex));
-        ++mine;
-      } while (!budget.spent());
-      expected += mine;
+    const long expected = check::count_in_parallel(3, 20, [&](int i, check::Random&) {
+      if (i == 0) {
+        OK(pthread_mutex_lock(&mutex));
+      } else {
+        OK(lockwright_mutex_busylock(&mutex));
+      }
+      counter = counter + 1;
+      OK(pthread_mutex_unlock(&mutex));
+      return true;
     });
-    CHECK_EQ(expected.load(), counter);
+    CHECK_EQ(expected, counter);
     OK(pthread_mutex_destroy(&mutex));
   }
   return "";

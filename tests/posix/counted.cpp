@@ -88,12 +88,7 @@ void contended(long times) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   for (long i = 0; i < times; ++i) {
     OK(pthread_mutex_lock(&mutex));
-    check::Worker waiter{[&](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(&mutex));
-      OK(pthread_mutex_unlock(&mutex));
-    }};
-    waiter.wait_until_blocked();
+    check::Waiter waiter{&mutex};
     OK(pthread_mutex_unlock(&mutex));
     waiter.join();
   }

@@ -71,7 +71,7 @@ std::string ends_while_others_wait() {
   return "";
 }
 
-std::unique_ptr<check::Worker> in_queue;
+std::unique_ptr<check::Waiter> in_queue;
 pthread_mutex_t* queued_for = nullptr;
 
 // Handlers registered before any other library's release in the child, before any other thread's
@@ -79,12 +79,7 @@ pthread_mutex_t* queued_for = nullptr;
 std::string first_handlers_of_fork() {
   meanwhile = [](pthread_mutex_t* mutex) {
     queued_for = mutex;
-    in_queue = std::make_unique<check::Worker>([](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(queued_for));
-      OK(pthread_mutex_unlock(queued_for));
-    });
-    in_queue->wait_until_blocked();
+    in_queue = std::make_unique<check::Waiter>(queued_for);
   };
   const pid_t pid = fork();
   CHECK(pid >= 0);

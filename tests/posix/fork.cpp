@@ -108,12 +108,7 @@ std::string recursive_with_waiters() {
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
   OK(pthread_mutex_lock(&mutex));
   OK(pthread_mutex_lock(&mutex));
-  check::Worker waiting{[&](check::Worker& self) {
-    self.about_to_block();
-    OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-  }};
-  waiting.wait_until_blocked();
+  check::Waiter waiting{&mutex};
   check::in_child([&] {
     OK(pthread_mutex_lock(&mutex));
     for (int i = 0; i < 3; ++i) OK(pthread_mutex_unlock(&mutex));
@@ -133,12 +128,7 @@ std::string wait_with_a_mutex_held_across() {
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool go = false;
   OK(pthread_mutex_lock(&mutex));
-  check::Worker left_behind{[&](check::Worker& self) {
-    self.about_to_block();
-    OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-  }};
-  left_behind.wait_until_blocked();
+  check::Waiter left_behind{&mutex};
   check::in_child([&] {
     check::Worker signaller{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));

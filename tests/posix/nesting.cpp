@@ -63,47 +63,34 @@ std::string a_thousand_at_once() {
 std::string contended_with_random_release() {
   std::vector<pthread_mutex_t> mutexes(depth, PTHREAD_MUTEX_INITIALIZER);
   std::vector<long> counters(depth);
-  std::atomic<long> nests{0};
-  const check::Budget budget{250};
-  check::in_parallel(4, [&](int i) {
-    check::Random random{static_cast<std::uint64_t>(i) + 11};
-    long mine = 0;
-    do {
-      for (std::size_t m = 0; m < depth; ++m) {
-        OK(pthread_mutex_lock(&mutexes[m]));
-        bump(counters[m]);
-      }
-      for (const int m : shuffled(depth, random))
-        OK(pthread_mutex_unlock(&mutexes[static_cast<std::size_t>(m)]));
-      ++mine;
-    } while (!budget.spent());
-    nests += mine;
+  const long nests = check::count_in_parallel(4, 250, [&](int, check::Random& random) {
+    for (std::size_t m = 0; m < depth; ++m) {
+      OK(pthread_mutex_lock(&mutexes[m]));
+      bump(counters[m]);
+    }
+    for (const int m : shuffled(depth, random))
+      OK(pthread_mutex_unlock(&mutexes[static_cast<std::size_t>(m)]));
+    return true;
   });
-  for (const long counter : counters) CHECK_EQ(nests.load(), counter);
-  return "nests " + std::to_string(nests.load());
+  for (const long counter : counters) CHECK_EQ(nests, counter);
+  return "nests " + std::to_string(nests);
 }
 
 // Hand over hand along a list: each mutex is released after its successor was taken.
 std::string hand_over_hand() {
   std::vector<pthread_mutex_t> mutexes(depth, PTHREAD_MUTEX_INITIALIZER);
   std::vector<long> counters(depth);
-  std::atomic<long> walks{0};
-  const check::Budget budget{200};
-  check::in_parallel(4, [&](int) {
-    long mine = 0;
-    do {
-      OK(pthread_mutex_lock(&mutexes[0]));
-      for (std::size_t m = 0; m < depth; ++m) {
-        bump(counters[m]);
-        if (m + 1 < depth) OK(pthread_mutex_lock(&mutexes[m + 1]));
-        OK(pthread_mutex_unlock(&mutexes[m]));
-      }
-      ++mine;
-    } while (!budget.spent());
-    walks += mine;
+  const long walks = check::count_in_parallel(4, 200, [&](int, check::Random&) {
+    OK(pthread_mutex_lock(&mutexes[0]));
+    for (std::size_t m = 0; m < depth; ++m) {
+      bump(counters[m]);
+      if (m + 1 < depth) OK(pthread_mutex_lock(&mutexes[m + 1]));
+      OK(pthread_mutex_unlock(&mutexes[m]));
+    }
+    return true;
   });
-  for (const long counter : counters) CHECK_EQ(walks.load(), counter);
-  return "walks " + std::to_string(walks.load());
+  for (const long counter : counters) CHECK_EQ(walks, counter);
+  return "walks " + std::to_string(walks);
 }
 
 }  // namespace

@@ -33,50 +33,43 @@ std::string exclusion() {
   pthread_mutex_t mutex;
   OK(old_pthread_mutex_init(&mutex, nullptr));
   volatile long counter = 0;
-  std::atomic<long> entered{0};
   const timespec later = check::after_ms(CLOCK_REALTIME, 600'000);
   const timespec later_monotonic = check::after_ms(CLOCK_MONOTONIC, 600'000);
-  const check::Budget budget{100};
-  check::in_parallel(4, [&](int i) {
-    check::Random random{static_cast<std::uint64_t>(i) + 61};
-    long mine = 0;
-    do {
-      int result = 0;
-      switch (random.below(6)) {
-        case 0:
-          result = old_pthread_mutex_lock(&mutex);
-          break;
-        case 1:
-          result = old_pthread_mutex_trylock(&mutex);
-          break;
-        case 2:
-          result = old_pthread_mutex_timedlock(&mutex, &later);
-          break;
-        case 3:
-          result = old_pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later_monotonic);
-          break;
-        case 4:
-          result = old___pthread_mutex_lock(&mutex);
-          break;
-        default:
-          result = old___pthread_mutex_trylock(&mutex);
-          break;
-      }
-      if (result == EBUSY) {
-        sched_yield();
-        continue;
-      }
-      CHECK_RC(0, result);
-      const long seen = counter;
-      if (random.below(16) == 0) sched_yield();
-      counter = seen + 1;
-      OK(random.below(2) == 0 ? old_pthread_mutex_unlock(&mutex)
-                              : old___pthread_mutex_unlock(&mutex));
-      ++mine;
-    } while (!budget.spent());
-    entered += mine;
+  const long entered = check::count_in_parallel(4, 100, [&](int, check::Random& random) {
+    int result = 0;
+    switch (random.below(6)) {
+      case 0:
+        result = old_pthread_mutex_lock(&mutex);
+        break;
+      case 1:
+        result = old_pthread_mutex_trylock(&mutex);
+        break;
+      case 2:
+        result = old_pthread_mutex_timedlock(&mutex, &later);
+        break;
+      case 3:
+        result = old_pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later_monotonic);
+        break;
+      case 4:
+        result = old___pthread_mutex_lock(&mutex);
+        break;
+      default:
+        result = old___pthread_mutex_trylock(&mutex);
+        break;
+    }
+    if (result == EBUSY) {
+      sched_yield();
+      return false;
+    }
+    CHECK_RC(0, result);
+    const long seen = counter;
+    if (random.below(16) == 0) sched_yield();
+    counter = seen + 1;
+    OK(random.below(2) == 0 ? old_pthread_mutex_unlock(&mutex)
+                            : old___pthread_mutex_unlock(&mutex));
+    return true;
   });
-  CHECK_EQ(entered.load(), counter);
+  CHECK_EQ(entered, counter);
   OK(old_pthread_mutex_destroy(&mutex));
   OK(old___pthread_mutex_init(&mutex, nullptr));
   OK(old___pthread_mutex_destroy(&mutex));

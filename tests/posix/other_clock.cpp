@@ -41,13 +41,7 @@ int error_of(int result) { return result == 0 ? 0 : errno; }
 
 void mutexes(const char* kind, pthread_mutex_t& mutex) {
   check::Gate end;
-  check::Worker holder{[&](check::Worker& self) {
-    OK(pthread_mutex_lock(&mutex));
-    self.about_to_block();
-    end.pass();
-    OK(pthread_mutex_unlock(&mutex));
-  }};
-  holder.wait_until_blocked();
+  check::Holder holder{&mutex, end};
   const std::string name{kind};
   runs_out((name + " pthread_mutex_timedlock").c_str(), ETIMEDOUT, CLOCK_REALTIME,
            [&](const timespec& when) { return pthread_mutex_timedlock(&mutex, &when); });

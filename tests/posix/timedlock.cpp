@@ -126,38 +126,29 @@ std::string types_keep_their_rules() {
 std::string mixed_with_locks() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile long counter = 0;
-  std::atomic<long> entered{0};
   std::atomic<long> gave_up{0};
-  const check::Budget budget{200};
-  check::in_parallel(4, [&](int i) {
-    check::Random random{static_cast<std::uint64_t>(i) + 51};
-    long mine = 0;
-    long no = 0;
-    do {
-      if (i % 2 == 0) {
-        OK(pthread_mutex_lock(&mutex));
-      } else {
-        const timespec soon =
-            check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + random.below(100'000));
-        const int result = pthread_mutex_timedlock(&mutex, &soon);
-        if (result != 0) {
-          CHECK_RC(ETIMEDOUT, result);
-          ++no;
-          continue;
-        }
+  const long entered = check::count_in_parallel(4, 200, [&](int i, check::Random& random) {
+    if (i % 2 == 0) {
+      OK(pthread_mutex_lock(&mutex));
+    } else {
+      const timespec soon =
+          check::to_timespec(check::nanoseconds(CLOCK_REALTIME) + random.below(100'000));
+      const int result = pthread_mutex_timedlock(&mutex, &soon);
+      if (result != 0) {
+        CHECK_RC(ETIMEDOUT, result);
+        ++gave_up;
+        return false;
       }
-      const long seen = counter;
-      if (random.below(16) == 0) check::sleep_us(50);
-      counter = seen + 1;
-      OK(pthread_mutex_unlock(&mutex));
-      ++mine;
-    } while (!budget.spent());
-    entered += mine;
-    gave_up += no;
+    }
+    const long seen = counter;
+    if (random.below(16) == 0) check::sleep_us(50);
+    counter = seen + 1;
+    OK(pthread_mutex_unlock(&mutex));
+    return true;
   });
-  CHECK_EQ(entered.load(), counter);
+  CHECK_EQ(entered, counter);
   CHECK(check::is_free(&mutex));
-  return "entered " + std::to_string(entered.load()) + " gave up " + std::to_string(gave_up.load());
+  return "entered " + std::to_string(entered) + " gave up " + std::to_string(gave_up.load());
 }
 
 std::string std_timed_mutex() {

@@ -76,21 +76,14 @@ std::string recursive_under_contention() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
   volatile long counter = 0;
-  std::atomic<long> expected{0};
-  const check::Budget budget{100};
-  check::in_parallel(3, [&](int i) {
-    check::Random random{static_cast<std::uint64_t>(i) + 5};
-    long mine = 0;
-    do {
-      const int depth = 1 + static_cast<int>(random.below(4));
-      for (int d = 0; d < depth; ++d) OK(pthread_mutex_lock(&mutex));
-      counter = counter + 1;
-      for (int d = 0; d < depth; ++d) OK(pthread_mutex_unlock(&mutex));
-      ++mine;
-    } while (!budget.spent());
-    expected += mine;
+  const long expected = check::count_in_parallel(3, 100, [&](int, check::Random& random) {
+    const int depth = 1 + static_cast<int>(random.below(4));
+    for (int d = 0; d < depth; ++d) OK(pthread_mutex_lock(&mutex));
+    counter = counter + 1;
+    for (int d = 0; d < depth; ++d) OK(pthread_mutex_unlock(&mutex));
+    return true;
   });
-  CHECK_EQ(expected.load(), counter);
+  CHECK_EQ(expected, counter);
   OK(pthread_mutex_destroy(&mutex));
   return "";
 }
@@ -126,12 +119,7 @@ std::string unlocked_by_another_thread() {
     }
     // the same with a thread waiting for it
     OK(pthread_mutex_lock(&mutex));
-    check::Worker waiter{[&](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(&mutex));
-      OK(pthread_mutex_unlock(&mutex));
-    }};
-    waiter.wait_until_blocked();
+    check::Waiter waiter{&mutex};
     check::Worker([&](check::Worker&) { OK(pthread_mutex_unlock(&mutex)); }).join();
     waiter.join();
     OK(pthread_mutex_destroy(&mutex));

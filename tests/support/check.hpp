@@ -229,6 +229,33 @@ class Worker {
   bool joined_ = false;
 };
 
+// A thread that queues for a held mutex from the start, and releases it at once when it gets it.
+class Waiter : public Worker {
+ public:
+  explicit Waiter(pthread_mutex_t* mutex)
+      : Worker{[mutex](Worker& self) {
+          self.about_to_block();
+          OK(pthread_mutex_lock(mutex));
+          OK(pthread_mutex_unlock(mutex));
+        }} {
+    wait_until_blocked();
+  }
+};
+
+// A thread that holds a mutex from the start until the gate opens.
+class Holder : public Worker {
+ public:
+  Holder(pthread_mutex_t* mutex, Gate& end)
+      : Worker{[mutex, &end](Worker& self) {
+          OK(pthread_mutex_lock(mutex));
+          self.about_to_block();
+          end.pass();
+          OK(pthread_mutex_unlock(mutex));
+        }} {
+    wait_until_blocked();
+  }
+};
+
 // Starts `threads` workers, lets them all go at once, and joins them.
 template <class Body>
 void in_parallel(int threads, Body body) {
@@ -245,6 +272,23 @@ void in_parallel(int threads, Body body) {
   wait_until([&] { return ready.load() == threads; });
   go.open();
   for (auto& worker : workers) worker->join();
+}
+
+// In each of `threads` workers, calls body(number of the worker, its Random) until the time is over.
+// Returns how many of the calls returned true.
+template <class Body>
+long count_in_parallel(int threads, std::int64_t ms, Body body) {
+  std::atomic<long> count{0};
+  const Budget budget{ms};
+  in_parallel(threads, [&](int i) {
+    Random random{static_cast<std::uint64_t>(i) + 1};
+    long own = 0;
+    do {
+      own += body(i, random) ? 1 : 0;
+    } while (!budget.spent());
+    count += own;
+  });
+  return count.load();
 }
 
 // A meeting point of busy threads, made of atomics only: it must not depend on what is tested.

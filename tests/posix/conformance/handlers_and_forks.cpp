@@ -151,13 +151,7 @@ void forks() {
         }));
     probe("unlock in the parent", pthread_mutex_unlock(&mutex));
     check::Gate end;
-    check::Worker holder{[&](check::Worker& self) {
-      OK(pthread_mutex_lock(&mutex));
-      self.about_to_block();
-      end.pass();
-      OK(pthread_mutex_unlock(&mutex));
-    }};
-    holder.wait_until_blocked();
+    check::Holder holder{&mutex, end};
     say("trylock in the child of another's",
         in_child([&] { return pthread_mutex_trylock(&mutex); }));
     say("timedlock in the child of another's", in_child([&] {
