@@ -21,22 +21,22 @@ using interpose::type_bits;
 using interpose::type_of;
 using interpose::wants_library;
 
-/// The process that an object of ours was last repaired for; see fork.hpp. No static
-/// initialiser and nothing in the C library uses these bits.
+/// The generation of the process that an object of ours was last repaired for; see fork.hpp. No
+/// static initialiser and nothing in the C library uses these bits.
 inline constexpr kind_word generation_bits = 0xffff0000;
 inline constexpr kind_word one_generation = 0x00010000;
 
 /// This mutex has been announced to a race detector.
 inline constexpr kind_word known_to_tool = 0x4;
-/// In no mutex's word: see watch.hpp.
+/// Never set in a mutex's word: see watch.hpp.
 inline constexpr kind_word detour = 0x8;
 
-/// Which algorithm the mutex has, where a library has several: see mixed/lock_variant.hpp. The C
-/// library looks at none of these bits, nor at those of the generation.
+/// The algorithm of the mutex, in a library of several: see mixed/lock_variant.hpp. The C
+/// library reads none of these bits, nor those of the generation.
 inline constexpr kind_word algorithm_bits = 0xfc00;
 inline constexpr unsigned algorithm_shift = 10;
 
-/// One of ours whose stamp is not `generation`, this process's.
+/// One of ours whose generation is not this process's `generation`.
 inline constexpr bool is_stale(kind_word kind, kind_word generation) {
   return !is_library(kind) && ((kind ^ generation) & generation_bits) != 0;
 }

@@ -1,4 +1,4 @@
-// A semaphore in the place of the C library's, where the user asks for one.
+// A semaphore that replaces the C library's, where the user asks for it.
 #pragma once
 
 #include <errno.h>
@@ -71,7 +71,7 @@ class semaphore : public units<environment, pthread_mutex_t, signals_blocked> {
 
   explicit semaphore(unsigned count) : base(count, generation) {}
 
-  /// Takes a unit if there is one, and is in the queue otherwise.
+  /// Takes a unit if there is one, else enqueues the waiter.
   bool take_or_enqueue(waiter& self) {
     return base::take_or_enqueue(self, append_to_semaphore.append());
   }

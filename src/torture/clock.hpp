@@ -1,4 +1,4 @@
-// Time, and ways to spend it without any pthread object.
+// Clocks, sleeping and busy waiting without any pthread object.
 #pragma once
 
 #include <time.h>
@@ -27,10 +27,10 @@ inline std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return nanoseconds(t);
 }
 
-// Sleeps for so long, whatever signals come.
+// Sleeps for this time, also if signals arrive.
 void sleep_ns(std::uint64_t ns);
 
-// Keeps the processor for so long.
+// Stays on the processor for this time.
 void busy(std::uint64_t ns);
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);

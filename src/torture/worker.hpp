@@ -21,7 +21,7 @@ inline constexpr std::size_t apart = 128;
 enum class act : std::uint8_t {
   absent,    // no thread runs now
   between,   // outside sections and lock calls
-  halted,    // all pause together
+  halted,    // paused with all others
   locks,     // in lock
   tries,     // in trylock
   locks_by,  // in a lock call with a deadline

@@ -1,5 +1,5 @@
-// Requests that work for a while, then write to a log under its mutex, which takes a while, too:
-// part of the threads stand in line at any time.
+// Requests that work for a while, then write for a while to a log under its mutex: at
+// any time some of the threads wait for it.
 #include "work.hpp"
 
 namespace {

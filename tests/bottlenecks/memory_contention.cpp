@@ -1,5 +1,5 @@
-// Threads stream over more memory than the caches hold, and add what they find to a total now and
-// then: the memory is what they contend for.
+// Threads stream over more memory than the caches hold, and rarely add to a common total: memory
+// bandwidth is what they contend for.
 #include <unistd.h>
 #include <algorithm>
 #include "work.hpp"

@@ -1,6 +1,6 @@
-// Threads that do one thing at a time for a coordinator, which can tell whether a thread has done
-// it or is blocked in it. They talk by bare futexes, so that nothing here is part of what is
-// tested.
+// Threads that do one thing at a time for a coordinator, which knows whether a thread has done
+// it or is blocked in it. They communicate by futexes, so that nothing here is under
+// test.
 #pragma once
 
 #include <linux/futex.h>
@@ -69,7 +69,7 @@ class Member {
     return result == PTHREAD_CANCELED ? "cancelled" : "ended";
   }
 
-  // For work that does not return: what the thread has to say nevertheless.
+  // For work that does not return: sets the line to print.
   void say(std::string words) { told_ = std::move(words); }
 
   // Whether a cancellation has ended the thread.
@@ -109,8 +109,8 @@ class Member {
 };
 
 // Returns when every member is idle, gone or blocked: asleep in the kernel, or it has used so much
-// processor time since any thread last got anything done that it must be polling. A woken sleeper
-// counts as running at once, so two looks with nothing new between them are enough.
+// processor time since any thread last made progress that it must be polling. A woken sleeper
+// counts as running at once, so two checks with nothing new between them are enough.
 inline void settle(const std::vector<std::unique_ptr<Member>>& crew) {
   constexpr std::int64_t enough = 3'000'000;
   std::vector<std::int64_t> since(crew.size(), -1);

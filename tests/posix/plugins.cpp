@@ -1,5 +1,5 @@
 // Libraries that are loaded and unloaded while the program runs, and use mutexes and condition
-// variables from their first to their last moment, alone and together with the program.
+// variables from their constructors to their destructors, alone and together with the program.
 #include "../support/check.hpp"
 #include "plugin.hpp"
 
@@ -35,7 +35,7 @@ std::string used(int flags) {
   return "";
 }
 
-// What one side has locked the other one finds locked, waits for and unlocks.
+// A mutex that one side has locked is locked for the other, which waits for it and unlocks it.
 std::string shared(int flags) {
   void* library = nullptr;
   const Plugin& plugin = loaded(flags, &library);
@@ -68,7 +68,7 @@ std::string shared(int flags) {
   return "";
 }
 
-// By a name without a directory, which is looked for where the program says.
+// By a name without a directory, which is looked for in the program's search path.
 std::string by_name() {
   for (const int flags : {RTLD_NOW, RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_DEEPBIND}) {
     void* library = dlopen("libplugin.so", flags);

@@ -8,7 +8,7 @@ pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 pthread_mutex_t errorcheck = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 
-// What distinguishes the types must hold for statically initialised ones too.
+// The differences between the types hold for statically initialised ones too.
 void check_type(pthread_mutex_t* mutex, int type) {
   OK(pthread_mutex_lock(mutex));
   if (type == PTHREAD_MUTEX_RECURSIVE) {

@@ -1,4 +1,4 @@
-// What is measured of a lock to see whether it is what its row says.
+// Measurements of a lock that are compared with its traits.
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 namespace testing_locks {
 
-/// As observed, and every atomic read-modify-write instruction of the algorithm is counted.
+/// As observed, counting every atomic read-modify-write instruction of the algorithm.
 struct counted : observed {
   static inline std::uint64_t updates = 0;
 

@@ -1,6 +1,6 @@
 // cna: an MCS queue whose holder passes the lock to the first waiter of its own
 // NUMA node and moves the waiters before that one to a secondary queue, which
-// waits until the node has no thread left or chance ends its turn.
+// waits until the node has no waiter left or a random draw ends its turn.
 //
 // Citation: D. Dice, A. Kogan, "Compact NUMA-aware Locks", EuroSys 2019.
 //
@@ -18,10 +18,10 @@
 //   secondary_last | last node of the secondary queue, in the      | the holder
 //                  | first node of that queue only                 |
 //
-// The published node packs the grant and `secondary` into one word; here they
-// are two, so that the grant is the cell of the other queue locks. What the
-// published lock asks of the node it is handed, the holder's node, is the
-// holder's argument; here the lock remembers it.
+// The paper packs the grant and `secondary` into one word; here they are two,
+// so that the grant is the same cell as in the other queue locks. In the
+// published lock the holder passes its queue node to
+// unlock; here the lock records it.
 //
 // Invariants
 //   ORDER      the main queue is in the order of the exchanges on tail, but for
@@ -44,7 +44,7 @@
 
 namespace lockwright {
 
-/// The queues of a CNA lock. The thread that is through with enter() holds them, until leave().
+/// The queues of a CNA lock. Held from the return of enter() until leave().
 template <class Env>
 class cna_queue {
  public:
@@ -101,7 +101,7 @@ class cna_queue {
     return true;
   }
 
-  /// A hint: a thread may come or go meanwhile.
+  /// A hint: a thread may arrive or leave meanwhile.
   [[nodiscard]] bool is_empty() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
 
   void leave(node& me) {
@@ -110,7 +110,7 @@ class cna_queue {
     }
   }
 
-  /// What leave() does of its own, as far as it can be done earlier; then, later:
+  /// The part of leave() that can be done earlier; the rest is leave_to_chosen().
   void choose_ahead(node& me) {
     // Acquire, as in await_behind(); relaxed, as in choose_successor().
     if (node* behind = me.next.load(std::memory_order_acquire)) {
@@ -140,8 +140,8 @@ class cna_queue {
     me.cell.wait();
   }
 
-  /// The node behind `me` in the main queue, or null if there is none; the
-  /// lock is then free, or the first of the secondary queue's.
+  /// The node behind `me` in the main queue, or null if there is none; then the
+  /// lock is free, or handed to the first of the secondary queue.
   node* await_behind(node& me) {
     // Acquire pairs with the release store of next in wait_behind().
     if (node* behind = me.next.load(std::memory_order_acquire)) {
@@ -153,7 +153,7 @@ class cna_queue {
     return await_link<spin_wait<Env>>(me.next);
   }
 
-  /// Empties the main queue, unless a thread has come.
+  /// Empties the main queue, unless a thread has arrived.
   bool close(node& me) {
     node* last = &me;
     // Release pairs with the acquire in enter() and try_enter() that finds null.
@@ -163,7 +163,7 @@ class cna_queue {
                                          std::memory_order_relaxed);
   }
 
-  /// Makes the secondary queue the main one, unless a thread has come to that.
+  /// Makes the secondary queue the main one, unless a thread has arrived in the main one.
   bool revive(node& me, node& first) {
     node* last = &me;
     // Release: an arriving thread's exchange acquires that the last one's next is null.
@@ -178,7 +178,7 @@ class cna_queue {
     return true;
   }
 
-  /// Who follows `me`, with the secondary queue changed accordingly.
+  /// The successor of `me`, with the secondary queue changed accordingly.
   static node* choose_successor(node& me, node& behind) {
     if (!Env::chance(Env::template value<turn>())) {
       if (node* local = next_of_my_node(me, behind)) {
@@ -189,7 +189,7 @@ class cna_queue {
     if (first == nullptr) {
       return &behind;
     }
-    // Relaxed: the thread that reads it has got the lock from here by grants.
+    // Relaxed: the thread that reads it has acquired the lock through grants from here.
     static_cast<node*>(first->secondary_last)->next.store(&behind, std::memory_order_relaxed);
     me.secondary = nullptr;
     return first;

@@ -1,6 +1,6 @@
 // hclh: a queue of waiting threads per NUMA node, which its first thread moves
-// as a whole to the end of one queue for all nodes. Threads of a node that have
-// come together get the lock one after the other.
+// as a whole to the end of one queue for all nodes. Threads of a node that arrived
+// together get the lock one after the other.
 //
 // Citation: V. Luchangco, D. Nussbaum, N. Shavit, "A Hierarchical CLH Queue
 // Lock", Euro-Par 2006.
@@ -21,15 +21,15 @@
 //   left    | how many of the two that may still look at a spliced node have done so
 //
 // A thread that finds no thread before it in its NUMA node, or a node that has
-// been spliced, is the master: it puts the last node of its queue, and with it
-// all before that, behind the end of the global queue.
+// been spliced, is the master: it appends its queue, by its
+// last node, to the global queue.
 //
 // In the published lock the next in the global queue takes a spliced node over
 // as its own, while a thread of the node's own NUMA node may still look at it,
 // or come to look at it later: if it is back in that NUMA node's queue by then,
-// the two wait for each other, or both go in. Here such a node is recycled by
-// the later of its two watchers, and a tail that no thread has come behind is
-// taken out of the local queue at once. As in clh, null stands for the dummy
+// the two wait for each other, or both enter. Here such a node is recycled by
+// the later of its two watchers, and a tail that no thread has queued behind is
+// removed from the local queue at once. As in clh, null stands for the dummy
 // node, so that zeroed memory is an unlocked lock.
 //
 // Invariants
@@ -125,7 +125,7 @@ class hclh {
 
   void unlock(tails& all) {
     node* me = holder_;
-    // Relaxed: the master wrote it before it had the lock, which it had before.
+    // Relaxed: the master wrote it before it had the lock, and it had the lock before the caller.
     if (me->near.load(std::memory_order_relaxed) != spliced_) {
       // Release pairs with the acquire in wait_near(). The node is the next thread's.
       me->near.store(granted_, std::memory_order_release);
@@ -184,8 +184,8 @@ class hclh {
     // Release publishes the node; acquire pairs with the release in unlock()
     // that left null, and with that of the node before.
     node* before = global.exchange(last, std::memory_order_acq_rel);
-    // First the tail: as long as a thread that has come behind does not know of
-    // the splice, the node stays what it is.
+    // The tail first: until the next thread knows of the splice,
+    // the node keeps its role.
     node* alone = last;
     const bool nobody_behind = local.compare_exchange_strong(
         alone, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
@@ -208,7 +208,7 @@ class hclh {
     release(before);
   }
 
-  /// For one of the two that look at a spliced node. Acquire and release: what
+  /// Called by each of the two watchers of a spliced node. Acquire and release: what
   /// the first did with the node comes before the second recycles it.
   static void release(node& one) {
     if (one.left.fetch_add(1, std::memory_order_acq_rel) == 1) {

@@ -1,5 +1,5 @@
-// lifo-cr: a stack of waiting threads. An unlock hands the lock to the waiter
-// that came last, and by chance to the one that came first, so that few threads
+// lifo-cr: a stack of waiting threads. An unlock hands the lock to the
+// youngest waiter, and by chance to the oldest, so that few threads
 // circulate.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (LIFO-CR).
@@ -18,11 +18,11 @@
 //
 // Arrivals push, the holder pops, and a pop is retried when a thread has arrived
 // meanwhile, as in the paper. A free lock with sleepers on its stack is
-// an addition: handing the lock to a sleeper keeps all threads out for as long as
-// a wake takes, and those who arrive meanwhile fall asleep in turn, so that the
+// an addition: handing the lock to a sleeper keeps all threads out for as long as a
+// wake takes, and threads that arrive meanwhile fall asleep in turn, so that the
 // next handover is to a sleeper again. So where the top sleeps, an unlock
-// recalls it, which is the publication's anticipatory warm-up: it is woken and
-// comes once more, while the lock is free for the thread that is awake. One that was
+// recalls it, which is the paper's anticipatory warm-up: it is woken and
+// competes again, while the lock is free for a thread that is awake. One that was
 // favoured by chance is handed the lock even if it sleeps again by then.
 //
 // Invariants
@@ -104,7 +104,7 @@ class lifo_cr {
 
   [[gnu::noinline]] arrival push_and_wait(node* seen) {
     node* me = nullptr;
-    std::uintptr_t mine = 0;  // the tag that goes when a recalled thread comes back
+    std::uintptr_t mine = 0;  // the tag to clear when a recalled thread competes again
     for (;;) {
       const std::uintptr_t kept = flag::flags(seen) & ~mine;
       if (!flag::has(seen, held_)) {
@@ -147,7 +147,7 @@ class lifo_cr {
 
   /// The unlock of a holder that has waiters.
   [[gnu::noinline]] void pass_on(node* seen) {
-    node* heir = nullptr;  // to be recalled, once the lock is out of our hands
+    node* heir = nullptr;  // to be recalled, once the lock is released
     if (Env::chance(Env::template value<fairness>())) {
       if (node* oldest = take_oldest(flag::pointer(seen))) {
         if (!oldest->cell.asleep()) {
@@ -203,7 +203,7 @@ class lifo_cr {
   }
 
   /// The bottom of a stack of two or more, which arrivals do not touch; null if
-  /// there is no such stack. As many steps as there are waiters, once in a while.
+  /// there is no such stack. Takes as many steps as there are waiters, rarely.
   static node* take_oldest(node* top) {
     node* above = nullptr;
     node* oldest = top;

@@ -1,4 +1,4 @@
-// Mutexes of every kind, and what becomes of them when their owner ends.
+// Mutexes of every kind, also after the end of their owner.
 #include "parts.hpp"
 
 #include "kinds.hpp"
@@ -18,7 +18,7 @@ void use(pthread_mutex_t* mutex, const Kind& kind) {
   if (kind.type == PTHREAD_MUTEX_RECURSIVE) probe("and unlock", pthread_mutex_unlock(mutex));
   if (checks) probe("lock by the owner", pthread_mutex_lock(mutex));
   if (kind.type == PTHREAD_MUTEX_RECURSIVE) probe("and unlock", pthread_mutex_unlock(mutex));
-  // A priority-inheriting one that its owner waits for is for the kernel to judge.
+  // For a priority-inheriting one that its owner waits for the kernel decides.
   if (checks || kind.protocol != PTHREAD_PRIO_INHERIT) {
     const int timed = pthread_mutex_timedlock(mutex, &past);
     probe("timedlock by the owner", timed);

@@ -1,5 +1,6 @@
-// Reader-writer locks. LOCKWRIGHT_TEST_RWLOCK says what is promised beyond POSIX, or less:
-// `exclusive` that readers exclude each other, `phase-fair` that readers and writers alternate.
+// Reader-writer locks. LOCKWRIGHT_TEST_RWLOCK gives what is promised in addition to POSIX, or not
+// promised: `exclusive` that readers exclude each other, `phase-fair` that readers and writers
+// alternate.
 #include "../../support/check.hpp"
 #include "parts.hpp"
 

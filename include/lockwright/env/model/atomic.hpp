@@ -11,11 +11,11 @@
 
 namespace lockwright::model_env {
 
-/// An atomic whose every operation is a point at which another thread may come
-/// in, and whose loads may return an older value where the memory model lets
-/// them. Zeroed memory is an atomic that holds zero, as it is in the machine.
+/// An atomic whose every operation is a scheduling point, and whose
+/// loads may return an older value where the memory model allows
+/// it. Zeroed memory is an atomic that holds zero, as it is in the machine.
 ///
-/// What is narrower than the C++ memory model: a store always comes last in
+/// Two limits compared with the C++ memory model: a store always comes last in
 /// its atomic's modification order, and a compare-and-swap that fails reads
 /// the latest value.
 template <class T>
@@ -126,10 +126,11 @@ class atomic : lifetime {
     return compare_exchange_strong(expected, desired, order, load_part(order), at);
   }
 
-  /// May fail for no reason, once per thread and operation.
+  /// May fail spuriously, once per thread and operation.
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                              std::memory_order failure, const location& at = location::current()) {
-    reached.note(operation::cas, at, success, failure);  // Or the load below would be.
+    // Otherwise the load below would be recorded.
+    reached.note(operation::cas, at, success, failure);
     if (!failed_weakly_ && choose(2) == 1) {
       failed_weakly_ = true;
       expected = load(failure, at);
@@ -260,7 +261,7 @@ class atomic : lifetime {
   }
 
   /// The first value is stored at the beginning of time, so that no thread
-  /// reads what was there before it. That the object is not used before it is
+  /// reads the memory's earlier contents. That the object is not used before it is
   /// made is checked by `lifetime`. (Relacy's own way to do this leaves part of
   /// its record uninitialised.)
   void open(T value) const {
@@ -294,7 +295,7 @@ class atomic : lifetime {
 };
 
 /// A sequentially consistent fence. Besides the caller's own clocks it changes
-/// the order of the fences, which no other kind of step looks at.
+/// the order of the fences, on which no other kind of step depends.
 inline void fence(const location& at) {
   reached.note(operation::fence, at, std::memory_order_relaxed, std::memory_order_relaxed);
   if (drops(at)) {
