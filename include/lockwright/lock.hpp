@@ -34,7 +34,7 @@ enum class realtime : std::uint8_t {
   by_priority,  ///< the one of the highest priority, as with the C library's mutex
   own_order,    ///< the one that the algorithm chooses; priorities do not count
   /// A waiter that polls never leaves its processor to a thread of lower priority: if
-  /// that is the holder, neither goes on.
+  /// that is the holder, neither proceeds.
   starves,
 };
 

@@ -57,7 +57,7 @@ void* return_line(void* at) {
 
 constexpr std::uint64_t longest_busy_delay_ns = 200'000;
 
-// A thread that goes to sleep, and one that sees to it.
+// A thread that goes to sleep, and one that observes and wakes it.
 struct sleeper_state {
   word turn;                               // counts the wakes
   std::atomic<std::uint64_t> slept_at{0};  // when it went to sleep; 0 once seen

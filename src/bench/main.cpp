@@ -1,7 +1,8 @@
 // lockwright-bench: small workloads on plain pthread mutexes and condition variables.
 //
-// It knows no lock: run it as it is to measure the C library, or with a library preloaded to
-// measure that one. `lockwright bench` does both side by side and prints the comparison.
+// It uses no lock algorithm directly: run it alone to measure the C library, or with a library
+// preloaded to measure that one. `lockwright bench` does both side by side and prints the
+// comparison.
 #include <cstdio>
 #include <cstring>
 

@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-// Every window of this length is looked at for a thread that made no progress in it.
+// Every window of this length is searched for threads without progress.
 constexpr std::uint64_t window_ns = 1'000'000'000;
 // Windows begin this often: ten in each second.
 constexpr std::uint64_t step_ns = 100'000'000;

@@ -24,7 +24,7 @@ class choice {
     }
   }
 
-  // Relaxed: the thread that reads the environment anew reads the same.
+  // Relaxed: a thread that reads the environment again reads the same.
   What get() {
     const std::uint8_t known = known_.load(std::memory_order_relaxed);
     return static_cast<What>((known != unread_ ? known : read()) - 1);

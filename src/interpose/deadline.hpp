@@ -45,8 +45,8 @@ inline std::uint64_t time_left(deadline_clock clock, const timespec& deadline) {
   return static_cast<std::uint64_t>(seconds * 1'000'000'000 + deadline.tv_nsec - now.tv_nsec);
 }
 
-/// Nanoseconds for which to wait before the clock of a deadline is to be looked at again, when that
-/// is `left` away. The program's clock may run faster than the kernel's, and the real-time clock
+/// Nanoseconds to wait before the clock of a deadline is read again, when the deadline is
+/// `left` away. The program's clock may run faster than the kernel's, and the real-time clock
 /// may be set meanwhile, which `longest` is for.
 inline std::uint64_t share_of(std::uint64_t left, deadline_clock clock, std::uint64_t longest) {
   constexpr std::uint64_t by_programs = 10'000'000;
@@ -70,8 +70,8 @@ inline bool is_refused(deadline_clock clock, const timespec& deadline) {
 }
 
 /// What attempt(deadline by the kernel's clock) returns, a call of the C library with a result such
-/// as pthread_mutex_timedlock() has. By the program's clock it is repeated until that says that the
-/// deadline has passed.
+/// as pthread_mutex_timedlock() has. It is repeated until the deadline has passed by the
+/// program's clock.
 template <class Attempt>
 int library_until(deadline_clock clock, const timespec* deadline, Attempt attempt) {
   if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {

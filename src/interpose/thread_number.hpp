@@ -1,7 +1,7 @@
 // The number of the calling thread that the C library writes into its own mutexes as their owner:
-// the one in the thread's control block. A program may find it there by way of a mutex, and put it
-// right after a clone() that the C library knows nothing of, as browsers do; whatever stands in
-// the owner's place of a mutex of ours has to be the same number. It costs no system call, which
+// the one in the thread's control block. A program may find it there through a mutex, and
+// correct it after a clone() that the C library does not know of, as browsers do; so the
+// owner field of our mutexes has to hold the same number. It costs no system call, which
 // a sandbox might answer by killing the process.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace lockwright::interpose {
 
-/// Where the number lies, in bytes from the thread pointer; or one of the two below, which are
+/// The offset of the number from the thread pointer, in bytes; or one of the two below, which are
 /// no multiple of its size.
 inline constinit std::atomic<std::ptrdiff_t> number_offset{1};
 inline constexpr std::ptrdiff_t number_not_looked_for = 1;
@@ -26,7 +26,7 @@ bool find_thread_number();
 /// The number of a thread that has not been asked for it yet, or where no place is known.
 std::uint32_t ask_thread_number();
 
-/// For the child of a fork: what the kernel was asked in the parent is not so here.
+/// Called in the child of a fork: the parent's answer of the kernel is not valid here.
 void forget_thread_number();
 
 inline std::uint32_t number_at(std::ptrdiff_t offset) {
@@ -41,8 +41,8 @@ inline std::uint32_t number_at(std::ptrdiff_t offset) {
 #endif
 }
 
-/// For a caller that knows that find_thread_number() was true. Relaxed: that knowledge has come
-/// with an acquire.
+/// For a caller that knows that find_thread_number() was true. Relaxed: that knowledge was
+/// acquired.
 inline std::uint32_t found_thread_number() {
   return number_at(number_offset.load(std::memory_order_relaxed));
 }

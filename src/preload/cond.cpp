@@ -96,14 +96,14 @@ void announce_signal(pthread_cond_t* cond) {
   }
 }
 
-/// Whether the wait is the C library's affair.
+/// Whether the C library performs the wait.
 bool is_left_to_library(pthread_cond_t* cond, pthread_mutex_t* with) {
   condvar::match_library(cond, mutex::is_left_to_library(with));
   return condvar::is_shared(cond);
 }
 
-/// A wait of the C library up to `deadline`, by its own call. When that has ended too early by the
-/// program's clock it ends without cause: a signal that came before it were repeated would be lost.
+/// A wait of the C library up to `deadline`, by its own call. If that ends too early by the
+/// program's clock it is a spurious wake-up: repeating it could lose a signal.
 template <class Wait>
 int wait_library(deadline_clock clock, const timespec* deadline, Wait wait) {
   if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {

@@ -1,4 +1,4 @@
-// A condition variable in the place of the C library's.
+// A condition variable that replaces the C library's.
 #pragma once
 
 #include <pthread.h>
@@ -52,7 +52,7 @@ class condvar : public signalling<environment, mutex> {
     return (__atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & shared_bit) != 0;
   }
 
-  /// Of one that is_shared().
+  /// Requires is_shared().
   static clockid_t clock_of_shared(const pthread_cond_t* cond) {
     const unsigned flags = __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
     return (flags & monotonic_bit) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
@@ -62,10 +62,10 @@ class condvar : public signalling<environment, mutex> {
 
   [[nodiscard]] clockid_t clock() const { return clock_ & ~made_shared; }
 
-  /// Before a wait: sees to it that the condition variable is of the same library
-  /// as the mutex, if it was made for several processes. All that wait at a time
-  /// have the same mutex, so no thread does when it changes, and a signal that comes
-  /// meanwhile finds no thread in either form.
+  /// Before a wait: converts the condition variable to the library of
+  /// the mutex, if it was made for several processes. All concurrent waiters
+  /// have the same mutex, so none waits during the change, and a concurrent
+  /// signal finds no waiter in either form.
   static void match_library(pthread_cond_t* cond, bool library) {
     if (is_shared(cond) == library) {
       return;

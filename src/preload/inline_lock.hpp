@@ -1,4 +1,4 @@
-// Where the lock of a mutex lies in a library of one algorithm.
+// The lock of a mutex in a library of one algorithm.
 #pragma once
 
 #include "preload/kind.hpp"

@@ -1,6 +1,6 @@
-// A POSIX mutex that is the C library's own: every operation goes there. What
-// this layer adds is the line of signalled waiters and the counting, the same
-// that every other lock has.
+// A POSIX mutex of the C library: every operation is passed to it.
+// This layer adds the line of signalled waiters and the counting, as
+// for every other lock.
 #pragma once
 
 #include <errno.h>

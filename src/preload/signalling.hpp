@@ -1,5 +1,5 @@
-// A condition variable that works with any lock: a queue of waiting threads. It
-// knows the world by its environment only, and is model checked like the locks.
+// A condition variable that works with any lock: a queue of waiting threads. All
+// that it uses of the system is in its environment, and it is model checked like the locks.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@
 
 namespace lockwright::preload {
 
-/// What every condition variable does. Of a mutex it knows what `Mutex` says of a
-/// Mutex::object: whether the caller holds it, and its line.
+/// What every condition variable does. Through `Mutex` it knows of a Mutex::object
+/// whether the caller holds it, and its line.
 ///
 /// A signalled waiter does not run into a held mutex: if the signaller holds
-/// the waiter's mutex, the waiter is put in that mutex's line and let go by an
+/// the waiter's mutex, the waiter is put in that mutex's line and granted by an
 /// unlock; a broadcast puts all of them there, so each unlock makes at most one
 /// of them runnable.
 ///
@@ -38,7 +38,7 @@ class signalling {
     guard_.unlock();
   }
 
-  /// For a waiter that has given up.
+  /// Called by a waiter that has given up.
   void remove(waiter& self) {
     guard_.lock();
     queue_.unlink(self);
@@ -91,7 +91,7 @@ class signalling {
     }
   }
 
-  /// Waits until those that gave up have taken themselves out.
+  /// Waits until the waiters that gave up have left the queue.
   void drain() {
     // Without the guard, which leaving waiters need.
     while (!has_no_waiters()) {
@@ -119,13 +119,13 @@ class signalling {
       }
       return;
     }
-    // mutant survives: dropped: the one in advance saves time, and nothing depends on it.
+    // mutant survives: dropped: granting one in advance only saves time.
     first.leads = Mutex::waiters_sleep(with) && &first != &last && line->empty();
     if (Mutex::is_held_by_caller(with)) {
       line->append(&first, &last);
       return;
     }
-    // In line before the first is let go: see CHAIN in basic_waiter_line.
+    // In line before the first is granted: see CHAIN in basic_waiter_line.
     if (first.next != nullptr) {
       line->append(first.next, &last);
     }

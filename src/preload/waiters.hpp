@@ -1,6 +1,6 @@
-// Threads in a condition variable wait, and the line of those that have been
-// signalled and wait behind a mutex to be let run. It knows the world by its
-// environment only, as the locks do, and is model checked like them.
+// Threads in a condition variable wait, and the line of signalled threads
+// that wait for a mutex. All that it uses of the system is in its
+// environment, as for the locks, and it is model checked like them.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace lockwright::preload {
 ///   waiting | in the condition variable's queue           | moved (signal), leaving (timeout, cancel)
 ///   leaving | still in the queue, takes itself out        | -
 ///   moved   | signalled; belongs to the signaller or to a | granted
-///           | mutex's line; looks at the condition        |
-///           | variable no more                            |
+///           | mutex's line; does not access               |
+///           | the condition variable                      |
 ///   granted | may proceed to the mutex; once this is      | woken, under a tool
 ///           | stored, the waiter may be gone              |
 ///   woken   | the signaller will not touch it any more    | -
@@ -67,8 +67,8 @@ struct alignas(64) basic_waiter {
     state.store(granted, std::memory_order_release);
     Env::wake(state, 1);
     if (Env::is_watched()) [[unlikely]] {
-      // A tool that looks for races takes the wake for a write, which must not fall on what
-      // lies on the waiter's stack when the waiter is gone. Release pairs with await_grant().
+      // A race detector takes the wake for a write, which must not hit the
+      // waiter's stack when the waiter is gone. Release pairs with await_grant().
       state.store(woken, std::memory_order_release);
     }
   }
@@ -111,23 +111,23 @@ struct alignas(64) basic_waiter {
 ///   bit 0      | the line is being changed
 ///
 /// Invariant CHAIN: while the line is not empty there is a thread that holds the
-/// mutex, or one that has been granted and is on its way to take it; each lets
-/// one waiter go when it unlocks. A signaller that does not hold the mutex
+/// mutex, or one that has been granted and is on its way to take it; each grants
+/// one waiter when it unlocks. A signaller that does not hold the mutex
 /// therefore puts waiters in line only before it grants one directly.
-/// Invariant PAIR: the first waiter of a broadcast that found the line empty lets
-/// another one go as soon as it has the mutex. From then on one is on its way
-/// while another has the mutex: the time that a thread needs to wake up, which is
-/// longer than most sections, would else be part of every turn. Of a broadcast,
+/// Invariant PAIR: the first waiter of a broadcast that found the line empty grants
+/// another one as soon as it has the mutex. From then on one wakes up
+/// while another has the mutex: otherwise the wake-up latency, which is
+/// longer than most sections, would be part of every turn. Of a broadcast,
 /// then, at most one waiter becomes runnable per unlock, and one in advance. Not
-/// so where waiters poll without end: the one in advance might take the processor
-/// from the one that has the mutex, and burn it.
+/// where waiters poll without end: the one in advance might take the
+/// processor from the mutex's holder.
 template <class Env, class Mutex>
 class basic_waiter_line {
   using waiter = basic_waiter<Env, Mutex>;
 
  public:
-  /// Exact for the holder of the mutex. Relaxed: what it must not miss was put in line
-  /// by itself, or before the grant that made it come here.
+  /// Exact for the holder of the mutex. Relaxed: a waiter that it must not miss was put
+  /// in line by the caller, or before the caller's grant.
   [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
 
   /// Appends the chain from `first` to `last`.
@@ -159,7 +159,7 @@ class basic_waiter_line {
     return first;
   }
 
-  /// Lets the first waiter go, if there is one, once release() has made the mutex
+  /// Grants the first waiter, if there is one, once release() has made the mutex
   /// free. From then on the mutex may be gone, and with it the line.
   template <class Release>
   void grant_first_after(Release release) {
@@ -170,7 +170,7 @@ class basic_waiter_line {
     }
   }
 
-  /// Lets the first waiter go, if there is one.
+  /// Grants the first waiter, if there is one.
   void grant_first() {
     if (waiter* first = pop()) {
       first->grant();
@@ -182,7 +182,7 @@ class basic_waiter_line {
   static constexpr std::uint64_t sleepers = 2;
   static_assert(alignof(waiter) > (changing | sleepers));
 
-  // Threads' stacks lie below 2^48 on both architectures: what is above is handed
+  // Threads' stacks lie below 2^48 on both architectures: addresses above are handed
   // out only to callers that ask for it by address.
   static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
   static std::uint64_t stamp() { return std::uint64_t{Env::stamp()} << 32; }

@@ -64,8 +64,8 @@ struct model {
     model_env::futex_wait(word, expected, at);
   }
 
-  /// The deadline may come at once, and comes in the end: a sleeper that no thread
-  /// wakes goes on when there is no other thread to go on. A deadline that is as
+  /// The deadline may pass at once, and passes in the end: a sleeper that no
+  /// thread wakes proceeds when no other thread can. A deadline that is as
   /// late as can be never comes.
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline, const location& at = location::current()) {

@@ -93,7 +93,7 @@ struct native {
   static void light_barrier() { native_env::light_barrier(); }
   static void heavy_barrier() { native_env::heavy_barrier(); }
 
-  /// Nanoseconds of a clock that never goes back.
+  /// Nanoseconds of a monotonic clock.
   static std::uint64_t now() {
     timespec t;
     native_env::kernel_clock(CLOCK_MONOTONIC, &t);
@@ -107,7 +107,7 @@ struct native {
     return native_env::setting<What, Lock>();
   }
 
-  /// The same for a lock that stands in no registry. The registry gives each of
+  /// The same for a lock that is in no registry. The registry gives each of
   /// its locks an environment whose value() knows the lock's name.
   template <const tunable& What>
   static std::uint64_t value() {

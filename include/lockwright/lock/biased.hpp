@@ -7,14 +7,14 @@
 // N. Vasudevan, K. Namjoshi, S. Edwards, "Simple and Fast Biased Locks",
 // PACT 2010. Never biasing a lock again is theirs, too.
 //
-//   word   | meaning                                         | written by
-//   owner  | 0: no thread has had the lock yet               | -
-//          | a thread: biased to that one                    | the first thread
-//          | revoking: biased until its owner is out         | the inner lock's holder
-//          | revoked: the inner lock is all there is         | the same
-//   inside | 1 while the owner is inside or tries to come in | the owner, or its unlocker
-//          | 2 if the revoker sleeps until that is over      | the revoker, from 1
-//   inner  | the other lock                                  | see there
+//   word   | meaning                                       | written by
+//   owner  | 0: no thread has had the lock yet             | -
+//          | a thread: biased to that one                  | the first thread
+//          | revoking: biased until its owner is out       | the inner lock's holder
+//          | revoked: the inner lock is all there is       | the same
+//   inside | 1 while the owner is inside or tries to enter | the owner, or its unlocker
+//          | 2 if the revoker sleeps until that is over    | the revoker, from 1
+//   inner  | the other lock                                | see there
 //
 //   owner: 0 ---> a thread ---> revoking ---> revoked
 //
@@ -216,8 +216,8 @@ class biased {
 
   [[nodiscard]] bool is_empty() const { return inside_.load(std::memory_order_acquire) == 0; }
 
-  /// From here on the owner does not come in. By the holder of the inner lock,
-  /// as what follows; one that gave up left the gate closed.
+  /// From here on the owner does not enter. Called by the holder of the inner lock, like the
+  /// functions below; a holder that gave up leaves the gate closed.
   void close_gate() {
     if (owner_.load(std::memory_order_relaxed) != revoking_) {
       owner_.store(revoking_, std::memory_order_relaxed);

@@ -19,10 +19,10 @@
 //          | were taken                                           |
 //
 // A level at which the machine has no more groups than at the next is left out.
-// The published release lets go of the upper lock first, then of the lower one;
-// the next holder may have destroyed that by then. Here it is the other way
-// round, so that the thread that lets the topmost lock go has done with the tree; what
-// a lock needs of its holder it keeps itself, not in the group below.
+// The published release releases the upper lock first, then the lower one,
+// which the next holder may have destroyed by then. Here the order is
+// reversed, so that the thread that releases the topmost lock has finished with the
+// tree; a lock records its holder itself, not in the group below.
 //
 // Invariants
 //   ALL-ABOVE  the holder has the lock of its group at each level, or has been
@@ -79,7 +79,7 @@ class clof {
     }
   };
 
-  /// Whether the machine is divided at that level as it is not at the next.
+  /// Whether the machine has more groups at that level than at the next.
   template <std::uint32_t Level>
   static bool is_level() {
     return Env::groups(Level) != (Level + 1 == top ? 1 : Env::groups(Level + 1));
@@ -122,7 +122,7 @@ class clof {
     return found;
   }
 
-  /// By trylock upwards; what was taken in vain is let go.
+  /// By trylock upwards; a failure releases the locks taken so far.
   bool try_lock(tree& all) {
     const std::uint32_t leaf = Env::group();
     if (!try_take<0>(all, leaf)) {

@@ -12,8 +12,8 @@
 //             | 2     | what unlock is to leave in outer       | the inner lock's holder
 //   inner     | the queues of a CNA lock                       | see cna
 //
-// The inner lock is given up before lock() ends, so nothing is kept from lock
-// to unlock. While its holder waits for the outer lock it does what CNA does
+// The inner lock is given up before lock() ends, so no node lives from lock to
+// unlock. While its holder waits for the outer lock it does what CNA does
 // when it hands over: it chooses its successor.
 //
 // Invariants

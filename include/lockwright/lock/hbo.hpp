@@ -1,5 +1,5 @@
-// hbo: test-and-set whose word says on which NUMA node the holder is. A waiter
-// on another node stays away longer between its attempts, so that the lock is
+// hbo: test-and-set whose word holds the holder's NUMA node. A waiter on
+// another node backs off longer between its attempts, so that the lock is
 // more likely to stay where its data is.
 //
 // Citation: Z. Radović, E. Hagersten, "Hierarchical Backoff Locks for Nonuniform
@@ -11,8 +11,8 @@
 //
 // Invariants
 //   EXCLUSION  only the thread whose compare-and-swap found 0 is inside.
-//   BOUND      no waiter stays away for longer than its `longest` at a time;
-//              nothing bounds how often a thread of another node goes before.
+//   BOUND      no waiter backs off for longer than its `longest` at a time;
+//              nothing bounds how often threads of other nodes overtake it.
 #pragma once
 
 #include <atomic>
@@ -116,7 +116,7 @@ class hbo {
           return;
         }
       } while ((holder == here) == near);
-      // The lock has come to this node, or left it: all begins anew, after one
+      // The lock has come to this node, or left it: the delay starts again, after one
       // more delay if it has left.
       if (near) {
         Env::delay(delay.next());

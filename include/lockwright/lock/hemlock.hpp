@@ -1,11 +1,11 @@
 // hemlock: a queue lock without queue nodes. A thread has one word, for all the
 // locks that it holds or awaits; the thread that is behind it in some queue polls that
-// word for the address of the lock, and clears it when the lock is taken over.
+// word for the address of the lock, and clears it when it takes the lock over.
 //
 // Citation: D. Dice, A. Kogan, "Hemlock: Compact and Scalable Mutual
 // Exclusion", SPAA 2021. With two refinements of its authors: CTR, by which a
 // waiter polls by compare-and-swap, which brings it the line in one step; and
-// Overlap, by which not this unlock waits for the successor, but the next one
+// Overlap, by which the wait for the successor moves from this unlock to the next one
 // that needs the word.
 //
 //   word   | meaning                                         | written by
@@ -18,12 +18,12 @@
 //   address         | the lock there is the successor's   | the holder, in unlock()
 //
 // Any thread may unlock, and the same thread may even wait for a lock that it
-// holds itself, until another one unlocks. The published lock knows neither. So
-// here the lock remembers its holder's word; unlock claims the word by a
+// holds itself, until another one unlocks. The published lock allows neither. So
+// here the lock records its holder's word; unlock claims the word by a
 // compare-and-swap, because two threads may each unlock a lock that a third one
 // has locked; and a thread whose word may still be in the queue that it joins
 // takes a queue node as its word for that lock. With Overlap, the published
-// lock() waits there until the successor has taken the word's last hand-over of
+// lock() waits there until the successor has taken the word's last handover of
 // this lock; a thread that waits for itself would do so for ever.
 //
 // Invariants
@@ -31,7 +31,7 @@
 //   ONE-PLACE  a word is at most once in the queue of a lock. While it is in
 //              there, its thread that looks at the lock finds a tail, and its
 //              own word as the holder's.
-//   HANDSHAKE  a hand-over begins when the successor in the one before has
+//   HANDSHAKE  a handover begins when the successor in the one before has
 //              cleared the word.
 //   WORDS-STAY a thread's word stays a word when the thread has ended.
 #pragma once
@@ -147,7 +147,7 @@ class hemlock {
   [[gnu::noinline]] void await(word& before) {
     std::uintptr_t seen = address();
     // Acquire pairs with the release in hand_over(): the section before is
-    // seen. Release lets go of a word that is a node, for the acquire there.
+    // seen. Release frees a word that is a node, for the acquire there.
     while (!before.grant.compare_exchange_strong(seen, 0, std::memory_order_acq_rel,
                                                  std::memory_order_relaxed)) {
       seen = address();
@@ -164,7 +164,7 @@ class hemlock {
       none = 0;
       Env::relax();
     }
-    // Acquire pairs with the release in await(): the node is not looked at any more.
+    // Acquire pairs with the release in await(): the node is no longer read.
     while (mine.is_node && mine.grant.load(std::memory_order_acquire) == here) {
       Env::relax();
     }

@@ -27,7 +27,7 @@
 //              and the one that releases the root recycles the entry.
 //   ROOT-LAST  the published unlock releases the root, then the leaf, which the
 //              next holder may have destroyed by then. Here the leaf comes
-//              first, so that the thread that lets the lock go has done with the tree.
+//              first, so that the releasing thread has finished with the tree.
 //   BATCH      after `batch` passes within a leaf the root is released, so no
 //              node waits for more than batch_ holders of each other node.
 //   SAME-LEAF  a node remembers the leaf it queued at, so a holder that has
@@ -108,7 +108,7 @@ class hmcs {
     return found;
   }
 
-  /// Both levels by compare-and-swap; a leaf that was taken in vain is handed
+  /// Both levels by compare-and-swap; a leaf taken without the root is handed
   /// on. Never waits for the lock, but, where a thread has come into that leaf
   /// meanwhile, for the two steps of that thread between its place and its link.
   bool try_lock(tree& levels) {

@@ -1,6 +1,6 @@
 // malth: an MCS queue that keeps few threads in circulation. An unlock that
-// sees more waiters than the lock needs moves one aside, to the passive set;
-// one that sees none takes one back, and by chance the oldest one comes first.
+// sees more waiters than the lock needs moves one to the passive set;
+// one that sees none takes one back, and by chance the oldest one is next.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCR).
 // The waiting policy is a parameter: malth-spin (MCSCR-S) polls, malth-stp
@@ -21,22 +21,22 @@
 //           | thread that was recalled has not been inside
 //   cell    | granted: the lock, or a recall
 //   grant   | which of them
-//   rank    | how its owner came to the queue: by itself, recalled, or favoured
+//   rank    | how its owner came to the queue: arrived, recalled, or favoured
 //
-// Locking is MCS's, as published, but for the recall. In unlock, in this order:
+// Locking is that of MCS, as published, except for the recall. In unlock, in this order:
 //   fairness  one time in `fairness` the oldest of the passive set comes next
 //   cull      a node between the holder and the last one goes to the set
 //   deficit   with no thread in the queue, the youngest of the set comes next
 //
-// Handing the lock to a sleeper keeps everybody out for as long as a wake
-// takes, and those who arrive meanwhile fall asleep in turn, so that the next
-// hand-over is to a sleeper again. With fewer processors than would saturate
+// Handing the lock to a sleeper keeps all threads out for as long as a wake
+// takes, and threads that arrive meanwhile fall asleep in turn, so that the next
+// handover is to a sleeper again. With fewer processors than would saturate
 // the lock this never ends. So in malth-stp no thread that sleeps is handed the
-// lock: it goes to the passive set, and is recalled when it is to come next,
-// which is the publication's anticipatory warm-up: it is woken and queues once
-// more, while the lock goes to the thread that is awake, or becomes free. One that was
-// favoured by chance keeps its place in the queue, asleep or not. Hand-overs
-// to waiters that poll, so all of malth-spin's, are as published.
+// lock: it moves to the passive set, and is recalled when it is next, which
+// is the paper's anticipatory warm-up: it is woken and queues again, while
+// the lock goes to a thread that is awake, or becomes free. One that was favoured
+// by chance keeps its place in the queue, asleep or not. Handovers to
+// polling waiters, so all of malth-spin's, are as published.
 //
 // Invariants
 //   EXCLUSION  the lock belongs to the owner of the first node of the queue.
@@ -96,7 +96,7 @@ class one_set {
   static constexpr std::uintptr_t free_ = 1;
   static constexpr std::uintptr_t recalled_ = 2;
 
-  /// The set as it is kept in the holder's node.
+  /// The set as stored in the holder's node.
   [[nodiscard]] Node* held() const { return flag::make(set_.youngest(), recalled ? recalled_ : 0); }
 
   passive_set<Node> set_;

@@ -77,7 +77,7 @@ class mcs {
     node* empty = nullptr;
     // As the exchange in lock(). The cell is not armed: no thread grants the first node.
     // mutant survives in clof: acq_rel -> release: the trylock at the lowest level: what it
-    // protects was also let go with the locks above, which the trylock has to take too.
+    // protects was also released with the locks above, which the trylock has to take too.
     // mutant survives in glk: acq_rel -> acquire, acq_rel -> release, in two steps: the trylock of
     // the queue while others come, further than the search gets; mcs-spin has the same line for
     // itself, and needs it.

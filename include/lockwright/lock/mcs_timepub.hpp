@@ -21,7 +21,7 @@
 //   failed    | passed over: out of the queue, and   |
 //             | the owner's own again                |
 //
-// In the publication a thread has one node for each lock, and comes back to it
+// In the paper a thread has one node for each lock, and comes back to it
 // in a later attempt. Here lock() makes attempts until one succeeds, giving its
 // processor away in between, and keeps its node for all of them: the owner of a
 // node that is timed_out is inside lock(). A node is given back by

@@ -129,7 +129,7 @@ class mcs_try {
   static constexpr std::uint32_t transient_ = 3;
   static constexpr std::uint32_t recycled_ = 4;
 
-  /// What stands in `next` for a word about the node itself: never an address.
+  /// The marks that `next` holds for the node itself: never an address.
   static node* mark(std::uint32_t what) {
     return reinterpret_cast<node*>(static_cast<std::uintptr_t>(what));
   }

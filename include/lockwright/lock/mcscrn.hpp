@@ -1,6 +1,6 @@
 // mcscrn: malth for machines with several NUMA nodes. The threads that
 // circulate are of one node, the home; those of other nodes wait in a list of
-// their own, and once in a while another node becomes the home.
+// their own, and from time to time another node becomes the home.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCRN).
 //
@@ -8,8 +8,8 @@
 //   remote  | in the holder's node: the waiters of other nodes that were culled
 //   home    | in the holder's node: the NUMA node whose threads circulate
 //   numa    | the NUMA node of this node's owner
-//   When the lock is free, tail names a member of one of the sets, and that
-//   one's node has what the holder's would have.
+//   When the lock is free, tail names a member of one of the sets, whose node
+//   has these fields in place of the holder's.
 //
 // As malth, with these differences in unlock:
 //   fairness  where remote threads wait, the NUMA node of the oldest of them
@@ -18,10 +18,10 @@
 //             next instead, however many there are
 //   deficit   with no thread in the queue or the passive set, the NUMA node of the
 //             oldest remote waiter becomes the home
-// The publication drains the new home's threads into the queue, from where they
+// The paper drains the new home's threads into the queue, from where they
 // would be culled one by one; here they go to the passive set at once, and the
-// old home's to the remote list. It gives no period for the change of the home;
-// it is that of the fairness. Waiters poll and then park.
+// old home's to the remote list. It gives no period for the change of the home; here
+// it is the fairness period. Waiters poll and then park.
 //
 // Invariants
 //   as in malth, and

@@ -1,6 +1,6 @@
 // mutable: a lock that lets only so many of its waiters poll as fit a window;
-// the others sleep. An oracle widens the window when a sleeper came too late for
-// a free lock, and narrows it as long as none does.
+// the others sleep. An oracle widens the window when a sleeper was late for a
+// free lock, and narrows it as long as none is.
 //
 // Citation: R. Marotta, D. Tiriticco, P. Di Sanzo, A. Pellegrini, B. Ciciani,
 // F. Quaglia, "Mutable Locks: Combining the Best of Spin and Sleep Locks",
@@ -8,9 +8,9 @@
 // The oracle is a parameter; doubling_oracle is the paper's.
 //
 //   word    | bits  | meaning                                  | written by
-//   state   | 0-31  | threads that hold or await the lock      | everybody, by adding
+//   state   | 0-31  | threads that hold or await the lock      | all threads, by adding
 //           | 32-63 | the window's size, less one              | the holder, by adding
-//   permits |       | sleepers that may go on                  | unlocks; sleepers
+//   permits |       | sleepers that may proceed                | unlocks; sleepers
 //   turn    |       | the lock among those that are awake      | see ttas
 //   owed    |       | wake-ups that the next unlock is to make | the holder
 //           |       | more than its one; below zero: so many   |
@@ -19,7 +19,7 @@
 //   All zero: free, with a window of one, which is the holder's.
 //
 // Invariants
-//   ONE-STEP   a thread learns the window and how many came before it in the
+//   ONE-STEP   a thread reads the window and how many came before it in the
 //              step in which it is counted; one that finds the window full sleeps.
 //   WINDOW     of n counted threads min(n, window) are awake, and -owed more
 //              if owed is below zero, and owed fewer if it is above.
@@ -27,10 +27,10 @@
 //              has been given none. So while an unlock has permits to give,
 //              a thread still waits, and the lock cannot be destroyed.
 //
-// The published lower bound of a step, window - 1, has its sign the wrong way
-// round: it is 1 - window. The paper has no trylock. Here one takes the lock
-// only from a state without any thread; if the last holder is not through its
-// unlock yet, it leaves as an unlock does that owes nothing.
+// The published lower bound of a step, window - 1, has the wrong sign:
+// it is 1 - window. The paper has no trylock. Here one takes the lock
+// only from a state without any thread; if the last holder has not finished
+// its unlock, it leaves like an unlock that owes nothing.
 #pragma once
 
 #include <atomic>

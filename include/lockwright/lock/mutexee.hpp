@@ -23,15 +23,15 @@
 //   taken          | a thread has the lock and the duty          | that thread
 //   given_up       | the unlock has woken a sleeper, or is to    | the unlock
 //
-// A notice says of which lock it is: one that lies in a copied lock is another's,
-// or has been used for something else since, and is let alone.
+// A notice records its lock: one found in a copied lock belongs to
+// another lock, or has been reused, and is ignored.
 //
 // In the published unlock the lock is marked free, and the same word is read
 // again some time later. By then the next holder may have unlocked and destroyed
-// the lock. Here the unlock watches a node of its own, which the thread that takes the
-// lock next looks for. And the published waiters poll with memory barriers,
-// which saved power on the processors of the paper; these use the pause of all
-// others here.
+// the lock. Here the unlock watches a node of its own, which the next holder looks
+// for. The published waiters poll with memory barriers, which saved
+// power on the processors of the paper; these use the pause of all other
+// locks here.
 //
 // Invariants
 //   EXCLUSION  only the thread that took the word from 0 is inside.
@@ -39,7 +39,7 @@
 //              wake: the holder, if the word is 2, or an unlock, if its notice
 //              is open. The exchanges on the notice pass the duty on or keep it.
 //   LAST-GIVES-BACK  of the two that exchange a notice's state, the second one
-//              gives the node back, so neither touches it after its end.
+//              gives the node back, so neither touches it after that.
 #pragma once
 
 #include <atomic>
@@ -59,7 +59,7 @@ struct sleep_until_woken {
   static constexpr tunable_list<0> tunables{};
 };
 
-/// A sleep that ends by itself, and at most one in each acquisition that does.
+/// A sleep with a deadline, at most one in each acquisition.
 template <class Env>
 struct sleep_a_while {
   static constexpr bool bounded = true;
@@ -243,7 +243,7 @@ class mutexee {
         deadline, [this] { return word_.load(std::memory_order_relaxed) == free_ && try_lock(); });
   }
 
-  /// Who gives up leaves the word as it is: perhaps one wake that no thread needs.
+  /// A waiter that gives up leaves the word as it is, which costs at most one needless wake.
   bool sleep(std::uint64_t deadline) {
     std::uint64_t latest = deadline;
     if constexpr (Sleep<Env>::bounded) {

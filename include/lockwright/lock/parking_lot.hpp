@@ -23,7 +23,7 @@
 //   NO-LOST-WAKE  a thread sleeps only if the byte was `held parked` with the
 //              address's bucket locked, and an unlock that finds `parked` goes there.
 //   FAIR       an unlock hands over if the bucket's last fair turn is longer
-//              ago than a time by chance up to `fair-ns`.
+//              ago than a random time of up to `fair-ns`.
 #pragma once
 
 #include <atomic>

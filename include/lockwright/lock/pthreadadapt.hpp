@@ -1,5 +1,5 @@
 // pthreadadapt: a three-state futex mutex, whose waiters try a number of times before
-// they sleep. How often depends on how many tries those before them needed.
+// they sleep. The number depends on how many tries earlier waiters needed.
 //
 // Citation: the GNU C Library's PTHREAD_MUTEX_ADAPTIVE_NP (nptl); its sleeping
 // half is Drepper's, "Futexes Are Tricky", 2011.
@@ -13,15 +13,15 @@
 //         |                                                 | having waited
 //
 // A waiter tries up to min(most, growth * tries + margin) times, with a pause
-// between, and then sleeps as `futex` does. Having the lock, it moves `tries` by
-// an eighth of the way to what it needed itself. Later versions of the C
-// library space the tries out by a random backoff; this is the lock of the
+// between, and then sleeps as `futex` does. With the lock, it moves `tries` an
+// eighth of the way to the number that it needed. Later versions of the C
+// library put a random back-off between tries; this is the lock of the
 // studies, which does not.
 //
 // Invariants
 //   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is.
 //   BOUND      no waiter tries more than `most` times before it sleeps.
-//   ONE-WRITER only the holder writes `tries`; what others read is advice.
+//   ONE-WRITER only the holder writes `tries`; a stale read by others is harmless.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// qspinlock: one word that says whether the lock is held, whether a first
-// waiter is pending, and the last in an MCS queue of the others. A single
+// qspinlock: one word with a held bit, a bit for a first,
+// pending waiter, and the last in an MCS queue of the others. A single
 // waiter polls that word without a queue node.
 //
 // Citation: W. Long, P. Zijlstra, "qspinlock: a 4-byte queue spinlock with PV
@@ -9,7 +9,7 @@
 //
 //   bits of word | meaning                                        | changed by
 //   0 (locked)   | the lock is held                               | see below
-//   1 (pending)  | a thread waits for `locked` to go, ahead of    | that thread
+//   1 (pending)  | a thread waits for `locked` to clear, ahead of | that thread
 //                | the queue                                      |
 //   6-63 (tail)  | address of the last node of the queue, 0 for   | arriving threads; the
 //                | none; nodes are aligned to 64 bytes            | first of the queue
@@ -25,8 +25,8 @@
 // version did.
 //
 // Invariants
-//   QUEUE-LAST a thread sets `pending` for good only if it finds no tail, and
-//              takes the free lock at once only if it finds the whole word 0, so
+//   QUEUE-LAST a thread keeps `pending` only if it finds no tail, and takes
+//              the free lock at once only if it finds the whole word 0, so
 //              no thread overtakes the queue.
 //   FIRST-COMPETES  of the queue only the first waits for `locked` and `pending`.
 //   LINK       a node that is not the last gets its next pointer in a bounded

@@ -1,5 +1,5 @@
 // reciprocating: arriving threads push themselves on a stack by one exchange;
-// when the holder's segment of waiters is used up it takes the whole stack as
+// when the holder's segment of waiters is empty it takes the whole stack as
 // the next segment. Each waits on its own node, and no unlock waits for a link.
 //
 // Citation: D. Dice, A. Kogan, "Reciprocating Locks", PPoPP 2025.
@@ -12,13 +12,13 @@
 //
 //   node      | meaning
 //   gate      | null: not granted; else granted, and the end of the owner's segment
-//   successor | who is granted when this node's owner leaves, null for no thread
-//   end       | what arrivals is if no thread has come since the segment was taken:
+//   successor | the thread granted when this node's owner leaves, or null
+//   end       | the value of arrivals if no thread has come since the segment was taken:
 //             | the node of the thread that found the lock free, or taken_
 //
 // An address at the bottom of a segment marks its end and is never followed, so
-// its node may be in use elsewhere by then. The published lock hands successor
-// and end from lock to unlock in the thread's hands; here they are in the node.
+// its node may be in use elsewhere by then. The published lock() returns successor
+// and end, which the thread passes to unlock(); here they are in the node.
 //
 // Invariants
 //   PUSH-ONLY  a thread learns the one below it from its own exchange, so there

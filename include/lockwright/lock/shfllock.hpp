@@ -1,13 +1,13 @@
-// shfllock: a test-and-set lock with an MCS-like queue, whose waiters use their
-// waiting to shuffle the queue behind them: one of them brings the waiters of
-// its own NUMA node forward. Only the first in the queue competes for the lock.
+// shfllock: a test-and-set lock with an MCS-like queue, whose waiters shuffle
+// the queue behind them while they wait: one of them moves the waiters of its
+// own NUMA node forward. Only the first in the queue competes for the lock.
 //
 // Citation: S. Kashyap, I. Calciu, X. Cheng, C. Min, T. Kim, "Scalable and
 // Practical Locking with Shuffling", SOSP 2019. How a thread waits is the
 // parameter: shfllock polls, shfllock-stp polls and parks.
 //
 //   word  | meaning                                           | written by
-//   words | is the lock held, and may it be stolen from those | the thread that takes the lock; the
+//   words | is the lock held, and may it be stolen from those | an acquirer; the
 //         | that queue: see the waiting                       | holder; the first in the queue
 //   tail  | last node of the queue, null when empty           | arriving threads; the first
 //
@@ -19,7 +19,7 @@
 //   batch    | its place in a group of one NUMA node, 0 when   | the shuffler
 //            | it is in none                                   |
 //
-// A node is in the queue only while its owner waits, so nothing is kept from
+// A node is in the queue only while its owner waits, so no node lives from
 // lock to unlock.
 //
 // The published parking lock lets a waiter sleep when its time slice is over,
@@ -27,15 +27,15 @@
 // Here a waiter sleeps after the spin bound, as in the other parking locks,
 // also as the first; and only the waiter behind the first is woken ahead, when
 // the first sees the lock free: the others would sleep again before their turn.
-// And a thread that arrives behind a queue looks for a moment whether it can
-// steal after all: else each collision would send a running thread behind all
-// that sleep, and of the processors but one would be busy.
+// And a thread that arrives behind a queue tries for a moment to steal
+// the lock: otherwise each collision would send a running thread behind
+// all sleepers, and only one processor would be busy.
 //
 // Invariants
 //   FIRST-COMPETES  of the queued threads only the first tries to take the
 //              lock, and it leaves the queue while it holds the lock.
 //   ONE-SHUFFLER  a thread shuffles only with the shuffler mark, or as the first
-//              with batch 0, which tells that no group, and so no mark, is left
+//              with batch 0, which means that no group, and so no mark, is left
 //              in the queue. The mark goes to the last of the group.
 //   BEHIND-ONLY  the shuffler changes only links from its own node on, and no
 //              link that is null: that one belongs to an arriving thread.
@@ -55,7 +55,7 @@
 
 namespace lockwright {
 
-/// A waiting of shfllock: polling without bound.
+/// A waiting policy of shfllock: polling without bound.
 ///
 ///   held_ | meaning    no_stealing_ | meaning              seat    | meaning
 ///   0     | free       0            | no queue             waiting | not the first in the queue

@@ -11,7 +11,7 @@
 //   grant == request: free; otherwise held, with request - grant - 1 waiting
 //
 //   slot of the array | how often unlocks came to a number that hashes to it,
-//                     | of any lock; a change only tells to look at grant again
+//                     | of any lock; a change only means: read grant again
 //
 // Invariants
 //   ORDER      numbers are served in the order in which they were drawn.

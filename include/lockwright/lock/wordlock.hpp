@@ -1,5 +1,5 @@
 // wordlock: a lock and the queue of its sleepers in one word. Unlock wakes the
-// first sleeper, which competes with the thread that comes by then.
+// first sleeper, which competes with arriving threads.
 //
 // Citation: F. Pizlo, "Locking in WebKit", webkit.org/blog/6161, 2016
 // (WTF::WordLock).
@@ -22,7 +22,7 @@
 //              only while `queuing` is not another's: with both, no other thread
 //              changes the word, and a store is enough.
 //   NO-LOST-SLEEPER  a queued thread has seen `held` in the same step in
-//              which it got the queue, so an unlock is to come and finds it.
+//              which it got the queue, so a later unlock finds it.
 #pragma once
 
 #include <atomic>
@@ -69,7 +69,7 @@ class wordlock {
 
   arrival lock() {
     entry* free = nullptr;
-    // Acquire, here and in the other ways in, pairs with the releases in unlock().
+    // Acquire, here and in the other acquisitions, pairs with the releases in unlock().
     if (word_.compare_exchange_strong(free, flag::make(nullptr, held_), std::memory_order_acquire,
                                       std::memory_order_relaxed)) [[likely]] {
       return arrival::uncontended;
@@ -137,7 +137,7 @@ class wordlock {
   }
 
   /// True if no thread was at the queue of the held lock `seen`, and the caller is
-  /// now. Acquire pairs with the stores that let go of the queue.
+  /// now. Acquire pairs with the stores that release the queue.
   bool take_queue(entry* seen) {
     return flag::flags(seen) == held_ &&
            word_.compare_exchange_strong(seen, flag::make(seen, queuing_),

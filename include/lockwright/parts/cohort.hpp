@@ -23,8 +23,8 @@ concept LocalLock = requires(L lock) {
   { lock.awaited() } -> std::same_as<bool>;
 };
 
-/// And of the global one: nothing that a lock does not have, but it has to be
-/// thread-oblivious, for it is let go by another thread than the one that took it.
+/// The global lock needs nothing more than a lock, but has to be
+/// thread-oblivious: another thread than its taker may release it.
 template <class L>
 concept GlobalLock = requires(L lock) {
   { lock.lock() } -> std::same_as<arrival>;
@@ -61,14 +61,14 @@ inline constexpr tunable cohort_batch{
 ///              node's local lock.
 ///   PASSED-ON  `passed` is set only while a thread waits for the local lock,
 ///              so a thread that comes later, or tries, never finds it set.
-///   BATCH      after `batch` passes the global lock is released, the thread that waits.
+///   BATCH      after `batch` passes the global lock is released, whichever thread waits.
 ///   HOME       `home` says which local lock to release, wherever the holder
 ///              runs by then.
-///   GLOBAL-LAST  the published release lets go of the global lock first, then
-///              of the local one, which the next holder may have destroyed by
-///              then. Here the local lock comes first, so that the thread that lets the
-///              lock go has done with it; the next thread of the node then
-///              waits for the global lock until that is let go a moment later.
+///   GLOBAL-LAST  the published release releases the global lock first, then the
+///              local one, which the next holder may have destroyed by then.
+///              Here the local lock comes first, so that the releasing thread has
+///              finished with the lock; the next thread of the node then waits
+///              for the global lock until that is released a moment later.
 template <class Env, GlobalLock Global, LocalLock Local, const tunable& Batch = cohort_batch>
 class cohort {
   struct alignas(64) leaf {
@@ -131,7 +131,7 @@ class cohort {
     return found;
   }
 
-  /// Both locks by trylock; a local lock that was taken in vain is let go. Never
+  /// Both locks by trylock; a local lock taken without the global one is released. Never
   /// waits for the lock, but, where the local one is a queue and a thread has come
   /// into it meanwhile, for the two steps of that thread between its place and its link.
   bool try_lock(parts& all) {

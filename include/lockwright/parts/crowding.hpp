@@ -1,32 +1,32 @@
 // Whether the machine has more threads to run than processors, for locks that
-// then wait in another way. All locks of a process share what one of them has
-// found out.
+// then wait in another way. All locks of a process share one
+// answer.
 //
 // Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
 // Made Easy", Middleware 2016, and its library.
 //
-//   word   | meaning                                         | written by
-//   due    | when the load is to be looked at next           | the reader
-//   left   | crowded, until so many looks in a row find room | the same
-//          | 0: not crowded                                  |
-//   needed | what `left` begins with                         | the same
+//   word   | meaning                                          | written by
+//   due    | when the load is to be read next                 | the reader
+//   left   | crowded, until so many readings in a row are not | the same
+//          | 0: not crowded                                   |
+//   needed | what `left` begins with                          | the same
 //
-// A lock whose waiters sleep makes the load that it was to bear disappear. So
-// each time that the machine is found crowded, more looks are needed before it
-// is believed not to be; the number falls by one with each look after that.
+// A lock whose waiters sleep removes the load that it reacts to. So each time
+// that the machine is found crowded, more readings are needed before it counts
+// as not crowded; the number falls by one with each reading after that.
 //
-// Published is a thread that looks ten times a millisecond and that, when the
+// In the paper a thread reads the load ten times a millisecond and, if the
 // answer has changed more than eight times in a second, leaves it at crowded for
-// seconds. A library that is loaded into a program starts no threads, so who
-// asks looks, if it is time to; `needed` alone bounds the changes. Published is
-// also a margin, of two threads above the number of processors to be crowded,
-// and of five below it not to be, for large machines; with two processors there
-// would be no way back. And the processors are those that the process may run
+// seconds. A preload library starts no threads, so the asking thread reads
+// the load, if it is due; `needed` alone bounds the changes. The paper also
+// has a margin for large machines: two threads above the number of processors
+// to be crowded, five below it not to be; with two processors there would be
+// no way back. And here the processors are those that the process may run
 // on, not all of the machine's.
 //
 // Invariants
-//   ADVICE     who relies on the answer loses time by it, and nothing else, so no
-//              word needs any order.
+//   ADVICE     a wrong answer only costs time, so no word needs
+//              any order.
 #pragma once
 
 #include <atomic>
@@ -119,7 +119,7 @@ class crowding {
   }
 };
 
-/// A waiter that polls, and lets other threads run now and then while the
+/// A waiter that polls, and yields at intervals while the
 /// machine is crowded. Of one wait.
 template <class Env>
 class crowd_poller {

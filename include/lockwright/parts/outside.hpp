@@ -13,13 +13,13 @@ namespace lockwright {
 /// The lock L over an L::part of its own, made at the first use, which L is given
 /// at each call: lock(part), try_lock(part), unlock(part), and, if it has them,
 /// try_lock_until(part, deadline), and begin(part) for a part that has just been
-/// made. What else L keeps lies in place.
+/// made. The other members of L are in place.
 ///
-/// begin(part) sees to it that L's words in place, which may be those of a copied
-/// lock, and a zeroed part are together an unlocked lock. A lock for which they are
-/// anyhow has no need of it.
+/// begin(part) makes L's words in place, which may be those of a copied lock,
+/// and a zeroed part together an unlocked lock. A lock for which they already
+/// are needs no begin().
 ///
-/// Where there is no memory, another lock takes L's place, for good: a word that
+/// Where there is no memory, another lock permanently takes L's place: a word that
 /// says whether it is held, and whose waiters sleep (see lazy_part).
 template <class Env, class L>
 class outside {
@@ -39,7 +39,7 @@ class outside {
 
   static std::uint64_t bytes_outside() { return lazy_part<Env, part>::bytes(); }
 
-  // Inlined, so that no call comes in between.
+  // Inlined, which saves a call.
 
   [[gnu::always_inline]] arrival lock() {
     part* all = get();

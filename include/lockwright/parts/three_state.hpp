@@ -45,7 +45,7 @@ class three_state {
                                          std::memory_order_relaxed);
   }
 
-  /// Who gives up leaves the word as it is: perhaps one wake that no thread needs.
+  /// A waiter that gives up leaves the word as it is, which costs at most one needless wake.
   bool try_lock_until(std::uint64_t deadline) {
     if (try_lock()) {
       return true;

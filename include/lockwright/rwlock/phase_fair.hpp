@@ -34,8 +34,8 @@
 //
 // Invariants
 //   EXCLUSION  a writer is inside only while `written` is set and no thread is
-//              counted as inside; no reader that finds `written` comes in, but
-//              for one that passes, and such a one comes in beside another.
+//              counted as inside; no reader that finds `written` enters, except
+//              one that passes, which enters beside another reader.
 //   TURN       a waiting reader is let in by the next writer that leaves. One
 //              that was let in is counted, so the phase does not change again
 //              before it has been inside, however long it takes to see it.

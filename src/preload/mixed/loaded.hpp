@@ -1,4 +1,4 @@
-// Which of the files that the process has loaded an address lies in.
+// The loaded file that contains an address.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where the lock of a mutex lies in the mixed library: one of all algorithms of
+// The lock of a mutex in the mixed library: one of all algorithms of
 // this build, which one the kind word of the mutex says.
 #pragma once
 

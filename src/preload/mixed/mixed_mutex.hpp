@@ -1,4 +1,4 @@
-// A POSIX mutex that has an algorithm of its own, by the plan.
+// A POSIX mutex with the algorithm that the plan assigns to it.
 #pragma once
 
 #include <pthread.h>
@@ -16,14 +16,13 @@ using interpose::deadline_clock;
 using interpose::real;
 
 /// The algorithm is chosen when the mutex is initialised, or, where a static
-/// initialiser did that, when it is first used; from then on it is the mutex's
-/// own. If it is the C library's, every operation goes to library_mutex, and
-/// to replaced_mutex otherwise.
+/// initialiser did that, when it is first used; from then on it does not change. If it is the C
+/// library's, every operation goes to library_mutex, and to replaced_mutex otherwise.
 ///
 /// Invariant ONE-CHOOSER: a kind word leaves unchosen by a compare-and-swap, so
 /// one thread asks the plan, which counts. It waits for no thread until it has
-/// written the answer. The thread that meets being_chosen waits for it; in the child of
-/// a fork that thread may be missing, and the choice is made again.
+/// written the answer. A thread that finds being_chosen waits for it; in the child of a fork
+/// the choosing thread may be missing, and the choice is made again.
 class mixed_mutex : public replaced_mutex<lock_variant> {
   using replaced = replaced_mutex<lock_variant>;
 
@@ -109,7 +108,8 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
            algorithm_of(kind) == algorithm::c_library;
   }
 
-  /// The C library's by the plan; what is left to it by its kind is replaced_mutex's affair.
+  /// The C library's by the plan; mutexes left to it because of their kind are handled by
+  /// replaced_mutex.
   static bool is_library_mutex(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
     return !is_library(kind) && algorithm_of(kind) == algorithm::c_library;
@@ -154,7 +154,7 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     return is_library_mutex(mutex) ? library_mutex::unlock(mutex) : unlock_slow(mutex);
   }
 
-  /// Sees to it that the mutex has an algorithm and is in order for this process.
+  /// Chooses the mutex's algorithm if it has none, and adopts it in a child process.
   static void settle(pthread_mutex_t* mutex, const void* caller) {
     mixed_mutex& self = of(mutex);
     const kind_word kind = self.kind();
@@ -179,7 +179,7 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     }
   }
 
-  /// Of the parent's state of a mutex of the C library its own functions make what they can.
+  /// The C library's own functions deal with the parent's state of its mutexes.
   void adopt_as(kind_word kind) {
     if (lock_variant::is_known(kind)) {
       adopt();

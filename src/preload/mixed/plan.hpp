@@ -10,8 +10,8 @@
 
 namespace lockwright::preload {
 
-/// A mutex as it is found: where it lies, and who called the function that
-/// initialises it, or, where none did, the one that is the first to use it.
+/// A mutex at its first sight: its address, and the caller
+/// of its initialisation or, without one, of its first use.
 struct found_mutex {
   const void* mutex;
   const void* caller;  ///< what the call returns to
@@ -27,7 +27,7 @@ struct position {
   std::uint64_t offset;  ///< in the addresses that the file itself uses
 };
 
-/// A sighting, in terms of the plan.
+/// A found_mutex, in terms of the plan.
 struct init_site {
   position mutex;
   position call;  ///< the last byte of the call
@@ -38,7 +38,7 @@ struct init_site {
 /// numbers in hexadecimal, and is written by python/lockwright/plan/compiled.py:
 ///
 ///   M name                    | a file: the last part of its path. They are numbered from 0.
-///   D lock lock ...           | of all others: the first one has the first lock, and so on,
+///   D lock lock ...           | of all others: the first has the first lock, and so on,
 ///                             | round and round
 ///   E by ordinal lock lock .. | an entry, the first that applies counts; `by`: bits of `match`;
 ///                             | `ordinal`: which of those that it would apply to, or -
@@ -60,7 +60,7 @@ class plan {
     by_variable = 1,     ///< the mutex lies there
     by_initialiser = 2,  ///< it is initialised from there
     by_first_use = 4,    ///< it is not, and used from there first
-    by_library = 8,      ///< it lies there, or is initialised there; if neither, used there first
+    by_library = 8,      ///< it is there, or is initialised there; if neither, used there first
     by_any = 16,         ///< wherever it is
   };
 

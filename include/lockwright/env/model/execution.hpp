@@ -21,7 +21,7 @@ struct world {
   bool impatient = false;        ///< a poller may run out of patience at any moment
   bool spurious = false;         ///< each thread's sleep may end early, once
   bool watched = false;          ///< a tool looks for races
-  bool short_of_memory = false;  ///< there may be none for what lies outside a lock
+  bool short_of_memory = false;  ///< there may be none for a lock's memory outside the object
   std::size_t common_bytes = 0;  ///< of what all locks share, made before the threads are
   bool reduced = false;  ///< the search is reduced_search, which wants to know each next step
 };
@@ -45,7 +45,7 @@ inline void fail(const char* what, rl::test_result_e kind, const rl::debug_info&
 /// What a thread does next, as far as others are concerned.
 struct next_step {
   enum kind : std::uint8_t {
-    nothing,   ///< something of its own, until it comes to its next step
+    nothing,   ///< runs to its next step
     load,      ///< reads the object at `place`
     change,    ///< reads and writes it
     anything,  ///< may touch several objects
@@ -169,7 +169,7 @@ class execution {
     }
   }
 
-  /// The number of the node that `p` lies in, from 1 on; 0 if it lies in none.
+  /// The number of the node that contains `p`, from 1 on; 0 if none does.
   [[nodiscard]] std::size_t node_number(const void* p) const {
     const std::size_t node = node_at(p);
     return node < most_nodes ? node + 1 : 0;
@@ -185,7 +185,7 @@ class execution {
     return 0;
   }
 
-  /// Whether `p` lies in a node that only its taker knows so far.
+  /// Whether `p` is in a node that only its taker knows so far.
   [[nodiscard]] bool is_private(const void* p) const {
     const std::size_t node = node_at(p);
     return node < most_nodes && !published_[node];
@@ -328,7 +328,7 @@ inline execution execution_now;
 
 [[nodiscard]] inline thread_state& here() { return execution_now.threads[rl::thread_index()]; }
 
-/// Others may come in here, but need not come in again before the next step.
+/// Other threads may run here, but need not run again before the next step.
 class pause {
  public:
   pause() { here().next = {}; }

@@ -11,7 +11,7 @@
 namespace lockwright::model_env {
 
 /// Reads and writes that are not ordered by happens-before fail the execution.
-/// No other thread comes in at an access: the race detector does not need it.
+/// An access is no scheduling point: the race detector does not need one.
 template <class T>
 class plain {
   /// What is assigned, and where: an operator has no room for a default argument.

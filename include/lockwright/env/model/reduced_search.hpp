@@ -102,7 +102,7 @@ class reduced_search
     for (rl::thread_id_t i = 0; i != this->running_threads_count; ++i) {
       const rl::thread_id_t thread = this->running_threads[static_cast<std::size_t>(i)];
       if (next_of(thread).what == next_step::nothing) {
-        return thread;  // No thread can tell when it goes on to its next step.
+        return thread;  // No other thread can observe when it takes its next step.
       }
       if ((asleep_ >> thread & 1) == 0) {
         awake[count++] = thread;

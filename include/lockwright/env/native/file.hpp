@@ -13,7 +13,7 @@
 
 namespace lockwright::native_env {
 
-/// What stands in the file whose path is made of `parts`; false if it cannot be read.
+/// The contents of the file whose path is the concatenated `parts`; false if it cannot be read.
 inline bool read_text(char* text, std::size_t room, std::initializer_list<const char*> parts) {
   char path[128];
   std::size_t end = 0;
