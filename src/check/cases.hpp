@@ -1,4 +1,4 @@
-// Which programs a lock is run through, and in which world.
+// The programs that the checker runs for each lock, and their environment.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace lockwright::check {
 
-/// Made anew for each execution, before its threads start.
+/// Constructed for each execution, before its threads start.
 struct program {
   program() = default;
   program(const program&) = delete;
@@ -35,13 +35,13 @@ program* make(void* room) {
 struct search {
   enum kind : std::uint8_t {
     full,  ///< every interleaving
-    /// every interleaving with at most `limit` switches away from a thread that could go on
+    /// every interleaving with at most `limit` switches away from a thread that could continue
     bound,
     random,  ///< `limit` executions at random
   };
   kind how = full;
   std::uint64_t limit = 0;
-  double seconds = 10;  ///< gives up after so long
+  double seconds = 10;  ///< gives up after this time
 };
 
 struct outcome {

@@ -13,7 +13,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// What the suite, which Relacy makes, has to know of the run.
+/// The parameters of the run, for the suite that Relacy constructs.
 struct {
   maker make_program = nullptr;
   clock::time_point deadline;
@@ -46,7 +46,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
   }
 
   void before() {
-    // A clock costs more than an execution.
+    // Reading a clock takes longer than an execution.
     if (++now_running.executions % 512 == 0 && clock::now() > now_running.deadline) {
       rl::ctx().rl_until("out of time", RL_INFO);
     }

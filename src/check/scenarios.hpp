@@ -1,4 +1,4 @@
-// The programs that every lock has to survive, whatever the interleaving.
+// The programs that must be correct with every lock, in every interleaving.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace lockwright::check {
 
-/// Data that a lock protects. Two threads at it at once, or one that does not
-/// see what the one before did, is a data race, which the checker reports.
+/// Data that a lock protects. Two threads that use it at once, or one that does not
+/// see the previous one's writes, are a data race, which the checker reports.
 class protected_data {
  public:
   void change() { data_ = data_ + 1; }
@@ -44,12 +44,12 @@ struct one_lock : program {
   }
 
   void after() override {
-    require(lock.try_lock(), "after all threads are through the lock is free");
+    require(lock.try_lock(), "after all threads have ended the lock is free");
     change_and_unlock();
   }
 };
 
-/// Each thread is inside `Times` times, and none is lost.
+/// Each thread enters `Times` times, and no acquisition is lost.
 template <class L, std::uint32_t Threads, std::uint32_t Times>
 struct exclusion final : one_lock<L> {
   void thread(std::uint32_t) override {
@@ -63,8 +63,8 @@ struct exclusion final : one_lock<L> {
   }
 };
 
-/// The first thread comes a second time, and finds the queue as a hand-over
-/// that was not in the order of arrival has left it.
+/// The first thread locks a second time, and finds the queue as left by a
+/// handover that was not in the order of arrival.
 template <class L>
 struct comes_again final : one_lock<L> {
   void thread(std::uint32_t index) override {
@@ -135,7 +135,7 @@ struct all_timed final : one_lock<L> {
   }
 };
 
-/// One that has all the time there is gets the lock.
+/// A timed lock without a deadline gets the lock.
 template <class L>
 struct in_time final : one_lock<L> {
   void thread(std::uint32_t index) override {
@@ -151,7 +151,7 @@ struct in_time final : one_lock<L> {
   }
 };
 
-/// Queue nodes go from lock to lock and from thread to thread.
+/// Queue nodes are reused by other locks and other threads.
 template <class L>
 struct reuse final : program {
   traced_lock<L> first{"the first lock"};
@@ -203,7 +203,7 @@ struct nested final : program {
   }
 };
 
-/// What one thread has locked another one unlocks, while the first comes again.
+/// One thread locks and another one unlocks, while the first locks again.
 template <class L>
 struct released_by_another final : one_lock<L> {
   model::atomic<std::uint32_t> locked{0};
@@ -282,8 +282,8 @@ struct thread_exit final : one_lock<L> {
 };
 
 /// The thread that leaves last destroys the lock, as POSIX lets the last user of a
-/// mutex do: unlock must be through with the lock once another can have it.
-/// One thread tries first, so that both ways in are unlocked.
+/// mutex do: unlock must not access the lock once another thread can have it.
+/// One thread tries first, so that unlock follows both kinds of acquisition.
 template <class L, std::uint32_t Threads>
 struct last_user_destroys final : program {
   alignas(traced_lock<L>) unsigned char room[sizeof(traced_lock<L>)];

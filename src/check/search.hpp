@@ -20,8 +20,8 @@ finding search_within(const test_case& c, double budget, bool trace);
 outcome at_random(const test_case& c, double budget, bool trace);
 
 /// A case that fails, in the execution with the fewest switches away from a
-/// thread that could have gone on, if one is found within the budget: it is the
-/// one that is easiest to follow. Else `found` as it is.
+/// thread that could have continued, if one is found within the budget: it
+/// is the easiest to follow. Else `found` unchanged.
 outcome simplest_failure(const test_case& c, const outcome& found, double budget);
 
 }  // namespace lockwright::check

@@ -20,7 +20,7 @@ using model_env::bits_of;
 using model_env::event;
 using model_env::name_of;
 
-/// Lines of a long execution that are shown of its beginning and of its end.
+/// Lines shown of the beginning and of the end of a long execution.
 constexpr std::size_t first_lines = 80;
 constexpr std::size_t last_lines = 60;
 
@@ -66,11 +66,11 @@ std::string_view last_word(std::string_view text) {
 
 struct named {
   std::string name;
-  bool member = false;  ///< surely what it is called, not a parameter that refers to it
+  bool member = false;  ///< certainly its name, not a parameter that refers to it
 };
 
-/// What the source calls the object of a step: the word before ".exchange(" or
-/// before " = ", or the argument of "wait(". Of several on one line that whose
+/// The source's name of a step's object: the word before ".exchange(" or
+/// before " = ", or the argument of "wait(". Of several on one line, the one whose
 /// call is nearest to the column.
 std::optional<named> name_in(std::string_view line, const event& e) {
   std::string_view word;
@@ -201,7 +201,7 @@ class narrator {
     return name;
   }
 
-  /// Elements of an array and parts of equal make have the same name.
+  /// Elements of an array and members of equal types have the same name.
   bool has_namesake(const void* object, const std::string& name) const {
     return std::ranges::any_of(names_, [&](const auto& other) {
       return other.first != object && other.second.name == name &&
@@ -288,7 +288,7 @@ class narrator {
   }
 
   static std::string place(std::string_view file, std::uint32_t line) {
-    // What the environment finds out by itself has no place in the lock.
+    // What the environment detects has no source line in the lock.
     if (line == 0 || file.find("/env/model/") != std::string_view::npos) {
       return "";
     }
@@ -301,7 +301,7 @@ class narrator {
     return index < threads_ ? "T" + std::to_string(index) : "end";
   }
 
-  /// A column for each thread, what it did, and where.
+  /// A column for each thread: its steps, and where in the source.
   std::string line(const event& e) const {
     std::string text;
     const std::uint32_t column = std::min(e.thread, threads_);
@@ -318,7 +318,7 @@ class narrator {
     return text;
   }
 
-  /// What each thread did last.
+  /// The last step of each thread.
   std::string last_steps() const {
     std::string text;
     for (std::uint32_t t = 0; t < threads_; ++t) {
@@ -341,10 +341,10 @@ class narrator {
   std::string end(rl::test_result_e how) const {
     const model_env::history& h = model_env::history_now;
     if (how == rl::test_result_deadlock) {
-      return "nobody can go on. The last step of each: " + last_steps();
+      return "no thread can proceed. The last step of each: " + last_steps();
     }
     if (how == rl::test_result_livelock) {
-      return "the threads poll for ever, and nobody lets anybody in. The last step of each: " +
+      return "the threads poll for ever, and none is admitted. The last step of each: " +
              last_steps();
     }
     if (h.problem == nullptr) {

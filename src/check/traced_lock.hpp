@@ -1,5 +1,5 @@
-// A lock that tells when its members are called and when they return, for the
-// trace of a failing execution. It changes nothing else.
+// A lock that records the calls and returns of its members
+// for the trace of a failing execution.
 #pragma once
 
 #include <cstdint>

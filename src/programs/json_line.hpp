@@ -1,4 +1,4 @@
-// What lockwright-bench and lockwright-torture say to the program that drives them.
+// The output of lockwright-bench and lockwright-torture to the calling program.
 #pragma once
 
 #include <cstddef>

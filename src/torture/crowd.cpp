@@ -8,7 +8,7 @@
 namespace torture {
 namespace {
 
-// Of more threads that wait without sleeping, those that hold the mutex would hardly ever run.
+// With more polling threads than this, the holders of the mutex would hardly ever run.
 constexpr std::uint64_t most_awake = 4;
 
 void write(worker& me) {
@@ -111,7 +111,7 @@ void crowd(phase_run& on) {
       on.add_worker("writer", write);
     }
   }
-  // However few there are, all the calls are made.
+  // With few threads, these still make all the calls.
   if (on.plan.threads < 7) {
     on.add_worker("trylocker", attempt);
     on.add_worker("locker with deadlines", lock_with_deadlines);

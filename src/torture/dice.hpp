@@ -1,4 +1,4 @@
-// Numbers that follow from a seed.
+// Random numbers from a seed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ class dice {
  public:
   explicit dice(std::uint64_t seed) : state_{seed} {}
 
-  // A step of SplitMix64, every one of whose states is as good as another.
+  // A step of SplitMix64, for which every state is a good seed.
   std::uint64_t next() {
     std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

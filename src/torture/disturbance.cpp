@@ -37,7 +37,7 @@ void prepare_disturbances() {
   }
   struct sigaction action{};
   action.sa_handler = handle;
-  // Without SA_RESTART: sleeps in the kernel end, and the lock has to cope.
+  // Without SA_RESTART: sleeps in the kernel end early, which the lock must handle.
   sigaction(SIGUSR1, &action, nullptr);
 }
 

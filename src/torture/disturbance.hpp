@@ -15,7 +15,7 @@ class disturbance {
  public:
   disturbance(phase_run& on, stopper& stops);
   void on_tick();
-  // No more from now on.
+  // Stops all disturbances.
   void end();
 
  private:
@@ -31,7 +31,7 @@ class disturbance {
   std::uint64_t next_shuffle_ = 0;
 };
 
-// Before any thread is there: the handler of the signals, and which processors there are.
+// Called before any thread starts: sets the signal handler, and reads the processors.
 void prepare_disturbances();
 
 // How many signals have been handled.

@@ -33,15 +33,15 @@ const char* words(int status) {
     case unlock_fails:
       return "could not unlock a mutex that it held across the fork";
     case lock_fails:
-      return "could not lock or unlock a mutex that nobody held";
+      return "could not lock or unlock a free mutex";
     case trylock_busy:
-      return "found a mutex locked that nobody held";
+      return "found a free mutex locked";
     case deadline_fails:
-      return "could not lock a mutex with a deadline that nobody held";
+      return "could not lock a free mutex with a deadline";
     case wait_fails:
       return "did not get the mutex back from a wait with a deadline";
     default:
-      return "ended in a way of its own";
+      return "ended with an unknown status";
   }
 }
 

@@ -20,7 +20,7 @@ class condition {
   condition& operator=(const condition&) = delete;
   ~condition();
 
-  // Ends it and begins anew, as a program may right after a broadcast.
+  // Destroys and initialises it again, as a program may right after a broadcast.
   void renew();
   void signal() { must(pthread_cond_signal(&cond), "pthread_cond_signal"); }
   void broadcast() { must(pthread_cond_broadcast(&cond), "pthread_cond_broadcast"); }

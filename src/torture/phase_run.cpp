@@ -35,15 +35,15 @@ const char* words(act what) {
     case act::locks_by:
       return "waits in lock with a deadline";
     case act::waits:
-      return "waits on a condition variable, or comes back from it";
+      return "waits on a condition variable, or returns from it";
     case act::waits_by:
-      return "waits on a condition variable with a deadline, or comes back from it";
+      return "waits on a condition variable with a deadline, or returns from it";
     case act::inside:
       return "is inside";
     case act::unlocks:
       return "is in unlock";
     case act::directs:
-      return "waits for threads or processes of its own";
+      return "waits for threads or processes that it started";
   }
   return "?";
 }
@@ -107,7 +107,7 @@ void phase_run::start_helper(worker& child, std::function<void(worker&)> play) {
 void* phase_run::join_helper(worker& child) {
   void* result = nullptr;
   must(pthread_join(child.thread, &result), "pthread_join");
-  // A thread that was cancelled has not said so itself.
+  // A cancelled thread has not recorded its own end.
   child.does(act::absent);
   return result;
 }
@@ -231,7 +231,7 @@ void phase_run::show(std::FILE* to) const {
     }
     std::fputc('\n', to);
   }
-  // Those that do the same thing for longest first: of the waiters, the order of arrival.
+  // Longest operation first: of the waiters, the order of arrival.
   std::vector<const worker*> sorted;
   for (const worker& each : workers_) {
     if (each.now.load() != act::absent) {

@@ -14,7 +14,7 @@
 namespace torture {
 namespace {
 
-// The crowd twice, for it has the most to find.
+// "crowd" twice, because it finds the most.
 constexpr const char* all_kinds[] = {"crowd",     "churn", "crowd", "rings", "herd",
                                      "producers", "forks", "order", "reuse", "memory"};
 constexpr const char* disturbances[] = {"stutter", "shuffle", "stops", "signals"};
@@ -79,7 +79,7 @@ std::string phase::description() const {
 
 plan::plan(const settings& given) : settings_{given} {
   for (const char* kind : all_kinds) {
-    // Only the phases of `only` are looked at here, not disturbances.
+    // Only the phases of `only` matter here, not disturbances.
     const bool promised = given.fifo || std::string(kind) != "order";
     if (promised && given.wants(kind)) {
       kinds_.emplace_back(kind);
@@ -92,7 +92,7 @@ plan::plan(const settings& given) : settings_{given} {
 }
 
 phase plan::at(std::uint64_t number) const {
-  // Each pass over all kinds has an order of its own.
+  // Each pass over all kinds has its own order.
   const std::uint64_t pass = number / kinds_.size();
   dice order(settings_.seed ^ (pass * 0xD1B54A32D192ED03u));
   std::vector<std::string> kinds = kinds_;

@@ -44,12 +44,12 @@ void announce(const settings* given, const phase* current, const phase_run* on) 
 void fail(const char* check, const std::string& what) {
   static std::atomic<bool> said{false};
   if (said.exchange(true)) {
-    // Another thread is about to end us all.
+    // Another thread is about to end the process.
     for (;;) {
       pause();
     }
   }
-  // Whatever state things are in, this ends.
+  // A deadlock in the report must not keep the process alive.
   std::signal(SIGALRM, SIG_DFL);
   alarm(20);
   line told("failure");

@@ -12,7 +12,7 @@ namespace torture {
 struct settings {
   std::uint64_t seed = 1;
   double seconds = 10;
-  // How long a thread may be without progress while this program itself gets on.
+  // How long a thread may be without progress while this program itself runs.
   double patience = 10;
   // Waiters of the lock sleep, so there may be many more threads than processors.
   bool parks = true;

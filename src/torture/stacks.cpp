@@ -53,7 +53,7 @@ void show_stacks(const phase_run& on) {
     if (syscall(SYS_tgkill, getpid(), tid, SIGUSR2) != 0) {
       continue;
     }
-    // One that is asked from its own handler, or has the signal blocked, does not answer.
+    // A thread that asks itself, or has the signal blocked, does not answer.
     for (int i = 0; i < 100 && shown.load() == before; ++i) {
       sleep_ns(2 * ms);
     }
@@ -63,7 +63,7 @@ void show_stacks(const phase_run& on) {
 void show_stack_of(int pid) {
   std::fflush(stderr);
   kill(pid, SIGUSR2);
-  // However busy the machine is.
+  // Long enough for a busy machine.
   sleep_ns(2000 * ms);
 }
 

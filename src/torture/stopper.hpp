@@ -1,4 +1,4 @@
-// A small process beside this one that stops it and lets it go on, at random times.
+// A small process that stops and continues this one at random times.
 #pragma once
 
 #include <sys/types.h>

@@ -74,9 +74,9 @@ void watch::judge(const worker& one, act what, const wait& seen) const {
   if (impatient && tick - lately.changed >= on_.patience_ticks()) {
     fail("progress", who + " has waited for " + waited + " and no thread gets into " + where);
   }
-  // Others may get in and out without end: those that wait with a deadline, say, for a signal that
-  // was lost. But while a thread is kept waiting so many get in that this is reported by the next
-  // question long before.
+  // Other threads may enter and leave without end, for instance waiters with a deadline whose
+  // signal was lost. But while a thread is kept waiting so many enter that the check for starvation
+  // below reports it first.
   if (tick - seen.since >= times_patience * on_.patience_ticks() &&
       (!on_.plan.greedy || on_.over())) {
     fail("progress", who + " has waited for " + waited + " at " + where);

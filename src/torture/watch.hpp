@@ -1,4 +1,4 @@
-// Watches that every thread gets on.
+// Watches that every thread makes progress.
 #pragma once
 
 #include <cstdint>
