@@ -1,7 +1,7 @@
 // Common to all workloads of lockwright-bench: options, result lines, clocks and gates.
 //
-// Nothing here calls a pthread mutex or condition variable: those are the things measured, and
-// each workload calls them itself, by name, so that a preloaded library takes them.
+// Nothing here calls a pthread mutex or condition variable: those are measured, and each
+// workload calls them itself, by name, so that a preload library replaces them.
 #pragma once
 
 #include <pthread.h>
@@ -61,7 +61,7 @@ void add_origin(result& line);
 std::uint64_t now_ns();
 void sleep_ns(std::uint64_t ns);
 
-// The clock that is cheapest to read, in ticks of its own: it counts evenly, and alike on all
+// The clock that is cheapest to read, in its own ticks: it counts evenly, and alike on all
 // processors. What a tick is worth is found by reading now_ns() beside it.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
@@ -95,8 +95,8 @@ inline std::uint64_t ticks_after_previous() {
   return ticks();
 }
 
-// Work that takes processor time and touches no memory: a chain of dependent multiplications, which
-// goes on from `x`.
+// Work that takes processor time and touches no memory: a chain of dependent multiplications that
+// starts from `x`.
 inline std::uint64_t spin_chain(std::uint64_t x, std::uint64_t loops) {
   for (std::uint64_t i = 0; i < loops; ++i) {
     x = x * 6364136223846793005u + 1442695040888963407u;

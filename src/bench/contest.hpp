@@ -1,4 +1,4 @@
-// Threads that contend for one mutex until they are told to stop.
+// Threads that contend for one mutex until stopped.
 #pragma once
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ class contest {
     return read_tallies(tallies_.get(), crew_.size());
   }
 
-  // Waits for the threads, which have been told to stop, and prints what they did in all.
+  // Joins the stopped threads, and prints their totals.
   void end(const char* workload) {
     for (const contender& c : crew_) {
       must(pthread_join(c.thread, nullptr), "pthread_join");

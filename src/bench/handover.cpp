@@ -29,8 +29,8 @@ int handover(int argc, char** argv) {
   a.start.open();
   sleep_ns(static_cast<std::uint64_t>(seconds * 1e9));
 
-  // The count is taken here, before the threads are told to stop: where every hand-over waits
-  // for a time slice, the last round alone can take longer than the measurement.
+  // The count is taken here, before the threads are stopped: where every handover waits for
+  // a time slice, the last round alone can take longer than the measurement.
   const std::vector<std::uint64_t> counted = crew.acquisitions();
   const std::uint64_t elapsed = now_ns() - started;
   const double used = processor_seconds_so_far() - used_before;

@@ -35,7 +35,7 @@ struct alignas(apart) word {
   std::atomic<std::uint32_t> value{0};
 };
 
-// Two threads on processors of their own that write one line by turns.
+// Two threads on different processors that write one cache line in turn.
 struct ping_pong {
   word ball;
   gate start;
@@ -122,8 +122,8 @@ int pause(int argc, char** argv) {
 int transfer(int argc, char** argv) {
   const options given(argc, argv, {{"trips", 20000}, {"cpu-a", 0}, {"cpu-b", 1}});
   static ping_pong p;
-  // In batches, since reading the clock takes about as long as a trip; the fastest of them, since a
-  // batch in which one of the two did not run says nothing.
+  // In batches, since reading the clock takes about as long as a trip; the fastest counts,
+  // since in the others one of the two may not have run.
   constexpr std::uint32_t batch = 200;
   p.trips = static_cast<std::uint32_t>(given.count("trips", 1)) / batch * batch + batch;
   p.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
@@ -145,7 +145,7 @@ int transfer(int argc, char** argv) {
     }
   }
   must(pthread_join(other, nullptr), "pthread_join");
-  // Two transfers a trip: the line goes there and comes back.
+  // Two transfers a trip, there and back.
   result("transfer", "result")
       .field("transfer_ns",
              static_cast<double>(*std::min_element(took.begin(), took.end())) / (2.0 * batch))
@@ -174,7 +174,7 @@ wake_times measure_wakes(const wake_request& request) {
     const std::uint64_t seen = now_ns();
     sleep_ns_each.push_back(seen > went ? seen - went : 0);
     b.slept_at.store(0);
-    // A short sleep of this thread would take longer than it was meant to.
+    // A short sleep of this thread would take longer than requested.
     if (request.delay_ns > longest_busy_delay_ns) {
       sleep_ns(request.delay_ns);
     } else {

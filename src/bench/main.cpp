@@ -32,16 +32,16 @@ constexpr workload workloads[] = {
      "a broadcast to many waiters of one condition variable\n"
      "    --waiters 1000 --rounds 5 --section-ns 5000 --unlocked 0 --rejoin 0 --loops-per-us 0"},
     {"oversubscribe", bench::oversubscribe,
-     "threads that contend for one mutex: how long each waits, how steadily each gets on\n"
+     "threads that contend for one mutex: how long each waits, how steady its progress is\n"
      "    --threads 2 --seconds 2.5 --section-cycles 100 --gap-cycles 500"},
     {"park", bench::park,
      "two threads that put each other to sleep and wake each other by futex\n"
      "    --trips 20000 --cpu-a -1 --cpu-b -1"},
     {"quiet-and-hot", bench::quiet_and_hot,
-     "many mutexes that one thread each takes, one that all want, and one of two threads\n"
+     "many mutexes with one thread each, one that all contend for, and one of two threads\n"
      "    --quiet 4000 --threads 16 --processors 2 --rounds 10 --times 200000"},
     {"pause", bench::pause,
-     "how long a pause, a turn of an empty loop and a look at the clock take\n"
+     "how long a pause, a turn of an empty loop and a reading of the clock take\n"
      "    --steps 2000"},
     {"transfer", bench::transfer,
      "how long a cache line takes from one processor to another\n"

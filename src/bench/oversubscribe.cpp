@@ -27,8 +27,8 @@ struct alignas(apart) progress_tally {
 
   void begins_to_wait() { waiting_since.store(ticks(), std::memory_order_relaxed); }
 
-  // The wait ends here and not with the section's begin: the section would be longer by a look at
-  // the clock otherwise.
+  // The wait ends here and not at the section's begin, which would make the section longer by a
+  // reading of the clock otherwise.
   void has_unlocked() {
     const std::uint64_t took = ticks() - waiting_since.load(std::memory_order_relaxed);
     waiting_since.store(0, std::memory_order_relaxed);
@@ -102,7 +102,7 @@ int oversubscribe(int argc, char** argv) {
     samples.push_back({now_ns(), std::move(now)});
   }
 
-  // All is read before the threads are told to stop: the last round of a strict queue of spinning
+  // All is read before the threads are stopped: the last round of a strict queue of spinning
   // threads can itself take longer than the measurement.
   const std::uint64_t longest = longest_wait(crew.tallies(), threads);
   const std::uint64_t elapsed = samples.back().at - started;

@@ -1,6 +1,6 @@
 // The cost of a sleep and a wake: two threads pass one word back and forth by futex.
 //
-// A lock that spins before it parks is right to spin about as long as the sleep it avoids costs.
+// A lock that spins before it parks should spin about as long as the sleep that it avoids takes.
 #include <algorithm>
 #include <vector>
 

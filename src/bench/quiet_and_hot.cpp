@@ -1,5 +1,5 @@
-// A program with many quiet mutexes and two hot ones, of which each wants something else of its
-// lock: a fixed amount of work in rounds of three phases, and how long each phase takes.
+// A program with many quiet mutexes and two hot ones with different demands on the lock: a
+// fixed amount of work in rounds of three phases, and the time that each phase takes.
 //
 //   phase    | threads | mutex  | what it wants
 //   quiet    | all     | many   | each thread takes those of its own, one after the other: that a
@@ -9,9 +9,9 @@
 //   exchange | two     | of_two | one puts an item in a box and the other one takes it out, both
 //            |         |        | by looking into it: that they take turns
 //
-// How much of each there is goes by no lock: in all three the mutexes are taken equally often for
-// something to be done, which is as short as can be, a word that is changed, and nothing is done in
-// between. A look into the box that finds nothing to do comes on top.
+// The amounts favour no lock: in all three phases the mutexes are taken
+// equally often for a section that changes one word, with no gap. Looking
+// into the box without finding work comes on top.
 #include <pthread.h>
 
 #include <memory>
@@ -95,7 +95,7 @@ void exchange_phase(program& all, bool puts) {
 
 void end_phase(program& all) {
   const int which = pthread_barrier_wait(&all.between_phases);
-  // That is the last one to come, which does not sleep here.
+  // The last thread to arrive does not sleep here.
   if (which == PTHREAD_BARRIER_SERIAL_THREAD) {
     all.phase_ends.push_back(now_ns());
   }

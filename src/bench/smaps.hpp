@@ -1,4 +1,4 @@
-// How much memory the process has.
+// The memory of the process.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // In which order threads were admitted to a section: how many different ones circulate, and how
 // soon each comes again (Dice, "Malthusian Locks", EuroSys 2017, section 6).
 //
-// Nothing keeps the order itself. The n-th admission is given its ordinal number n under the lock,
-// and each thread accounts for its own, so the memory is the same however long a run is.
+// The order itself is not stored. The n-th admission gets its ordinal number n under the lock, and
+// each thread accounts for its own, so the memory is the same however long a run is.
 #pragma once
 
 #include <cstdint>

@@ -99,7 +99,7 @@ class alignas(apart) probe {
   }
   void unlock(pthread_mutex_t& m) { mutex_calls<pthread_mutex_t>::unlock(after_work(m)); }
 
-  // Busy work. It is done before the thread goes on to the next call: a processor would begin what
+  // Busy work. It ends before the thread's next call: a processor would begin what
   // does not depend on it some hundred cycles early, and a section of that length would cost
   // nothing.
   void work(std::uint64_t loops) {
@@ -131,7 +131,7 @@ class alignas(apart) probe {
   [[nodiscard]] const admission_record& order() const { return *order_; }
 
  private:
-  // The mutex, at an address that is known when the work before is done.
+  // The mutex, at an address that depends on the work before.
   template <class Mutex>
   Mutex* after_work(Mutex& m) const {
     std::uint64_t none = 0;

@@ -22,7 +22,7 @@ struct usage {
   [[nodiscard]] double processor_seconds() const { return user_seconds + system_seconds; }
 };
 
-// All threads that live, and of those that have ended everything but the migrations.
+// Of all threads, except the migrations, which are of living threads only.
 usage usage_so_far();
 
 // The difference of two readings.

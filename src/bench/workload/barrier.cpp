@@ -47,7 +47,7 @@ struct cond_barrier : with_one_site {
 
   [[nodiscard]] std::string broken(const totals& all) const {
     const bool right = passages == all.operations && passages == generation * threads;
-    return right ? "" : "a thread passed the barrier before the others were there";
+    return right ? "" : "a thread passed the barrier before the others arrived";
   }
 
   alignas(apart) pthread_cond_t all_there = PTHREAD_COND_INITIALIZER;
@@ -69,7 +69,7 @@ const description barrier{
         "condition variables: streamcluster, facesim",
     .operation = "passages of a thread",
     .threads = 2,
-    .parameters = {{"gap-cycles", 1000, "cycles", "work of a thread before it comes again"}},
+    .parameters = {{"gap-cycles", 1000, "cycles", "work of a thread before it arrives again"}},
     .run = run_workload<cond_barrier>,
 };
 

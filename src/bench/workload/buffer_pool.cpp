@@ -1,4 +1,4 @@
-// A pool of a few large buffers. The thread that waits for one waits on a condition variable, or on
+// A pool of a few large buffers. A thread that waits for one waits on a condition variable, or on
 // a semaphore.
 #include <semaphore.h>
 

@@ -1,4 +1,4 @@
-// Now and then the holder of the mutex is off its processor for long, and all others queue up.
+// At times the holder of the mutex loses its processor for long, and all others queue.
 #include "catalogue.hpp"
 #include "crew.hpp"
 #include "sites.hpp"

@@ -1,4 +1,4 @@
-// A list that is read without a lock and copied, under one, by the thread that changes it.
+// A list that is read without a lock, and copied under one to change it.
 #include <atomic>
 #include <memory>
 #include <numeric>

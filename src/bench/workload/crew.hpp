@@ -1,17 +1,17 @@
-// Runs a workload: its threads, when they begin, are measured and end, and what is printed of them.
+// Runs a workload: starts, measures and ends its threads, and prints the results.
 //
-// A workload is a class of what its threads share, with
+// A workload is a class of the state that its threads share, with
 //   W(const settings&)                          before any thread
-//   struct alignas(apart) own                   what a thread has for itself
+//   struct alignas(apart) own                   the state of one thread
 //   own(W&, const settings&, index)             in that thread
 //   std::uint64_t step(own&, probe&)            operations that were done
 //   std::uint64_t taken() const                 sum of its sites' counters, when all have ended
 // and, where it needs them,
-//   std::uint64_t helpers() const               threads beside those of --threads, with the last
+//   std::uint64_t helpers() const               threads in addition to --threads, with the last
 //                                               indices, whose operations are not counted
 //   void wind_up()                              releases threads that wait for others, at the end
 //   void report(result&, const totals&) const   fields of its own
-//   std::string broken(const totals&) const     what is wrong with the result; "" if nothing
+//   std::string broken(const totals&) const     the fault in the result; "" if none
 #pragma once
 
 #include <pthread.h>
@@ -74,7 +74,7 @@ class crew {
     const snapshot before = look();
     phase_.store(phase::measured, std::memory_order_relaxed);
     sleep_ns(static_cast<std::uint64_t>(given_.real("seconds") * 1e9));
-    // Counted before the threads are told to stop: where every hand-over waits for a time slice,
+    // Counted before the threads are stopped: where every handover waits for a time slice,
     // the last round alone can take longer than the measurement.
     const snapshot after = look();
     const usage used_after = usage_so_far();

@@ -1,4 +1,4 @@
-// What a workload says about itself: where it comes from, what it takes and what it gives. The
+// The description of a workload: its source, its parameters and its figures. The
 // command line, its help, `lockwright bench --list` and the tests are made from it.
 #pragma once
 
@@ -39,11 +39,11 @@ struct description {
   const char* name;
   const char* measures;   // one sentence
   const char* source;     // paper and figure
-  const char* operation;  // what an operation is, in the plural
+  const char* operation;  // one operation, named in the plural
   std::uint64_t threads;
   std::vector<parameter> parameters = {};
   std::vector<preset> presets = {};
-  std::vector<figure> figures = {};  // beside those that every workload has
+  std::vector<figure> figures = {};  // in addition to those that every workload has
   // Threads contend for one mutex, so that their order of admission can be recorded.
   bool one_mutex = false;
   // Whether anything here is done by what can be preloaded.

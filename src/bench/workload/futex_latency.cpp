@@ -1,4 +1,4 @@
-// How long waking takes, by how long the other thread has slept.
+// The latency of a wake, by the duration of the sleep.
 #include "../wakes.hpp"
 #include "catalogue.hpp"
 #include "lockless.hpp"

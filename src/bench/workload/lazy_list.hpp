@@ -50,7 +50,7 @@ class alignas(apart) lazy_list {
     });
   }
 
-  // Takes the node with that key out, if there is one. Readers may be at it for a while.
+  // Removes the node with that key, if there is one. Readers may still use it for a while.
   template <class Probe>
   node* remove(std::int64_t key, Probe& meter) {
     node* found = nullptr;

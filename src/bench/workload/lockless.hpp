@@ -1,5 +1,5 @@
-// What workloads without a lock share: they show what waiting and waking cost, which every lock has
-// to build upon.
+// Shared by workloads without a lock: they show the cost of waiting and waking, which every lock
+// has to build upon.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// From its making on, what a run takes, and the line that tells it.
+// The usage of a run since its construction, and the line that reports it.
 class lockless_run {
  public:
   explicit lockless_run(const settings& given)

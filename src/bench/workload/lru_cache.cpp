@@ -1,4 +1,4 @@
-// A cache of the keys used last, under one mutex. The thread that circulates shares its room.
+// A cache of the keys used last, under one mutex. Circulating threads share its capacity.
 #include <list>
 #include <map>
 #include <random>
@@ -84,7 +84,7 @@ struct one_cache : with_one_site {
     return 1;
   }
 
-  // Of the run with its warm-up: the cache is filled in it, so misses are more at first.
+  // Of the run with its warm-up, which fills the cache, so misses are more frequent at first.
   void report(result& line, const totals& /*done*/) {
     must(pthread_mutex_lock(&shared.mutex), "pthread_mutex_lock");
     if (looked_up != 0) {

@@ -15,7 +15,7 @@ namespace {
 struct one_heap : with_one_site {
   explicit one_heap(const settings& given)
       : by_libc{given.is("allocator")},
-        // Twice what is used at once: heads, and what does not fit together.
+        // Twice what is used at once, for block headers and fragmentation.
         heap{by_libc ? 4096
                      : 2 * given.threads() * given.count("blocks", 1) *
                            (given.count("bytes", 1) + 64)} {}

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// An array of zeros that is there: each page has been written to, and lies on a large one where the
+// A resident array of zeros: each page has been written to, and lies on a large one where the
 // kernel has such to give.
 template <class T>
 class pages_of {
@@ -43,7 +43,7 @@ class pages_of {
   T* first_;
 };
 
-// Reads it, whatever the compiler thinks of that.
+// Reads it; the compiler must not remove the read.
 template <class T>
 void read_only(const T& value) {
   asm volatile("" : : "r"(value));

@@ -1,4 +1,4 @@
-// Threads that contend for one mutex and move from processor to processor meanwhile.
+// Threads that contend for one mutex and migrate between processors.
 #include <sched.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A bounded queue with a condition for each of its ends. Counted are messages.
+// A bounded queue with a condition for each of its ends; operations are messages.
 #include <queue>
 
 #include "catalogue.hpp"

@@ -1,4 +1,4 @@
-// When memory that readers may still look at can be used again.
+// When memory that readers may still access can be reused.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace bench {
 
-// A thread holds nothing between two of its operations. So what was taken out of a structure can be
-// used again when every thread has ended the operation in which it was at the time, or was in none
-// (quiescent states: McKenney and Slingwine, Read-Copy Update, 1998). Each thread counts on a line
-// of its own.
+// A thread holds no reference between two of its operations. So a node removed from a structure can
+// be used again when every thread has ended the operation in which it was at the time, or was in
+// none (quiescent states: McKenney and Slingwine, Read-Copy Update, 1998). Each thread counts on a
+// line of its own.
 class quiescence {
  public:
   explicit quiescence(std::size_t threads) : counts_(threads) {}
@@ -64,7 +64,7 @@ class quiescence {
   std::vector<count> counts_;
 };
 
-// What one thread has taken out, until it can be used again.
+// The nodes that one thread has removed, until they can be reused.
 template <class T>
 class limbo {
  public:
@@ -93,7 +93,7 @@ class limbo {
   }
 
  private:
-  // Looking at all threads takes time, so it is done for many at once.
+  // Reading all threads' counts takes time, so it is done for many nodes at once.
   static constexpr std::size_t batch = 64;
   const quiescence& threads_;
   std::vector<T*> fresh_;

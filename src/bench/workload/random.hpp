@@ -20,7 +20,7 @@ class random_source {
   // 0 to n - 1, all alike as long as n is far below 2^32; 0 where n is 0.
   std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }
 
-  // True once in 1 / share times.
+  // True with probability `share`.
   bool chance(double share) {
     constexpr double whole = 18446744073709551616.0;
     return static_cast<double>(next()) < share * whole;

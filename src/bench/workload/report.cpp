@@ -101,7 +101,7 @@ std::uint64_t timetable::await_next() {
   }
   while ((left = next_ns_ - static_cast<double>(now_ns())) > 0) {
   }
-  // The same moment on the other clock: now, less by how late it is.
+  // The same moment on the other clock: now minus the lateness.
   return ticks() - static_cast<std::uint64_t>(-left * ticks_per_ns_);
 }
 

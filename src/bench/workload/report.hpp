@@ -1,4 +1,4 @@
-// What is printed of a run, and when its operations are due.
+// The printed results of a run, and the timetable of its operations.
 #pragma once
 
 #include <cstdint>

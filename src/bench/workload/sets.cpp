@@ -48,7 +48,7 @@ struct set_of_lists {
     std::uint64_t range;
     double updates;
     limbo<lazy_list::node> gone;
-    // By turns, as Synchrobench does: what was put in is what is taken out next.
+    // In turn, as Synchrobench does: the number put in is the next one taken out.
     bool takes_out = false;
     std::int64_t last = 0;
   };
@@ -85,7 +85,7 @@ struct set_of_lists {
 
   static lazy_list::node* make_node() { return std::make_unique<lazy_list::node>().release(); }
 
-  // A mutex that others may have waited for lives on: no thread destroys it.
+  // A mutex that others may have waited for is not destroyed.
   static lazy_list::node* reuse(own& me) {
     lazy_list::node* const old = me.gone.take();
     return old != nullptr ? old : make_node();

@@ -56,7 +56,7 @@ const parameter* find(const std::vector<parameter>& list, std::string_view name)
 const std::vector<parameter>& common_parameters() {
   static const std::vector<parameter> list = {
       {"seconds", 10, "s", "how long a run measures", 1e-3},
-      {"warm-up", 1, "s", "how long it runs before that"},
+      {"warm-up", 1, "s", "how long it runs before the measurement"},
       {"latency", 0, "", "1 measures how long each acquisition, section and hand-over takes"},
       {"admissions", 0, "", "1 records in which order the threads are admitted"},
       {"window", 1000, "admissions", "the length over which different threads are counted", 1},

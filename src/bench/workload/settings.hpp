@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// What every workload takes beside its own parameters.
+// The parameters that every workload has.
 class settings {
  public:
   // Ends the program where an option is unknown or has a value that it cannot have. An option that

@@ -1,4 +1,4 @@
-// All threads want one mutex, for sections that are all alike.
+// All threads contend for one mutex, with equal sections.
 #pragma once
 
 #include <cstddef>

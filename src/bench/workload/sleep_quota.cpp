@@ -1,4 +1,4 @@
-// Threads that hand a baton round: two by spinning, while the others sleep until they relieve one.
+// Threads that pass a token: two spin, while the others sleep until they replace one of the two.
 #include <pthread.h>
 
 #include <atomic>
@@ -57,7 +57,7 @@ void call(runner& one, std::uint32_t place) {
   futex_wake(one.call, 1);
 }
 
-// Two spin; after `quota` hand-overs of its own, one of them wakes another and sleeps.
+// Two spin; after `quota` handovers, one of them wakes another and sleeps.
 void run_in_pairs(relay& r, runner& me) {
   if (me.index < 2) {
     me.call.store(static_cast<std::uint32_t>(me.index) + 1);
@@ -77,7 +77,7 @@ void run_in_pairs(relay& r, runner& me) {
         lockwright::native::relax();
       }
       if (spent >= r.quota && !r.resting.empty()) {
-        // The next one has the turn that this one has.
+        // The next one takes this one's turn.
         runner* const next = r.resting.front();
         r.resting.pop_front();
         r.resting.push_back(&me);

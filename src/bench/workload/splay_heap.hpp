@@ -1,5 +1,5 @@
-// An allocator as that of Solaris's C library: the free blocks are in one splay tree by size, and
-// the thread that takes or gives one changes it. It has no lock of its own.
+// An allocator like that of Solaris's C library: the free blocks are in one splay tree by
+// size, which each allocation and release changes. It has no lock.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class splay_heap {
   explicit splay_heap(std::size_t bytes) : memory_{whole(bytes) + 2 * sizeof(block)} {
     auto* const first = reinterpret_cast<block*>(memory_.data());
     first->size = whole(bytes);
-    // One that is never free ends the memory.
+    // A block that is never free ends the memory.
     block* const last = after(first);
     last->size = 0;
     last->used = true;
@@ -59,7 +59,7 @@ class splay_heap {
     insert(given);
   }
 
-  // Whether all that was taken has come back: one free block is left, and it is all there is.
+  // Whether all blocks have been freed: one free block is left, of the whole size.
   [[nodiscard]] bool is_whole() const {
     return root_ != nullptr && root_->left == nullptr && root_->right == nullptr &&
            root_->size + 2 * sizeof(block) == memory_.size();
