@@ -1,5 +1,5 @@
 // Mutexes that no thread destroys, as a std::mutex never is, and mutexes that are copied while they
-// are free. What a lock keeps outside of a mutex is bounded by the mutexes that exist.
+// are free. A lock's memory outside of mutexes is bounded by the mutexes that exist.
 #include "../support/check.hpp"
 
 #include <dlfcn.h>
@@ -40,8 +40,8 @@ std::string bounded_by(int times) {
   return "has taken " + std::to_string(grown >> 10) + " KiB";
 }
 
-// Each round has `alive` mutexes of its own, which make_and_use() leaves behind. Those of the last
-// case are perhaps not written over yet.
+// Each round has `alive` mutexes of its own, which make_and_use() does not destroy. Those of the
+// last case are perhaps not written over yet.
 template <class Round>
 std::string bounded_by_those_that_exist(Round make_and_use) {
   for (int round = 0; round < rounds; ++round) make_and_use();

@@ -1,4 +1,4 @@
-// A preload library with one deliberate fault, chosen when it is compiled. Everything else goes to
+// A preload library with one deliberate fault, chosen when it is compiled. All other calls go to
 // the C library. The tests of the locks must notice each of the faults.
 #include <pthread.h>
 #include <unistd.h>

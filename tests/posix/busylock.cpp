@@ -6,7 +6,7 @@
 
 namespace {
 
-// How often the calling thread has gone to sleep so far.
+// The number of sleeps of the calling thread so far.
 long sleeps() {
   std::FILE* file = std::fopen("/proc/thread-self/status", "re");
   CHECK(file != nullptr);

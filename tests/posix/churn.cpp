@@ -1,4 +1,4 @@
-// 10,000 threads, each alive for a few acquisitions: what a lock keeps for a thread must come back
+// 10,000 threads, each alive for a few acquisitions: a lock's memory for a thread must be freed
 // when the thread ends, also for threads that lock in their own destructors.
 #include "../support/check.hpp"
 

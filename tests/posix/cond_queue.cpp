@@ -63,7 +63,7 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
   return "items " + std::to_string(queue.produced);
 }
 
-// A token goes round; each thread sleeps on its own condition variable until it has the token.
+// A token is passed round; each thread sleeps on its own condition variable until it has the token.
 // Exactly one signal is sent per round, so one lost wake-up stops the ring for ever.
 std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -75,7 +75,7 @@ std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
     for (long round = i;; round += threads) {
       OK(pthread_mutex_lock(&mutex));
       while (at != round) OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
-      // The thread that finds the time spent lets the token go round once more and ends it.
+      // The thread that finds the time over passes the token round once more and ends.
       if (budget.spent() && end == at_most) end = at + threads;
       const bool last = at + threads >= end;
       ++at;

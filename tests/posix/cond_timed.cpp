@@ -84,7 +84,8 @@ std::string signal_before_the_deadline() {
   return "";
 }
 
-// The time is up while another thread holds the mutex: the wait must not return before it is free.
+// The deadline passes while another thread holds the mutex: the wait must not return before it is
+// free.
 std::string timeout_waits_for_the_mutex() {
   with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     std::atomic<bool> holding{false};

@@ -117,8 +117,8 @@ std::string one_after_the_other() {
   return "";
 }
 
-// The thread that has locked a recursive mutex twice keeps it while it waits. It is not to wait for
-// others that were signalled with it: they cannot go on before it does.
+// A thread that has locked a recursive mutex twice keeps it while it waits. It must not wait for
+// others that were signalled with it, because they cannot proceed before it does.
 std::string broadcast_to_one_who_keeps_the_mutex() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);

@@ -52,7 +52,7 @@ std::string barrier_without_a_loop(int threads, int at_most) {
   return "threads " + std::to_string(threads) + " generations " + std::to_string(generation);
 }
 
-// They come one after the other: 150 threads at once in a strict queue of spinners would take
+// They arrive one after the other: 150 threads at once in a strict queue of spinners would take
 // minutes, and only what happens after the broadcast matters here.
 std::string broadcast_to_many() {
   Meeting meeting;
@@ -82,9 +82,9 @@ std::string broadcast_to_many() {
   return "";
 }
 
-// A broadcast does not let waiters run into a held mutex: none runs while the broadcaster has it,
-// and while one of them has it, at most one other has got up in advance. This too is the library's
-// own promise.
+// A broadcast does not make waiters run while the mutex is held: none runs while the broadcaster
+// has it, and while one of them has it, at most one other has got up in advance. This too is the
+// library's own promise.
 std::string woken_waiters_find_the_mutex_free() {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
   if (promised == nullptr || *promised == '\0') return "not promised";
@@ -130,7 +130,7 @@ std::string woken_waiters_find_the_mutex_free() {
   return "";
 }
 
-// Waiters come in a known order; each signal lets exactly one go. The order itself is a promise of
+// Waiters arrive in a known order; each signal wakes exactly one. The order itself is a promise of
 // the library under test, not of POSIX, so it is asserted only where the harness says so.
 std::string one_at_a_time_in_order() {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");

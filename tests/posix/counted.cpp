@@ -1,4 +1,4 @@
-// A program whose every use of the locking API is known: it does what its arguments ask for, word
+// A program whose every use of the locking API is known: it executes its arguments, word
 // by word, and nothing else. It prints nothing.
 //
 //   locks M N        N lock+unlock pairs on each of M mutexes
@@ -95,7 +95,7 @@ void contended(long times) {
 }
 
 // One lock per waiter and one per signaller and round: the signaller's is free because the waiter
-// gave it up in its wait, and the waiter starts only when the signaller has gone.
+// released it in its wait, and the waiter starts only when the signaller has ended.
 void wait(long times) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;

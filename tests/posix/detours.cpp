@@ -1,5 +1,5 @@
 // A preload library with a spin lock of one word for every mutex, and with one detour on the way
-// in, chosen when it is compiled; without one, it is what the test of the fast path asks for.
+// in, chosen when it is compiled; without one, it is what the test of the fast path needs.
 #include <pthread.h>
 #include <atomic>
 #include <cerrno>

@@ -52,7 +52,7 @@ void leave_in_the_middle(bool by_quick_exit) {
     self.about_to_block();
     for (;;) pthread_cond_wait(&cond, &for_cond);
   };
-  // Never joined: they are still waiting when the process goes.
+  // Never joined: they are still waiting when the process ends.
   auto* first = new check::Worker{wait_for_mutex};
   auto* second = new check::Worker{wait_for_mutex};
   auto* third = new check::Worker{wait_for_signal};

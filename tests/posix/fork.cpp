@@ -265,7 +265,7 @@ std::string condition_variable_with_waiters_left_behind() {
         woken = true;
         return;
       }
-      // A deep frame over where the parent's thread had its own: zeros, as a waiter begins.
+      // A deep frame on the memory of the parent thread's frame: zeros, as a waiter begins.
       volatile unsigned char frame[16'384];
       for (auto& byte : frame) byte = 0;
       ++filled;

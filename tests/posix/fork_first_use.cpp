@@ -1,5 +1,5 @@
-// fork while another thread takes the first lock of the process: what that thread was making ready
-// for all is not ready in the child, where no thread goes on with it.
+// fork while another thread takes the first lock of the process: what that thread was initialising
+// is not initialised in the child, where no thread completes it.
 #include "../support/children.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 extern "C" {
-// The C library's own, under the names that it has for such libraries.
+// The C library's allocator, under the names that it exports for such libraries.
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);

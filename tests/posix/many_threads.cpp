@@ -3,8 +3,8 @@
 //
 // A strict queue of spinning threads hands over only when the scheduler happens to run the next in
 // line, which with 200 runnable threads takes a large part of a second each time. So every thread
-// is halted, by a signal whose handler sleeps, once it has arrived, and they are let go one after
-// the other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
+// is halted, by a signal whose handler sleeps, once it has arrived, and they are continued one
+// after the other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
 #include "../support/check.hpp"
 
 #include <csignal>
@@ -76,7 +76,7 @@ std::string many_in_one_queue() {
     const long before = first;
     halts[static_cast<std::size_t>(newest_first ? newest-- : oldest++)].end();
     // In the order of arrival each one gets in now. A lock with another order may have given the
-    // mutex to one that is still halted: then the next to go on is at the other end.
+    // mutex to one that is still halted: then the next to be continued is at the other end.
     const check::Budget patience{in_order ? 60'000 : 20};
     while (first == before && !patience.spent()) check::sleep_us(20);
     newest_first = newest_first != (first == before);
@@ -89,7 +89,7 @@ std::string many_in_one_queue() {
   return in_order ? "in the order of arrival" : "";
 }
 
-// 200 threads alive at once, each with acquisitions behind it, three of them at work: a turn is
+// 200 threads alive at once, each after some acquisitions, three of them active: a turn is
 // open once all but two of those before it are over.
 std::string two_hundred_alive() {
   constexpr int threads = most_threads;
@@ -117,7 +117,8 @@ std::string two_hundred_alive() {
 constexpr int a_thousand = 1'000;
 
 // All asleep on one condition variable, woken by one broadcast. Each then needs the mutex, and gets
-// it after the one before. They come one by one, too: where waiters poll, a crowd would not get in.
+// it after the one before. They arrive one by one, because with polling waiters many at once would
+// not get in.
 std::string thousand_asleep_on_a_condition_variable() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;

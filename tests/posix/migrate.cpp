@@ -1,4 +1,4 @@
-// One thread locks, another one unlocks, all the time: what belongs to an acquisition wanders from
+// One thread locks, another one unlocks, all the time: a lock's queue nodes move from
 // thread to thread and must not pile up anywhere.
 #include "../support/check.hpp"
 
@@ -9,8 +9,8 @@ struct Slot {
   std::atomic<bool> full{false};
 };
 
-// What a mutex keeps outside itself may come into use bit by bit: alock-ls has 512 lines and uses
-// the next one each time. Afterwards all of it is in use, and what grows still is lost.
+// A mutex's memory outside itself may come into use gradually: alock-ls has 512 lines and
+// uses the next one each time. Once all of it is in use, any growth is a leak.
 void use_all_of(pthread_mutex_t& mutex) {
   for (int i = 0; i < 600; ++i) {
     OK(pthread_mutex_lock(&mutex));
@@ -85,7 +85,7 @@ std::string many_to_many() {
 
 // A thread ends while it holds mutexes; others release them and use them on.
 std::string released_after_the_holder_has_gone() {
-  constexpr std::size_t count = 40;  // more than a thread keeps nodes for
+  constexpr std::size_t count = 40;  // more than a thread caches nodes for
   std::vector<pthread_mutex_t> mutexes(count, PTHREAD_MUTEX_INITIALIZER);
   for (auto& mutex : mutexes) use_all_of(mutex);
   long before = 0;

@@ -22,7 +22,7 @@ std::int64_t number(const char* variable, std::int64_t otherwise) {
   return text == nullptr ? otherwise : std::atol(text);
 }
 
-// A time that has come to be another one, and how the two go on from there.
+// The offset between two clocks, and their rates.
 struct Change {
   explicit Change(clockid_t clock) : kernel{kernels(clock)} {}
 

@@ -19,7 +19,7 @@ std::vector<int> shuffled(int count, check::Random& random) {
   return order;
 }
 
-// Takes all, releases in the given order, and looks at every mutex after every release.
+// Takes all, releases in the given order, and checks every mutex after every release.
 void take_and_release(std::vector<pthread_mutex_t>& mutexes, const std::vector<int>& order) {
   std::vector<bool> held(mutexes.size(), true);
   for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));

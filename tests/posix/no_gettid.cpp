@@ -1,5 +1,5 @@
-// A sandbox that ends a process which asks the kernel for its thread's number, and lets it sleep
-// and wake: set up before the program starts, with everything that is loaded under it, or late,
+// A sandbox that kills a process that asks the kernel for its thread's number, but allows futex
+// calls: set up before the program starts, with everything that is loaded under it, or late,
 // when some threads have locked and others have not.
 #include "../support/check.hpp"
 
@@ -140,7 +140,7 @@ std::string before_it_starts() {
   const pid_t pid = fork();
   if (pid == 0) {
     forbid_gettid();
-    // What the started program prints goes nowhere.
+    // The started program's output is discarded.
     CHECK(dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1) == 1);
     execv(self, again);
     _exit(1);
@@ -149,7 +149,7 @@ std::string before_it_starts() {
   return "";
 }
 
-// Among them a thread that has not locked before. To be the last case: nothing brings gettid back.
+// Among them a thread that has not locked before. Must be the last case: gettid stays forbidden.
 std::string late() {
   check::Gate go;
   check::Worker fresh{[&](check::Worker&) {

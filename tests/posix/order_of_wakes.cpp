@@ -1,8 +1,8 @@
-// Which of the threads that wait goes on: prints what it sees, and checks nothing.
+// Which waiting thread is woken: prints the order, and checks nothing.
 //
 //   WHAT order N     N threads begin to wait one after the other, and are woken one by one: their
 //                    numbers in the order in which they went on
-//   WHAT turns N M   each of N threads waits again as soon as it has gone on, until M have been
+//   WHAT turns N M   each of N threads waits again as soon as it has been woken, until M have been
 //                    woken, one at a time: how often each went on
 //
 // WHAT is a condition variable (`cond`) or a semaphore (`sem`).

@@ -1,5 +1,5 @@
-// Deadlines in the program's own time, which a library such as libfaketime makes: whether each call
-// with a deadline ends, with the right result, and not before the deadline by that time.
+// Deadlines in the program's own time, as a library such as libfaketime provides it: whether each
+// call with a deadline ends, with the right result, and not before the deadline by that time.
 #include <semaphore.h>
 #include <threads.h>
 
@@ -20,7 +20,7 @@ bool has_passed(clockid_t clock, const timespec& when) {
   return now.tv_sec != when.tv_sec ? now.tv_sec > when.tv_sec : now.tv_nsec >= when.tv_nsec;
 }
 
-// The call runs out, when its deadline has passed and not before.
+// The call times out when its deadline has passed, and not before.
 template <class Call>
 void runs_out(const char* name, int expected, clockid_t clock, Call call) {
   const timespec when = in_ms(clock, 20);

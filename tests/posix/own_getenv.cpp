@@ -1,4 +1,4 @@
-// A program with a getenv() of its own, which locks a mutex: whatever a lock wants to know from the
+// A program with a getenv() of its own, which locks a mutex: a lock that reads the
 // environment when it first has to wait, it may be this very mutex that it waits for.
 #include "../support/check.hpp"
 

@@ -1,5 +1,5 @@
 // Children of clone() that the C library does not know of, as browsers start them: the thread there
-// has another number than the C library remembers. They read what it remembers off an
+// has another number than the C library has stored. They read the stored one off an
 // error-checking mutex, find it in the thread's control block, and put it right.
 #include "../support/children.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// What a mutex that the caller holds says of it.
+// The caller's number, as recorded in a mutex that it holds.
 pid_t owner_by(pthread_mutex_t mutex) {
   OK(pthread_mutex_lock(&mutex));
   const pid_t owner = mutex.__data.__owner;
@@ -21,7 +21,7 @@ pid_t remembered() { return owner_by(PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP); }
 // The control blocks of all processors known have it among the first words.
 constexpr std::size_t words = 1024 / sizeof(pid_t);
 
-// Puts `right` where `wrong` is remembered; false if it is nowhere. Words that have the same value
+// Stores `right` in place of `wrong`; false if `wrong` is not found. Words that have the same value
 // by chance are left as they were.
 bool correct_kernel_id(pid_t wrong, pid_t right) {
   auto* block = reinterpret_cast<volatile pid_t*>(pthread_self());
@@ -45,7 +45,7 @@ void child(pid_t parents) {
                                       pthread_mutex_t PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP}) {
     CHECK_EQ(real, owner_by(kind));
   }
-  // It is still the one that holds what it has locked.
+  // It still holds what it has locked.
   pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
   OK(pthread_mutex_lock(&checked));
   CHECK_RC(EDEADLK, pthread_mutex_lock(&checked));

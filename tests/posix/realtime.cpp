@@ -1,7 +1,7 @@
 // In which order threads of different real-time priorities get a mutex on one processor.
 //
-// The holder has the lowest priority. Three threads come to the mutex, one after the other, in each
-// of the six orders of their priorities; then the holder unlocks. For each order of arrival it
+// The holder has the lowest priority. Three threads arrive at the mutex, one after the other, in
+// each of the six orders of their priorities; then the holder unlocks. For each order of arrival it
 // prints a line, "arrival: admission", where 1 is the lowest priority and 3 the highest. A waiter
 // that polls takes the processor from the holder for ever: it prints "starved", and ends.
 //

@@ -27,7 +27,7 @@ std::string destroy_and_reuse() {
   pthread_mutex_t mutex;
   for (int round = 0; round < 3; ++round)
     for (const int type : check::all_types) {
-      std::memset(&mutex, 0xA5, sizeof mutex);  // init must not depend on what was there
+      std::memset(&mutex, 0xA5, sizeof mutex);  // init must not depend on earlier contents
       check::init_mutex(&mutex, type);
       CHECK(check::is_free(&mutex));
       use_contended(&mutex);

@@ -1,5 +1,5 @@
-// POSIX semaphores: no unit is lost and none is made up, whatever timeouts, signals, cancellation
-// and forks come in between.
+// POSIX semaphores: no unit is lost and none is created, with timeouts, signals, cancellation
+// and forks at any time.
 #include "../support/children.hpp"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ std::string counts() {
   return "";
 }
 
-// Units that go round: a thread that takes one, by whatever call, gives it back.
+// Units that circulate: a thread that takes one, by any call, gives it back.
 std::string round_and_round(int threads, unsigned units) {
   sem_t sem;
   OK(sem_init(&sem, 0, units));
@@ -183,7 +183,7 @@ std::string cancelled() {
   return "";
 }
 
-// The post and the cancellation meet: the unit goes to the thread or stays, and is never lost.
+// The post and the cancellation race: the unit goes to the thread or stays, and is never lost.
 std::string cancelled_while_posted() {
   const check::Budget budget{300};
   long rounds = 0;
@@ -304,7 +304,7 @@ int interrupt_after(pid_t child, int steps) {
   return steps;
 }
 
-// The same with nothing left to chance but which instructions there is time for.
+// The same for each instruction in turn, as far as there is time.
 std::string posts_from_a_handler_between_two_instructions() {
   OK(sem_init(&from_handler, 0, 0));
   posted_by_handler = 0;
@@ -334,7 +334,7 @@ std::string posts_from_a_handler_between_two_instructions() {
   return "after " + std::to_string(rounds) + " of " + std::to_string(all);
 }
 
-// The thread that gets the unit unmaps the memory at once: the post must not look at it again.
+// The thread that gets the unit unmaps the memory at once: the post must not access it again.
 std::string gone_after_the_last_wait() {
   const check::Budget budget{300};
   long rounds = 0;

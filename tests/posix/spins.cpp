@@ -112,7 +112,7 @@ std::string between_processes() {
     alarm(60);
     ready->store(-1);
     OK(pthread_spin_lock(lock));
-    CHECK_EQ(-2, ready->load());  // the parent has let it go
+    CHECK_EQ(-2, ready->load());  // the parent has released it
     ready->store(0);
     OK(pthread_spin_unlock(lock));
     work();

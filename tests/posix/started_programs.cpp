@@ -1,5 +1,5 @@
 // Other programs started in every way that POSIX has, while threads hold and queue for mutexes. The
-// program that is started shares nothing of that and finds its own mutexes free.
+// started program shares none of that and finds its own mutexes free.
 #include "../support/children.hpp"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ std::string is_usable() {
   return "";
 }
 
-// What the started program prints goes nowhere.
+// The started program's output is discarded.
 const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 std::string child_of_vfork() {

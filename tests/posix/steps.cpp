@@ -1,4 +1,4 @@
-// Says what the processor does in an uncontended lock, trylock and unlock of a normal mutex: one
+// Prints the instructions of an uncontended lock, trylock and unlock of a normal mutex: one
 // line for each call with its name, the file that the function is in, and the place in that file of
 // every instruction from the first to the return. It steps through the calls with the processor's
 // own trap flag, so what is printed is what was executed.
@@ -18,7 +18,7 @@ constexpr int most_steps = 10'000;
 std::uintptr_t steps[most_steps];
 volatile int taken = 0;
 
-// Comes after each instruction, and before the next one: that one is noted.
+// Called after each instruction: records the next one.
 void on_trap(int, siginfo_t*, void* context) {
   const auto next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
   if (taken < most_steps) {
@@ -41,7 +41,7 @@ void on_trap(int, siginfo_t*, void* context) {
   return result;
 }
 
-// From the first instruction of the function to the one after which the caller goes on.
+// From the first instruction of the function to its return to the caller.
 void print(const char* name, function* called) {
   Dl_info own;
   Dl_info its;
@@ -82,7 +82,7 @@ int main() {
   function* const trylock = find("pthread_mutex_trylock");
   function* const unlock = find("pthread_mutex_unlock");
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  // What happens once for a thread or a mutex is not the path in question.
+  // Excludes what happens once for a thread or a mutex.
   for (int i = 0; i < 3; ++i) {
     OK(lock(&mutex));
     OK(unlock(&mutex));

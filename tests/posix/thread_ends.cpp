@@ -60,8 +60,8 @@ std::string released_on_the_way_out() {
   return "";
 }
 
-// Threads queue for what no thread will release until this one does, in the place of the one that
-// has ended. The C library lets it for the types that do not check the owner.
+// Threads queue for a mutex that this thread releases in place of its ended owner. The
+// C library allows that for the types that do not check the owner.
 std::string left_held() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     for (int round = 0; round < 5; ++round) {
@@ -97,7 +97,7 @@ std::string left_held() {
   return "";
 }
 
-// The first thread ends and the process goes on.
+// The first thread ends and the process continues.
 std::string first_thread_ends() {
   const pid_t pid = fork();
   CHECK(pid >= 0);

@@ -65,7 +65,7 @@ std::string takes_what_becomes_free() {
   return "";
 }
 
-// A free mutex is taken whatever the time says, as the C library does.
+// A free mutex is taken whatever the deadline, as by the C library.
 std::string takes_a_free_one_at_once() {
   with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     for (const timespec& when : {timespec{0, 0}, check::after_ms(clock, 1'000)}) {
@@ -116,7 +116,7 @@ std::string types_keep_their_rules() {
   check::init_mutex(&mutex, PTHREAD_MUTEX_NORMAL);
   OK(pthread_mutex_lock(&mutex));
   const timespec soon = check::after_ms(CLOCK_REALTIME, 3);
-  CHECK_RC(ETIMEDOUT, pthread_mutex_timedlock(&mutex, &soon));  // by its own holder
+  CHECK_RC(ETIMEDOUT, pthread_mutex_timedlock(&mutex, &soon));  // also by its holder
   OK(pthread_mutex_unlock(&mutex));
   OK(pthread_mutex_destroy(&mutex));
   return "";

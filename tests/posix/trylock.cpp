@@ -4,7 +4,7 @@
 
 namespace {
 
-// The holder releases only after the other thread has come back from all its attempts, so an
+// The holder releases only after the other thread has returned from all its attempts, so an
 // attempt that waits for the holder hangs the test.
 std::string refuses_while_held() {
   for (const int type : check::all_types) {

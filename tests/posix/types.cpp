@@ -24,7 +24,7 @@ std::string recursive() {
   return "";
 }
 
-// As deep as a mutex can be locked, or three million times: what is refused changes nothing.
+// As deep as a mutex can be locked, or three million times: a refused call changes nothing.
 std::string deep_recursion() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);

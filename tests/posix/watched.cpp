@@ -1,5 +1,5 @@
-// A program without a race, for tools that look for races, and one with a race. The first argument
-// says which. Nothing but what POSIX and C++ have orders the threads: no atomics, which some of the
+// A program without a race, for race detectors, and one with a race; the first argument
+// chooses. Only objects of POSIX and C++ order the threads: no atomics, which some of the
 // tools do not know.
 #include <pthread.h>
 #include <semaphore.h>
@@ -93,7 +93,8 @@ void by_mutex(int type) {
   OK(pthread_mutexattr_destroy(&attributes));
 }
 
-// Objects with a mutex inside come and go in the same memory, which is something else meanwhile.
+// Objects with a mutex inside are made and destroyed in the same memory, which has other uses in
+// between.
 void in_memory_used_again() {
   struct Object {
     std::mutex mutex;

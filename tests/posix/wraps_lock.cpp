@@ -1,4 +1,4 @@
-// A third-party preload library that looks at every call of two functions and passes it on to
+// A third-party preload library that counts the calls of two functions and passes them on to
 // the next library, as profilers do. At the end it prints how many there were.
 #include <dlfcn.h>
 #include <fcntl.h>

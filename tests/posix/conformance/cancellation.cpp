@@ -1,4 +1,4 @@
-// Which calls are cancellation points, and what a cancelled wait leaves behind.
+// Which calls are cancellation points, and the state after a cancelled wait.
 #include "parts.hpp"
 
 #include "kinds.hpp"

@@ -177,7 +177,7 @@ void wait_with_a_depth_of_two() {
   int waited = -1;
   int unlocks = 0;
   bool is_free = false;
-  // On a busy machine the look may come when the wait is over, and then says nothing.
+  // On a busy machine the check may come after the wait, and then shows nothing.
   bool in_time = false;
   for (std::int64_t ms = 30; !in_time; ms *= 4) {
     unlocks = 0;
@@ -249,7 +249,7 @@ void destroy_a_mutex_that_a_waiter_will_need() {
   }
 }
 
-// Undefined, and what the C library does is of use: the caller holds the mutex when it returns.
+// Undefined; the C library's behaviour is useful: the caller holds the mutex on return.
 void wait_with_a_free_mutex() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     pthread_mutex_t mutex;

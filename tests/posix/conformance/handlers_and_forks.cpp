@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<int> handled{0};
 
-// What the handler has done: nothing yet, come when the wait was over, or forked.
+// The handler's state: not run, run after the wait, or forked.
 std::atomic<pid_t> forked{0};
 constexpr pid_t too_late = -2;
 std::atomic<std::int64_t> end_of_wait{0};
@@ -71,7 +71,7 @@ void interrupted_calls() {
       if (how == 2) {
         OK(pthread_mutex_unlock(&mutex));
       } else if (how == 3) {
-        // One that goes on waiting is to be let go.
+        // A thread that still waits has to be woken.
         if (flags != 0) CHECK(sem_post(&sem) == 0);
       } else {
         OK(pthread_mutex_lock(&mutex));

@@ -24,7 +24,7 @@ inline void probe_errno(const std::string& name, int result) {
 
 inline void probe_is(const std::string& name, bool is) { say(name, is ? "yes" : "no"); }
 
-// The result of a call in a thread of its own.
+// The result of a call in another thread.
 template <class Call>
 int elsewhere(Call call) {
   int result = -1;

@@ -23,7 +23,7 @@ std::string deadlines() {
     init(&lock, kind);
     for (const bool to_write : {false, true}) {
       for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
-        // Free: there is nothing to wait for, but what is no time is refused.
+        // Free: there is nothing to wait for, but an invalid time is refused.
         OK(timed(&lock, to_write, clock, past));
         OK(pthread_rwlock_unlock(&lock));
         CHECK_RC(EINVAL, timed(&lock, to_write, clock, invalid));
@@ -99,7 +99,7 @@ std::string a_writer_gives_up() {
   return "";
 }
 
-// Short deadlines, so that giving up meets being let in.
+// Short deadlines, so that giving up races with admission.
 std::string giving_up_and_getting_in() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   std::atomic<long> given_up{0};

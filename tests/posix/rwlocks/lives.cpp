@@ -1,4 +1,4 @@
-// How locks are made, shared, inherited and used again, and the classes of C++.
+// Locks that are initialised, shared, inherited by a child and reused, and the classes of C++.
 #include <sys/mman.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ std::string used_again() {
   return "";
 }
 
-// The last user may destroy the lock as soon as it has it for itself.
+// The last user may destroy the lock as soon as it holds it.
 std::string freed_by_the_last_user() {
   constexpr int threads = 4;
   for (int round = 0; round < 300; ++round) {
@@ -115,7 +115,7 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
 std::string forks() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   for (int round = 0; round < 10; ++round) {
-    // In the C library the waiters of the parent, and its writer, are in the child's way.
+    // In the C library the parent's waiters, and its writer, block the child.
     if (promised() != Promise::none) {
       fork_while_held(&lock, true);
       fork_while_held(&lock, false);
@@ -132,7 +132,7 @@ std::string forks() {
       OK(pthread_rwlock_unlock(&lock));
       check_free(&lock);
     });
-    // Held by a thread that the child does not have.
+    // Held by a thread that does not exist in the child.
     Holder other(&lock, Holder::writes);
     other.wait_until_inside();
     in_child([&] {

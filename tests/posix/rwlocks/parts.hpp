@@ -1,4 +1,4 @@
-// The parts of the program, in files by subject. Each returns what it says of itself.
+// The parts of the program, in files by subject. Each returns the details to print.
 #pragma once
 
 #include <string>

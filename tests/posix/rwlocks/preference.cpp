@@ -67,7 +67,7 @@ std::string phases() {
       reader.wait_until_inside();
       Holder writer(&lock, Holder::writes);
       writer.wait_until_blocked();
-      // No reader that comes now is let in before the writer.
+      // No reader that arrives now is admitted before the writer.
       CHECK_RC(EBUSY, try_read_elsewhere(&lock));
       Holder second(&lock, Holder::reads);
       second.wait_until_blocked();
@@ -79,7 +79,7 @@ std::string phases() {
       next.wait_until_blocked();
       CHECK(!second.inside() && !third.inside());
       writer.leave();
-      // All readers that waited are let in, together, and before the next writer.
+      // All readers that waited are admitted together, and before the next writer.
       second.wait_until_inside();
       third.wait_until_inside();
       CHECK(!next.inside());
