@@ -1,5 +1,5 @@
-// A program with a getenv() of its own, which locks a mutex: a lock that reads the
-// environment when it first has to wait, it may be this very mutex that it waits for.
+// A program with a getenv() of its own, which locks a mutex: a lock that called it when it
+// first has to wait might wait for this very mutex.
 #include "../support/check.hpp"
 
 #include <string_view>
