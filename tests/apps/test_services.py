@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from lockwright.study.campaign.site import missing
 from lockwright.study.program import catalogue
 from support import locate
+from support.processes import captured
 
 PROGRAMS = [
     "mariadb-read-write",
@@ -44,12 +44,9 @@ def test_program(tmp_path: Path, program: str) -> None:
     plan.write_text(PLAN.format(program=program))
     # The name of a database's socket in there must not be long.
     with tempfile.TemporaryDirectory(prefix="services-") as cache:
-        done = subprocess.run(
+        done = captured(
             [locate.lockwright(), "study", "run", plan, "--cache", cache],
-            capture_output=True,
-            text=True,
             timeout=3000 if locate.LONG else 600,
-            check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
     # Each run took locks, which this kind of plan demands, and none was left out.

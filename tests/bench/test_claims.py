@@ -21,6 +21,7 @@ from lockwright.bench.report import processors
 from lockwright.bench.rounds import Seen
 from lockwright.run.bench_program import Outcome
 from support import locate
+from support.processes import captured
 
 HERE = Machine(processors=2, locks=frozenset({"a", "b", "c"}), no_energy="there is no counter")
 CLAIM = Claim(
@@ -218,13 +219,7 @@ def test_threads_are_by_the_processor() -> None:
 
 
 def call(lockwright: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [lockwright, "bench", "claims", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return captured([lockwright, "bench", "claims", *words])
 
 
 def test_the_command_runs_and_writes_what_it_found(lockwright: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 from lockwright.run import tools
 from support import locate
+from support.processes import captured
 
 QUICK = ["--warm-up", "0", "--loops-per-us", "900"]
 
@@ -27,9 +28,7 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
         program = tools.find("lockwright-bench-direct", "measuring")
     except LockwrightError as problem:
         pytest.skip(f"not built: {problem}")
-    return subprocess.run(
-        [program, *words], env={}, capture_output=True, text=True, timeout=60, check=False
-    )
+    return captured([program, *words], env={})
 
 
 @pytest.mark.parametrize("lock", locate.lock_names())

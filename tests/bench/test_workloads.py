@@ -15,6 +15,7 @@ from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.bench_program import program
 from support import locate, machine
+from support.processes import captured
 
 QUICK = {"seconds": "0.02", "warm-up": "0.005", "loops-per-us": "900"}
 
@@ -52,13 +53,8 @@ def run(workload: str, lock: str = "", **options: str) -> list[dict[str, Any]]:
     """The lines that a run prints."""
     values = {**QUICK, **SMALL.get(workload, {}), **options}
     words = [word for name, value in values.items() for word in (f"--{name}", value)]
-    done = subprocess.run(
-        [program(), workload, *words],
-        env={"LD_PRELOAD": str(locate.preload(lock))} if lock else {},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = captured(
+        [program(), workload, *words], env={"LD_PRELOAD": str(locate.preload(lock))} if lock else {}
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -140,13 +136,7 @@ def test_a_preset_gives_way_to_what_is_given() -> None:
         ["--preset", "long-short", "--section-max-ns", "1"],
         ["--section-max-ns", "1", "--preset", "long-short"],
     ):
-        done = subprocess.run(
-            [program(), "lockbench", *words, "--section-min-ns", "5"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = captured([program(), "lockbench", *words, "--section-min-ns", "5"])
         assert done.returncode == 2
         assert "'--section-max-ns' is below" in done.stderr
 
@@ -165,9 +155,7 @@ def test_a_preset_gives_way_to_what_is_given() -> None:
 )
 def test_the_program_refuses(arguments: list[str], named: str) -> None:
     """In one line, with status 2."""
-    done = subprocess.run(
-        [program(), *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = captured([program(), *arguments])
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert named in done.stderr
@@ -215,13 +203,7 @@ def test_the_machine_is_read_from_what_the_kernel_says(tmp_path: Path) -> None:
 
 def test_threads_run_where_they_are_pinned() -> None:
     """A processor that does not exist is refused by the kernel, so the option reaches it."""
-    done = subprocess.run(
-        [program(), "single-lock", "--pin", "1023"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = captured([program(), "single-lock", "--pin", "1023"])
     assert done.returncode == 1
     assert "--pin" in done.stderr
 
@@ -249,9 +231,7 @@ def test_a_catalogue_of_words_and_presets() -> None:
 
 
 def command(lockwright: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [lockwright, "bench", *words], capture_output=True, text=True, timeout=120, check=False
-    )
+    return captured([lockwright, "bench", *words])
 
 
 def test_list_shows_every_workload(lockwright: Path) -> None:

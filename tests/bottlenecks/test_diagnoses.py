@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from lockwright.advise import advise
 from lockwright.profile import record
 from support import locate
+from support.processes import captured
 
 #: What `lockwright advise` calls the bottleneck of each program.
 BOTTLENECKS = {
@@ -30,13 +30,7 @@ TRIES = 6
 
 def profiled(name: str, path: Path) -> record.Profile:
     program = locate.program("bottlenecks", name)
-    done = subprocess.run(
-        [locate.lockwright(), "profile", "-o", path, "--", program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = captured([locate.lockwright(), "profile", "-o", path, "--", program])
     assert done.returncode == 0, done.stderr
     return record.read(path)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.processes import captured
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -100,14 +101,11 @@ def cli(command: list[str], environment: dict[str, str]) -> Cli:
         env: Mapping[str, str] | None = None,
         limit: float = 120,
     ) -> Result:
-        done = subprocess.run(
+        done = captured(
             [*command, *map(str, words)],
             input=stdin,
-            capture_output=True,
-            text=True,
             timeout=limit,
             env=environment | dict(env or {}),
-            check=False,
         )
         return Result(done.returncode, done.stdout, done.stderr)
 

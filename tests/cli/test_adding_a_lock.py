@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support import harness, locate
+from support.processes import captured
 
 PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
 HEADER, ROW = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -41,14 +42,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """One command of the page."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKWRIGHT_")}
-    return subprocess.run(
+    return captured(
         ["sh", "-c", command],
         cwd=tree,
         env={**env, "XDG_CONFIG_HOME": str(tree), "XDG_STATE_HOME": str(tree), **variables},
-        capture_output=True,
-        text=True,
         timeout=240,
-        check=False,
     )
 
 

@@ -14,6 +14,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench import footprint
 from lockwright.preload import locks
 from lockwright.run import bench_program as bench_run
+from support.processes import captured
 
 LOCKS = ["ttas", "mcs-stp"]
 BROADCASTS = 3
@@ -23,13 +24,7 @@ WAITERS = 40
 def call(
     lockwright: Path, *arguments: str, timeout: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [lockwright, "bench", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    return captured([lockwright, "bench", *arguments], timeout=timeout)
 
 
 @pytest.fixture
@@ -357,9 +352,7 @@ def test_bad_input_is_refused_in_one_line(
 )
 def test_the_program_refuses_what_it_does_not_know(arguments: list[str]) -> None:
     """lockwright-bench itself ends with one line and exit status 2."""
-    done = subprocess.run(
-        [bench_run.program(), *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = captured([bench_run.program(), *arguments])
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1

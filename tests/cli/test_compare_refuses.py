@@ -3,10 +3,10 @@
 import os
 import sqlite3
 import stat
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.processes import captured
 
 from .conftest import Cli, Program
 
@@ -238,13 +238,9 @@ def test_a_full_disk_stops_with_one_line_and_resume_goes_on(
     wrapper.chmod(0o755)
     # A mount in a namespace of its own vanishes with it.
     namespace = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
-    done = subprocess.run(
+    done = captured(
         [*namespace, "sh", "-c", FULL_DISK, "sh", str(wrapper)],
-        capture_output=True,
-        text=True,
         env=environment | {"DISK": str(disk)},
-        timeout=120,
-        check=False,
     )
     if done.returncode != 0 and "status" not in done.stdout:
         pytest.skip(f"cannot mount a file system here: {done.stderr.strip()}")

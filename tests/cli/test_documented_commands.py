@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from support import locate
+from support.processes import captured
 
 from .conftest import Program
 
@@ -87,18 +87,15 @@ def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Pat
     python = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "example.py").write_text("\n".join(python))
     lines = [command for command in commands(page) if is_run(command)]
-    done = subprocess.run(
+    done = captured(
         ["sh", "-ex", "-c", "\n".join(lines)],
         cwd=folder,
-        capture_output=True,
-        text=True,
         env=os.environ
         | {
             "XDG_STATE_HOME": str(tmp_path),
             "PATH": f"{locate.lockwright().parent}:{os.environ['PATH']}",
         },
         timeout=240,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.base import shared_files
+from support.processes import captured
 
 from .conftest import Program
 
@@ -160,14 +161,7 @@ def test_in_a_machine_whose_memory_is_full(
         'exec "$@"'
     )
     line = ["unshare", "-m", "sh", "-c", script, "sh", *command, *words]
-    done = subprocess.run(
-        [*line, "--", program("worker"), "2", "5000"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = captured([*line, "--", program("worker"), "2", "5000"], env=environment)
     if done.returncode in (1, 77) and "permitted" in done.stderr:
         pytest.skip("nothing may be mounted here")
     assert done.returncode == 0, done.stderr

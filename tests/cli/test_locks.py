@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
+from support.processes import captured
 
 from .conftest import Cli, on_a_terminal
 
@@ -74,14 +75,7 @@ def test_closed_streams_are_no_reason_to_fail(
 
 def test_a_full_standard_output_is_said(command: list[str], environment: dict[str, str]) -> None:
     """One line and status 2."""
-    done = subprocess.run(
-        ["sh", "-c", '"$@" list >/dev/full', "sh", *command],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
+    done = captured(["sh", "-c", '"$@" list >/dev/full', "sh", *command], env=environment)
     assert done.returncode == 2
     assert done.stderr.startswith("lockwright: standard output: No space left")
     assert len(done.stderr.splitlines()) == 1

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from support.processes import captured
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "lockwright"
@@ -51,14 +52,10 @@ def lint_imports(package: Path) -> subprocess.CompletedProcess[str]:
     command = Path(sys.executable).with_name("lint-imports")
     settings = package.parent / "pyproject.toml"
     shutil.copy(ROOT / "pyproject.toml", settings)
-    return subprocess.run(
+    return captured(
         [command, "--no-cache", "--config", settings],
         cwd=package.parent,
         env={"PYTHONPATH": str(package.parent), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
 
 

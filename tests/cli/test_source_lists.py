@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import locate
+from support.processes import captured
 
 SCRIPT = """
 cmake_minimum_required(VERSION 3.22)
@@ -29,13 +30,7 @@ def configure(folder: Path, lists: str) -> subprocess.CompletedProcess[str]:
     (folder / "sub").mkdir(exist_ok=True)
     for name in ("a.cpp", "b.cpp", "sub/c.cpp"):
         (folder / name).touch()
-    return subprocess.run(
-        ["cmake", "-S", folder, "-B", folder / "build"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return captured(["cmake", "-S", folder, "-B", folder / "build"])
 
 
 def test_lists_that_name_every_file(tmp_path: Path) -> None:

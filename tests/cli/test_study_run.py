@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.processes import captured
 
 from .conftest import Cli, Program, Result
 
@@ -225,9 +226,7 @@ def test_ctrl_c_says_how_to_go_on(
     )
     while process.poll() is None and count(tmp_path / "s.sqlite") < 2:
         time.sleep(0.01)
-    second = subprocess.run(
-        words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    second = captured(words, cwd=tmp_path, env=environment)
     assert second.returncode == 2
     assert f"still being carried out by process {process.pid}" in second.stderr
     process.send_signal(signal.SIGINT)
@@ -331,16 +330,12 @@ def test_a_full_disk_loses_nothing(
     (tmp_path / "s.toml").write_text(slow(program, tmp_path, 0.0))
     words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
     limited = ["prlimit", f"--fsize={40_000}", *words]
-    first = subprocess.run(
-        limited, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    first = captured(limited, cwd=tmp_path, env=environment)
     assert first.returncode == 2, first.stderr
     assert "cannot write results" in first.stderr.splitlines()[-1]
     before = rows(tmp_path / "s.sqlite", "*")
     assert 0 < len(before) < 60
-    again = subprocess.run(
-        words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    again = captured(words, cwd=tmp_path, env=environment)
     assert again.returncode == 0, again.stderr
     after = rows(tmp_path / "s.sqlite", "*")
     assert after[: len(before)] == before

@@ -11,6 +11,8 @@ import subprocess
 import termios
 from pathlib import Path
 
+from support.processes import captured
+
 from .conftest import Cli, Program
 
 
@@ -109,9 +111,7 @@ def test_a_process_that_runs_already(
             left.stdout.close()
             assert left.wait(60) == 0
         assert target.poll() is None
-        done = subprocess.run(
-            words, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
+        done = captured(words, env=environment)
     assert done.returncode == 0
     assert done.stderr == f"lockwright: process {target.pid} has ended\n"
     named = [each for each in done.stdout.splitlines() if "the_door" in each]

@@ -16,6 +16,7 @@ import pytest
 from advise import made
 from lockwright.profile.record import OBJECT, Frame, Place
 from lockwright.tune.per_mutex import Layout, search
+from support.processes import captured
 
 from .conftest import Cli, Program
 
@@ -145,14 +146,7 @@ def test_an_interrupted_race_says_what_it_found_and_goes_on(
     line = shlex.split(err.splitlines()[-1].partition("go on with: ")[2])
     assert line[-len(words) - 1 :] == ["--resume", *words]
     kept = runs(base)
-    done = subprocess.run(
-        line,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env=environment,
-        check=False,
-    )
+    done = captured(line, env=environment)
     assert done.returncode == 0, done.stderr
     assert runs(base) > kept
     with sqlite3.connect(base) as connection:

@@ -12,13 +12,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 from support import locate, model, mutants
+from support.processes import captured
 
 RELACY = Path("relacy/relacy.hpp")
 
@@ -60,17 +60,13 @@ def checker() -> Path:
             ],
             ["cmake", "--build", "--preset", "model", "--target", "model_check", "-j2"],
         ):
-            done = subprocess.run(
-                command, cwd=locate.ROOT, capture_output=True, text=True, timeout=280, check=False
-            )
+            done = captured(command, cwd=locate.ROOT, timeout=280)
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return model.PROGRAM
 
 
 def run(*arguments: str, timeout: float = 240) -> tuple[int, str]:
-    done = subprocess.run(
-        [checker(), *arguments], capture_output=True, text=True, timeout=timeout, check=False
-    )
+    done = captured([checker(), *arguments], timeout=timeout)
     assert done.stderr == "", done.stderr
     return done.returncode, done.stdout
 
@@ -221,12 +217,8 @@ def test_a_failure_is_told_step_by_step() -> None:
 def script(name: str, *arguments: str | Path) -> str:
     """What `./dev model` or `./dev mutants` prints for one lock."""
     checker()
-    done = subprocess.run(
-        [sys.executable, locate.ROOT / "scripts" / f"{name}.py", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+    done = captured(
+        [sys.executable, locate.ROOT / "scripts" / f"{name}.py", *arguments], timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -11,7 +11,6 @@ import fcntl
 import os
 import platform
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pytest
 from lockwright.profile import buffer as buffers
 from lockwright.profile.collect import LIBRARY
 from support import harness, locate
+from support.processes import captured
 
 LOCK = "mcs-stp"
 PROGRAMS = ["exclusion", "cond_wake", "reuse"]
@@ -54,9 +54,7 @@ def build() -> Path:
             ["cmake", "--preset", "aarch64-tests", "-B", str(directory), *options],
             ["cmake", "--build", str(directory), "-j2", "--target", *targets],
         ):
-            done = subprocess.run(
-                command, cwd=locate.ROOT, capture_output=True, text=True, timeout=280, check=False
-            )
+            done = captured(command, cwd=locate.ROOT, timeout=280)
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return directory
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import harness, locate
 from support.harness import Setting
+from support.processes import captured
 
 #: The C library's mutex, and one lock of each category and way of waiting.
 CHOSEN = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
@@ -63,15 +64,7 @@ def in_gdb(program: Path, lock: str, *commands: str) -> str:
         words += ["-ex", f"set environment LD_PRELOAD {environment.pop('LD_PRELOAD')}"]
     for command in ("set startup-with-shell off", "break look", "run", *commands):
         words += ["-ex", command]
-    done = subprocess.run(
-        [*words, str(program)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-    )
+    done = captured([*words, str(program)], env=environment, stdin=subprocess.DEVNULL)
     if "ptrace" in done.stderr.lower() or "permitted" in done.stderr.lower():
         pytest.skip("this machine lets nobody trace a process")
     return done.stdout + done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import harness, locate
 from support.harness import RunUnder, Setting
+from support.processes import captured
 
 #: The C library's mutex, and one lock of each category.
 CATEGORIES = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "malth-stp"]
@@ -108,7 +109,7 @@ def test_a_c_library_that_keeps_the_number_elsewhere(run_under: RunUnder, lock: 
 
 @cache
 def installed(allocator: str) -> Path:
-    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
+    listed = captured(["/sbin/ldconfig", "-p"])
     found = re.search(rf"^\s*{ALLOCATORS[allocator]} .*=> (\S+)$", listed.stdout, re.MULTILINE)
     if found is None:
         pytest.skip(f"{allocator} is not installed; tests/apps/more-packages.txt names its package")

@@ -13,6 +13,7 @@ import pytest
 from lockwright.preload import binary
 from support import harness, locate
 from support.harness import RunUnder
+from support.processes import captured
 
 #: The C library's mutex, and one lock of each category and way of waiting.
 LOCKS = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
@@ -35,9 +36,7 @@ NAMES = [" ".join([lock, *others.values()]) for lock, others in CASES]
 
 def compiled(directory: Path, name: str, source: str, *flags: str) -> Path:
     words = ["c++", "-std=c++20", "-g", "-O1", "-pthread", *flags, source, "-o", name]
-    done = subprocess.run(
-        words, cwd=directory, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = captured(words, cwd=directory)
     if done.returncode != 0 and any(flag.startswith("-fsanitize=") for flag in flags):
         pytest.skip("the compiler has no such sanitizer here")
     assert done.returncode == 0, done.stderr
@@ -97,14 +96,7 @@ def test_thread_sanitizer(
 def test_the_command_puts_thread_sanitizer_first(sanitized: Path, lock: str) -> None:
     sanitizer(sanitized)
     words = fixed(locate.lockwright(), "run", "--lock", lock, "--stats", "--", sanitized)
-    done = subprocess.run(
-        [str(word) for word in words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **TSAN_OPTIONS},
-    )
+    done = captured([str(word) for word in words], env={**os.environ, **TSAN_OPTIONS})
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert "ThreadSanitizer" not in done.stderr
     assert "did not resolve" not in done.stderr
@@ -133,9 +125,7 @@ def test_a_program_with_address_sanitizer_starts_and_has_the_lock(
     )
     program = compiled(tmp_path, "locks", "locks.cpp", "-fsanitize=address")
     words = [locate.lockwright(), "run", "--lock", lock, "--stats", "--", program]
-    done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = captured([str(word) for word in words])
     assert done.returncode == 3, done.stderr
     assert re.search(r"acquisitions +5,000$", done.stderr, re.MULTILINE), done.stderr
     assert "resolve" not in done.stderr

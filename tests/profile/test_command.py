@@ -19,6 +19,7 @@ from lockwright.profile import buffer as buffers
 from lockwright.profile import record
 from lockwright.profile.record import FIRST_TAKEN
 from support import locate
+from support.processes import captured
 
 pytestmark = pytest.mark.skipif(
     bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
@@ -26,13 +27,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [locate.lockwright(), "profile", *words],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        stdin=subprocess.DEVNULL,
+    return captured(
+        [locate.lockwright(), "profile", *words], timeout=timeout, stdin=subprocess.DEVNULL
     )
 
 
@@ -213,13 +209,7 @@ def test_bench_profile_cost(tmp_path: Path) -> None:
     """Every setting is run in both forms, and the profiler is seen to have been there."""
     path = tmp_path / "cost.json"
     options = ["--rounds", "2", "--seconds", "0.02", "--json", str(path)]
-    done = subprocess.run(
-        [locate.lockwright(), "bench", "profile-cost", *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = captured([locate.lockwright(), "bench", "profile-cost", *options])
     assert done.returncode == 0, done.stderr
     document = json.loads(path.read_text())
     for row in document["rows"]:

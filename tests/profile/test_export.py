@@ -17,6 +17,7 @@ from lockwright.export import firefox as firefox_format
 from lockwright.export import folded, formats, perfetto, pprof, speedscope
 from lockwright.profile.record import Moment, Place, Profile, Site
 from support.made_profile import frame, made_profile
+from support.processes import captured
 
 
 @pytest.fixture(scope="module")
@@ -292,9 +293,7 @@ def test_the_command(lockwright: Path, tmp_path: Path) -> None:
     source.write_text(made_profile().to_json())
 
     def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [lockwright, "export", *words], capture_output=True, text=True, timeout=60, check=False
-        )
+        return captured([lockwright, "export", *words])
 
     done = run(source, "-o", tmp_path / "out.folded")
     assert done.returncode == 0, done.stderr

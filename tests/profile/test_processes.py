@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lockwright.profile import record
 from support import locate
+from support.processes import captured
 
 pytestmark = pytest.mark.skipif(
     bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
@@ -16,13 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 def profile(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     program = locate.program("profile", "processes")
-    return subprocess.run(
-        [locate.lockwright(), "profile", "-o", path, "--", program, *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return captured([locate.lockwright(), "profile", "-o", path, "--", program, *words])
 
 
 def test_the_one_that_takes_most_though_few(tmp_path: Path) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from lockwright.profile import record
 from support import locate
+from support.processes import captured
 
 
 def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
     """Of the program that the last words are; the first ones are options."""
     path = tmp_path / "profile.json"
     promised = {"LOCKWRIGHT_TEST_RWLOCK": "exclusive"} if "mutex" in words else {}
-    done = subprocess.run(
+    done = captured(
         [locate.lockwright(), "profile", "-o", path, *words],
-        capture_output=True,
-        text=True,
-        timeout=120,
         env=os.environ | promised | {"LOCKWRIGHT_RWLOCK": "phase-fair"},
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return record.read(path)

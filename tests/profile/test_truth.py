@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 from typing import Any
 
 import pytest
 from lockwright.profile import record
 from lockwright.profile.record import OBJECT, Mutex, Profile
 from support import locate
+from support.processes import captured
 
 pytestmark = pytest.mark.skipif(
     bool(locate.emulator() or locate.sanitizer()), reason="what is measured is the machine's own"
@@ -24,13 +24,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Prof
     """What the program says, and the profile."""
     path = tmp_path_factory.mktemp("profile") / "truth.json"
     program = locate.program("profile", "truth")
-    answer = subprocess.run(
-        [locate.lockwright(), "profile", "-o", path, "--", program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout), record.read(path)
 

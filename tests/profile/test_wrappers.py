@@ -15,6 +15,7 @@ from lockwright.profile.lock_functions import is_known
 from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
 from lockwright.profile.wrappers import Call
 from support import locate
+from support.processes import captured
 
 native = pytest.mark.skipif(
     bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
@@ -110,13 +111,7 @@ def test_the_outermost_function_of_the_program_is_no_wrapper() -> None:
 def profiled(tmp_path: Path, *words: str, program: Path | None = None) -> tuple[Profile, int]:
     path = tmp_path / "profile.json"
     program = program or locate.program("profile", "wrapped")
-    done = subprocess.run(
-        [locate.lockwright(), "profile", "-o", path, "--", program, *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = captured([locate.lockwright(), "profile", "-o", path, "--", program, *words])
     assert done.stdout == ""
     return record.read(path), done.returncode
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from lockwright import cli
+from support.processes import captured
 
 from .test_reading import RUNS
 
@@ -122,7 +122,5 @@ def test_pandas_is_loaded_by_studies_only() -> None:
         "import sys; from lockwright import cli; cli.main(['study', '--help']);"
         "cli.main(['study', 'analyse', '--help']); assert 'pandas' not in sys.modules"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = captured([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
