@@ -9,8 +9,9 @@ from lockwright.study import reading
 from lockwright.study.analysis import analyse
 from lockwright.study.dataset import DataSet
 from lockwright.study.part import Part
-from lockwright.study.report import program_page
-from lockwright.study.report.verdicts import BEST, HARMFUL, spreads, standing
+from lockwright.study.report import html
+from lockwright.study.report.figures import figures
+from lockwright.study.report.verdicts import BEST, HARMFUL, standing
 from lockwright.study.unfinished import unfinished
 
 GOOD = {"x": 10.0, "y": 10.0, "z": 1.0}
@@ -45,11 +46,11 @@ def test_such_a_lock_is_to_be_avoided(part: Part) -> None:
     assert words == {"x": BEST, "y": HARMFUL, "z": HARMFUL}
 
 
-def test_the_page_and_the_answer_name_them(data: DataSet, part: Part) -> None:
-    found = {place: standing(part, place) for place in ("one", "max", "opt")}
-    text = program_page.advice(part, "a", found, spreads(part))
+def test_the_page_and_the_answer_name_them(data: DataSet) -> None:
+    found = analyse(data)
+    text = html.render(data, found, figures(data, found, "x"), "A study", [])
     assert "(2 of 2 runs: crash)" in text
     assert "(1 of 5 runs: timeout)" in text
-    (harm,) = (each for each in analyse(data).answers if each.question == "Is every lock harmful?")
+    (harm,) = (each for each in found.answers if each.question == "Is every lock harmful?")
     assert harm.text.endswith("Runs of these came to no figure: w (a); y (a).")
-    assert any(table.name == "m.throughput.unfinished" for table in analyse(data).tables)
+    assert any(table.name == "m.throughput.unfinished" for table in found.tables)

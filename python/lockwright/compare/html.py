@@ -6,10 +6,8 @@ it shares with other reports is in lockwright.page.
 
 import math
 import shlex
-from collections.abc import Iterable
-from html import escape
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from lockwright.base import numbers
 from lockwright.compare import metered, table, verdict
@@ -19,34 +17,52 @@ from lockwright.compare.stats import Summary
 from lockwright.machine.finding import ABSENT, WARN, Finding
 from lockwright.machine.meters import FACTS
 from lockwright.machine.provenance import FINDINGS
-from lockwright.page import assemble, lists
-from lockwright.page.table import grid, row
+from lockwright.page import templates
+from lockwright.page.table import Row
 from lockwright.preload.locks import BASELINE
 from lockwright.run.record import FAILED, TIMEOUT, describe_status
 
-_PAGE = Path(__file__).with_name("page")
+
+class Card(NamedTuple):
+    """The best lock at a number of threads, and what it gains. kind: class of the element. near:
+    locks within 5 % of it."""
+
+    kind: str
+    where: str
+    lock: str
+    gain: str
+    near: Sequence[str]
+
+
+class Table(NamedTuple):
+    """Its lines, and notes below."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
 
 
 def render(report: Report) -> str:
     """The whole file as text."""
     plan = report.comparison.plan
-    parts = {
-        "title": escape(report.title),
-        "command": escape(shlex.join(plan.command)),
-        "measured": escape(_measured(report)),
-        "verdict": escape(report.verdict.sentence),
-        "use": _use(report.verdict.command),
-        "winners": "".join(_winner(report, summaries) for summaries in report.tables),
-        "tables": "".join(_table(report, summaries) for summaries in report.tables)
-        + "".join(_metered(report, each) for each in report.meter_tables),
-        "ratio": escape(table.quotient(plan)),
-        "legend": lists.terms(
-            dict([*table.legend(plan), *metered.legend(plan, report.meter_tables)]), "legend"
-        ),
-        "warnings": lists.points([*report.remarks, *report.warnings]),
-        "provenance": lists.terms(_provenance(report)),
-    }
-    return assemble.fill(_PAGE, parts, _data(report), [assemble.CHIPS])
+    return templates.fill(
+        "compare/page/page.html",
+        _data(report),
+        title=report.title,
+        plan=plan,
+        report=report,
+        measured=_measured(report),
+        cards=[_card(report, summaries) for summaries in report.tables],
+        tables=[
+            *(_table(report, summaries) for summaries in report.tables),
+            *(_metered(report, each) for each in report.meter_tables),
+        ],
+        ratio=table.quotient(plan),
+        legend=dict([*table.legend(plan), *metered.legend(plan, report.meter_tables)]),
+        warnings=[*report.remarks, *report.warnings],
+        provenance=_provenance(report),
+    )
 
 
 def _measured(report: Report) -> str:
@@ -56,15 +72,7 @@ def _measured(report: Report) -> str:
     return f"Measured: {what} ({better} is better), {plan.how_often}."
 
 
-def _use(command: str | None) -> str:
-    if command is None:
-        return ""
-    return f'<p class="use">Use it: <code>{escape(command)}</code></p>'
-
-
-def _winner(report: Report, summaries: Iterable[Summary]) -> str:
-    """One card: the best lock at a number of threads, and what it gains."""
-    summaries = list(summaries)
+def _card(report: Report, summaries: Sequence[Summary]) -> Card:
     best = verdict.winner(summaries)
     beats = best is not None
     if best is None:
@@ -88,42 +96,29 @@ def _winner(report: Report, summaries: Iterable[Summary]) -> str:
     what = "best median" if best is None or best.mark == "*" else "shown to be better"
     where = f"{where}: {what}" if where else what
     near = [summary.lock for summary in summaries if summary.mark == "="]
-    also = f'<div class="near">within 5 %: {escape(", ".join(near))}</div>' if near else ""
-    kind = "card" if beats else "card alike"
-    return (
-        f'<div class="{kind}"><div class="where">{escape(where)}</div>'
-        f'<div class="best">{escape(name)}</div><div class="gain">{escape(gain)}</div>{also}</div>'
-    )
+    return Card("card" if beats else "card alike", where, name, gain, near)
 
 
-def _table(report: Report, summaries: Iterable[Summary]) -> str:
-    summaries = list(summaries)
+def _table(report: Report, summaries: Sequence[Summary]) -> Table:
     plan = report.comparison.plan
     threads = summaries[0].threads
-    caption = "" if threads == AS_IT_IS else f"<h3>{escape(verdict.heading(plan, threads))}</h3>"
     rows = []
     for summary in summaries:
         kind = {"*": "winner", "=": "close"}.get(summary.mark, "")
-        kind = kind if summary.complete else "incomplete"
         cells = zip(table.cells(plan, summary), _keys(summary), strict=True)
-        rows.append(row(cells, kind))
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(plan, summaries))
-    return (
-        caption
-        + grid(table.columns(plan), rows)
-        + (f'<ul class="notes">{notes}</ul>' if notes else "")
-    )
+        rows.append(Row(list(cells), kind if summary.complete else "incomplete"))
+    title = "" if threads == AS_IT_IS else verdict.heading(plan, threads)
+    return Table(title, table.columns(plan), rows, table.notes(plan, summaries))
 
 
-def _metered(report: Report, one: metered.Table) -> str:
+def _metered(report: Report, one: metered.Table) -> Table:
     """Energy and counters at a number of threads."""
     rows = []
     for cells in one.rows:
         lock = cells[0]
         keys = (lock, *(repr(one.medians[lock].get(h, "")) for h in one.headings[1:]))
-        rows.append(row(zip(cells, keys, strict=True)))
-    title = table.metered_heading(report.comparison.plan, one)
-    return f"<h3>{escape(title)}</h3>{grid(one.headings, rows)}"
+        rows.append(Row(list(zip(cells, keys, strict=True))))
+    return Table(table.metered_heading(report.comparison.plan, one), one.headings, rows)
 
 
 def _keys(summary: Summary) -> tuple[str, ...]:

@@ -7,8 +7,6 @@ other reports is in lockwright.page.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from lockwright.base.numbers import plain
@@ -22,11 +20,9 @@ from lockwright.bench.tour.plan import SECTION_CYCLES, Plan
 from lockwright.bench.tour.store import Header
 from lockwright.machine.finding import ABSENT, WARN
 from lockwright.machine.provenance import FINDINGS
-from lockwright.page import assemble, lists
-from lockwright.page.table import grid, row
+from lockwright.page import templates
+from lockwright.page.table import Row
 from lockwright.run.bench_program import LIBC, Outcome
-
-_PAGE = Path(__file__).with_name("page")
 
 _ALIKE = 1.05
 """Quotient of the best and the worst below which none is named."""
@@ -63,21 +59,23 @@ class Tour:
 def render(tour: Tour) -> str:
     """The whole file as text."""
     fastest = figures.throughput(tour.plan, tour.seen)
-    parts = {
-        "title": "A tour of locks on this machine",
-        "machine": escape(_machine(tour)),
-        "command": escape(tour.command),
-        "measured": escape(_measured(tour)),
-        "summary": lists.points(_summary(tour, fastest)),
-        "cycles": f"{SECTION_CYCLES:,}",
-        "processors": str(tour.header.processors),
-        "throughput": _throughput(tour.plan, fastest),
-        "energy": _energy(tour),
-        "claims": _claims(tour.findings),
-        "remarks": lists.points(tour.remarks),
-        "provenance": lists.terms(_provenance(tour)),
-    }
-    return assemble.fill(_PAGE, parts, data(tour), [assemble.CHIPS])
+    return templates.fill(
+        "bench/tour/page/page.html",
+        data(tour),
+        title="A tour of locks on this machine",
+        tour=tour,
+        machine=_machine(tour),
+        measured=_measured(tour),
+        summary=_summary(tour, fastest),
+        cycles=f"{SECTION_CYCLES:,}",
+        throughput_columns=["lock", *(_threads(count) for count in tour.plan.threads)],
+        throughput=_throughput(fastest),
+        # Those of which there is something to see come first.
+        findings=sorted(tour.findings, key=lambda each: each.verdict == Verdict.ELSEWHERE),
+        kinds=_KINDS,
+        show=show,
+        provenance=_provenance(tour),
+    )
 
 
 def data(tour: Tour) -> dict[str, Any]:
@@ -123,13 +121,13 @@ def _machine(tour: Tour) -> str:
 def _measured(tour: Tour) -> str:
     rounds = len({turn for turn, _ in tour.runs})
     spent = duration(sum(outcome.seconds for _, outcome in tour.runs))
-    said = (
+    sentence = (
         f"Measured: {len(tour.runs)} runs, {spent} in all; {rounds} "
         f"round{'s' if rounds != 1 else ''} of {len(tour.plan.cases())}."
     )
     if tour.stopped:
-        said += " It was stopped before its time, so the last round is not complete."
-    return said
+        sentence += " It was stopped before its time, so the last round is not complete."
+    return sentence
 
 
 def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[str]:
@@ -143,7 +141,7 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
         }
         if len(known) < 2:
             continue
-        stuck = [lock for lock, points in fastest.items() if _is_stuck(points[place])]
+        stuck = [lock for lock, points in fastest.items() if _let_nobody_in(points[place])]
         none = f"; nobody got in with {', '.join(stuck)}" if stuck else ""
         best = max(known, key=lambda lock: known[lock].median)
         worst = min(known, key=lambda lock: known[lock].median)
@@ -153,15 +151,15 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
             continue
         lines.append(
             f"{_threads(threads)}: {best} has the most throughput, "
-            f"{plain(known[best].median)} op/s{_to_libc(best, known[best])}; {worst} the least, "
-            f"{plain(times)} times less{none}"
+            f"{plain(known[best].median)} op/s{_ratio_to_libc(best, known[best])}; "
+            f"{worst} the least, {plain(times)} times less{none}"
         )
     if tour.findings:
         lines.append(show.counted(tour.findings).removesuffix("."))
     return lines
 
 
-def _is_stuck(found: Point | None) -> bool:
+def _let_nobody_in(found: Point | None) -> bool:
     return found is not None and found.median == 0
 
 
@@ -169,7 +167,7 @@ def _threads(count: int) -> str:
     return f"{count} thread{'s' if count > 1 else ''}"
 
 
-def _to_libc(lock: str, found: Point) -> str:
+def _ratio_to_libc(lock: str, found: Point) -> str:
     if lock == LIBC or found.ratio is None:
         return ""
     value, low, high = found.ratio
@@ -182,53 +180,19 @@ def _to_libc(lock: str, found: Point) -> str:
     )
 
 
-def _throughput(plan: Plan, fastest: Mapping[str, Sequence[Point | None]]) -> str:
-    columns = ["lock", *(_threads(n) for n in plan.threads)]
-    lines = []
-    for lock, points in fastest.items():
-        cells = [(lock, lock)]
-        for found in points:
-            cells.append(("-", "") if found is None else (plain(found.median), repr(found.median)))
-        lines.append(row(cells))
-    return grid(columns, lines)
-
-
-def _energy(tour: Tour) -> str:
-    if tour.no_energy:
-        return f'<p class="absent">Not measurable here: {escape(tour.no_energy)}.</p>'
-    return '<div id="energy" class="plot" role="img" aria-label="Energy against throughput"></div>'
-
-
-def _claims(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return '<p class="absent">They were not asked for.</p>'
-    columns = ["claim", "published", "here", "95 % CI", "verdict"]
-    # Those of which there is something to see come first.
-    ordered = sorted(findings, key=lambda finding: finding.verdict == Verdict.ELSEWHERE)
-    return grid(columns, (_claim(finding) for finding in ordered))
-
-
-def _claim(finding: Finding) -> str:
-    """A row of the claims: what it says and why it is judged so, then the figures."""
-    claim = finding.claim
-    said = (
-        f"<strong>{escape(claim.name)}</strong><p>{escape(claim.says)}</p>"
-        f'<p class="quiet">{escape(claim.source)}. Published: {escape(claim.published)}.</p>'
-        f'<p class="quiet">Here: {escape(finding.why)}</p>'
-    )
-    cells = [
-        (claim.name, said),
-        (_key(claim.ratio), "-" if claim.ratio is None else plain(claim.ratio)),
-        (_key(finding.median), escape(show.here(finding))),
-        (_key(finding.low), escape(show.interval(finding))),
-        (finding.verdict, escape(finding.verdict)),
+def _throughput(fastest: Mapping[str, Sequence[Point | None]]) -> list[Row]:
+    return [
+        Row(
+            [
+                (lock, lock),
+                *(
+                    ("-", "") if found is None else (plain(found.median), repr(found.median))
+                    for found in points
+                ),
+            ]
+        )
+        for lock, points in fastest.items()
     ]
-    inside = "".join(f'<td data-key="{escape(key)}">{cell}</td>' for key, cell in cells)
-    return f'<tr class="{_KINDS[finding.verdict]}">{inside}</tr>'
-
-
-def _key(number: float | None) -> str:
-    return "" if number is None else repr(number)
 
 
 def _provenance(tour: Tour) -> dict[str, str]:

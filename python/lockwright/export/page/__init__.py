@@ -1,23 +1,20 @@
 """The report of a profile: one HTML file that needs nothing else, not even a network.
 
-page.html holds its structure and page.css its looks. The scripts each draw one thing: page.js the
-distributions, flame.js the stacks of waiters, blocking.js who blocks whom, timeline.js the threads.
+page.html, mutexes.html and advice.html hold its structure and page.css its looks. The scripts each
+draw one thing: page.js the distributions, flame.js the stacks of waiters, blocking.js who blocks
+whom, timeline.js the threads.
 """
 
 import shlex
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from lockwright.advise import advise
+from lockwright.advise import advise, show
 from lockwright.base import files, numbers
-from lockwright.export.page import advice, drawn, mutexes, process
-from lockwright.page import assemble, lists
+from lockwright.export.page import drawn, mutexes, process
+from lockwright.page import templates
 from lockwright.preload.locks import BASELINE
 from lockwright.profile.record import Profile
-
-_HERE = Path(__file__).parent
-_DRAWN = ("flame", "blocking", "timeline")
 
 
 def write(profile: Profile, path: Path, option: str = "-o") -> None:
@@ -27,23 +24,17 @@ def write(profile: Profile, path: Path, option: str = "-o") -> None:
 
 def render(profile: Profile) -> str:
     """The whole file as text. Raises LockwrightError where the locks to advise are not known."""
-    advised = advise(profile)
-    parts = {
-        "title": escape(
-            f"Profile of {Path(profile.command[0]).name}" if profile.command else "Profile"
-        ),
-        "command": escape(shlex.join(profile.command)),
-        "partial": f'<p class="absent">{escape(profile.partial)}</p>' if profile.partial else "",
-        "verdict": escape(advised.sentence),
-        "summary": escape(process.sentence(profile)),
-        "advice": advice.section(profile, advised),
-        "cards": mutexes.cards(profile),
-        "table": mutexes.table(profile),
-        "sections": mutexes.sections(profile),
-        "process": process.facts(profile),
-        "provenance": lists.terms(_provenance(profile)),
-    }
-    return assemble.fill(_HERE, parts, _data(profile), [_HERE / name for name in _DRAWN])
+    return templates.fill(
+        "export/page/page.html",
+        _data(profile),
+        title=f"Profile of {Path(profile.command[0]).name}" if profile.command else "Profile",
+        profile=profile,
+        advice=advise(profile),
+        provenance=_provenance(profile),
+        mutexes=mutexes,
+        process=process,
+        show=show,
+    )
 
 
 def _data(profile: Profile) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What a profile says of the process as a whole."""
 
 from lockwright.base import numbers
-from lockwright.page import lists
 from lockwright.profile.record import Creation, Process, Profile
 
 
@@ -18,12 +17,12 @@ def sentence(profile: Profile) -> str:
             f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes seen."
         )
     many = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
-    said = f"Threads waited {numbers.time(profile.lost)} in all for {many}"
+    total = f"Threads waited {numbers.time(profile.lost)} in all for {many}"
     given = process.threads_mean * process.duration
     if given <= 0:
-        return f"{said}."
+        return f"{total}."
     return (
-        f"{said}: {numbers.share(min(1.0, profile.lost / given))} of the time that"
+        f"{total}: {numbers.share(min(1.0, profile.lost / given))} of the time that"
         f" {numbers.count(process.threads_mean)} threads had in {numbers.time(process.duration)}."
     )
 
@@ -31,21 +30,21 @@ def sentence(profile: Profile) -> str:
 _SEEN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
 
 
-def facts(profile: Profile) -> str:
-    """The figures of the process."""
+def facts(profile: Profile) -> dict[str, str]:
+    """The figures of the process, by what they are of."""
     process = profile.process
-    found = _of(process) | _of_creation(process)
+    found = _activity(process) | _creation(process)
     if not profile.from_within:
         found = {name: found[name] for name in _SEEN_FROM_OUTSIDE}
-    return lists.terms(found)
+    return found
 
 
-def _of(process: Process) -> dict[str, str]:
+def _activity(process: Process) -> dict[str, str]:
     seconds = process.duration / 1e9
 
     def rate(number: float, what: str = "") -> str:
-        said = f"{numbers.count(number)}{what}"
-        return f"{said}, {numbers.count(number / seconds)} a second" if seconds > 0 else said
+        total = f"{numbers.count(number)}{what}"
+        return f"{total}, {numbers.count(number / seconds)} a second" if seconds > 0 else total
 
     found = {
         "threads": f"{process.threads_most} at most, {process.threads_mean:.3g} on average",
@@ -72,11 +71,11 @@ def _of(process: Process) -> dict[str, str]:
     return found
 
 
-def _of_creation(process: Process) -> dict[str, str]:
+def _creation(process: Process) -> dict[str, str]:
     created: Creation = process.creation
     if not created.created:
         return {"mutexes created by calls": "none"}
-    said = (
+    total = (
         f"{numbers.count(created.created)} created, {numbers.count(created.destroyed)} destroyed,"
         f" {numbers.count(created.alive_most)} at one time"
     )
@@ -85,7 +84,7 @@ def _of_creation(process: Process) -> dict[str, str]:
         f" {numbers.share(created.by_most)}"
     )
     return {
-        "mutexes created by calls": said,
+        "mutexes created by calls": total,
         "created by": by,
         "created in the first tenth": numbers.share(created.early),
     }

@@ -1,38 +1,26 @@
-"""The page of a lock: what it is, where it wins and where it harms."""
+"""The page of a lock: where it wins and where it harms."""
 
 import math
-from html import escape
+from typing import NamedTuple
 
 from lockwright.base import numbers
-from lockwright.page.table import grid, number, row
-from lockwright.study.part import Part
-from lockwright.study.report import links, traits
+from lockwright.page.table import Row, number
+from lockwright.study.report import links
 from lockwright.study.report.figure import PROGRAM, Dots, Figure, series
-from lockwright.study.report.part_figures import WORDS, places
-from lockwright.study.report.program_page import KIND, Standings
-from lockwright.study.report.verdicts import BEST, HARMFUL
+from lockwright.study.report.part_figures import WORDS
+from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, PartView
 
 
-def about(name: str) -> str:
-    """What the registry says of it."""
-    lock = traits.known().get(name)
-    if lock is None:
-        return "<p>This installation has no lock of this name.</p>" if traits.known() else ""
-    facts = ", ".join([lock.category, f"waits by {lock.waiting}", *lock.properties()])
-    small = f"{escape(facts)}. {escape(lock.reference)}."
-    return f'<p>{escape(lock.summary)}</p><p class="quiet">{small}</p>'
-
-
-def figure(part: Part, lock: str, found: Standings) -> Figure | None:
+def figure(view: PartView, lock: str) -> Figure | None:
     """How far it is behind the best lock of each lock-sensitive application."""
+    part, found = view.part, view.standings
     chosen = part.sensitive.applications
     losses = found["max"].loss.loc[chosen, lock].dropna().sort_values()
     if losses.empty:
         return None
-    used = places(part)
     both = {
         f"at {WORDS[place]}": 1 + found[place].loss.loc[losses.index, lock]
-        for place in used[1:] or used
+        for place in view.places[1:] or view.places
     }
     middle = float(losses.median())
     return Figure(
@@ -46,36 +34,56 @@ def figure(part: Part, lock: str, found: Standings) -> Figure | None:
     )
 
 
-def summary(part: Part, lock: str, found: Standings) -> str:
-    """Where it wins and where it harms, as HTML."""
+class Summary(NamedTuple):
+    """A lock among the lock-sensitive applications at the largest count.
+
+    applications: those that it was run with. wins: those for which it is among the best. harms:
+    how many times as good the best lock is, the worst first. beats: the share of them in per cent
+    for which it beats another lock, on average. place: its rank by that, of as many as places.
+    """
+
+    applications: int
+    wins: list[str]
+    harms: dict[str, str]
+    beats: str
+    place: int
+    places: int
+
+
+def summary(view: PartView, lock: str) -> Summary | None:
+    """Where it wins and where it harms; None if it was run with no lock-sensitive application."""
+    part, found = view.part, view.standings["max"]
     chosen = part.sensitive.applications
-    words = found["max"].word.loc[chosen, lock].dropna() if chosen else None
+    words = found.word.loc[chosen, lock].dropna() if chosen else None
     if words is None or words.empty:
-        return "<p>It was run with no application that is lock-sensitive.</p>"
-    wins, harms = (list(words.index[words == word]) for word in (BEST, HARMFUL))
-    losses = found["max"].loss.loc[chosen, lock]
+        return None
+    losses = found.loss.loc[words.index[words == HARMFUL], lock].sort_values(
+        ascending=False, kind="stable"
+    )
     beats = part.matrices["max"].average
-    place = int(beats.rank(ascending=False, method="min")[lock])
-    harmed = ", ".join(
-        f"{links.link(PROGRAM, name)} ({numbers.ratio(1 + losses[name])})"
-        for name in sorted(harms, key=lambda name: -losses[name])
-    )
-    return (
-        f"<p>At {WORDS['max']}, of {len(words)} lock-sensitive applications it is among the best"
-        f" for <b>{len(wins)}</b> and harms <b>{len(harms)}</b>. On average it beats each other"
-        f" lock for {100 * beats[lock]:.0f} % of them: place {place} of {len(beats)}.</p>"
-        f'<p class="use-these"><b>Wins</b>: {links.programs(wins) or "nowhere"}</p>'
-        f'<p class="avoid-these"><b>Harms</b> (in brackets how many times as good the'
-        f" best lock is): {harmed or 'nowhere'}</p>"
+    return Summary(
+        len(words),
+        list(words.index[words == BEST]),
+        {name: numbers.ratio(1 + loss) for name, loss in losses.items()},
+        f"{100 * beats[lock]:.0f}",
+        int(beats.rank(ascending=False, method="min")[lock]),
+        len(beats),
     )
 
 
-def table(part: Part, lock: str, found: Standings) -> str:
-    """A line for each application."""
-    used = places(part)
-    columns = ["application", "sensitive", "advice"]
-    columns += [f"behind the best at {place}, %" for place in used]
-    columns += ["best at" + (f" ({part.sample.counted})" if part.sample.counted else "")]
+def columns(view: PartView) -> list[str]:
+    """Headings of programs()."""
+    counted = view.part.sample.counted
+    return [
+        *("application", "sensitive", "advice"),
+        *(f"behind the best at {place}, %" for place in view.places),
+        "best at" + (f" ({counted})" if counted else ""),
+    ]
+
+
+def programs(view: PartView, lock: str) -> list[Row]:
+    """A line for each application that the lock was run with."""
+    part, found, used = view.part, view.standings, view.places
     rows = []
     for name in part.whole.applications:
         word = found["max"].word.at[name, lock]
@@ -88,5 +96,5 @@ def table(part: Part, lock: str, found: Standings) -> str:
             cells.append(number(loss, f"{100 * loss:.0f}"))
         count = found[used[-1]].count.at[name, lock]
         cells.append(number(count, f"{count:.0f}"))
-        rows.append(row(cells, KIND.get(word, ""), links.where(PROGRAM, name)))
-    return grid(columns, rows)
+        rows.append(Row(cells, KIND.get(word, ""), links.where(PROGRAM, name)))
+    return rows

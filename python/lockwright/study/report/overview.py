@@ -1,66 +1,15 @@
-"""The first page of a report: the answers, and what they rest on."""
+"""The first page of a report: what the data hold and what they lack."""
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
 
-from lockwright import version
-from lockwright.page.table import grid, number, row
-from lockwright.study.analysis import Analysis
+from lockwright.page.table import Row, number
 from lockwright.study.dataset import DataSet
 from lockwright.study.part import Part
-from lockwright.study.report import lacking, links
-from lockwright.study.report.tables import of_study
+from lockwright.study.report import links
 
 
-def page(data: DataSet, found: Analysis, files: Sequence[str]) -> str:
-    """Answers, what the data hold and what they lack, as HTML. files: what was read."""
-    cards = "".join(
-        f'<a class="card" href="{links.where(links.STUDY, part.name)}">'
-        f'<div class="where">{escape(part.sample.title)}</div>'
-        f'<div class="best">{int(part.effect.sensitive.sum())} of {len(part.effect)}</div>'
-        f'<div class="gain">programs to which the lock matters{_open(part)}</div></a>'
-        for part in found.parts
-    )
-    questions = dict.fromkeys(answer.question for answer in found.answers)
-    answers = "".join(
-        f"<h3>{escape(question)}</h3><dl>"
-        + "".join(
-            f"<dt>{escape(each.about)}</dt><dd>{escape(each.text)}</dd>"
-            for each in found.answers
-            if each.question == question
-        )
-        + "</dl>"
-        for question in questions
-    )
-    machines = [table for table in found.tables if table.name == "machines"]
-    between = "".join(f"<h3>{escape(table.title)}</h3>{of_study(table)}" for table in machines)
-    missing = "".join(
-        f"<li>{escape(what)}: {escape(why)}.</li>"
-        for what, why in lacking.lacking(data, found.parts)
-    )
-    rules = "".join(
-        f"<li>{escape(about)}: {escape(meaning)}.</li>" for about, meaning in found.rules
-    )
-    notes = "".join(f"<li>{escape(note)}.</li>" for note in found.notes)
-    return (
-        f'<div class="cards">{cards}</div><h2>Answers</h2><div class="answers">{answers}</div>'
-        f"{between}"
-        f"<h2>What the data hold</h2>{_contents(found.parts)}"
-        + (f"<h2>What these data cannot tell</h2><ul>{missing}</ul>" if missing else "")
-        + f"<h2>What better means</h2><ul>{rules}</ul>"
-        + (f"<h2>Notes</h2><ul>{notes}</ul>" if notes else "")
-        + f'<p class="quiet">Made by Lockwright {escape(version())} from'
-        f" {escape(', '.join(files))}.</p>"
-    )
-
-
-def _open(part: Part) -> str:
-    undecided = int(part.effect.undecided.sum())
-    return f", and of {undecided} more the runs cannot tell" if undecided else ""
-
-
-def _contents(parts: Iterable[Part]) -> str:
-    columns = ["data", "programs", "locks", "counts", "runs", "runs of each, median"]
+def contents(parts: Iterable[Part]) -> list[Row]:
+    """A line for each machine and metric: programs, locks, counts and runs."""
     rows = []
     for part in parts:
         frame = part.sample.frame
@@ -70,7 +19,7 @@ def _contents(parts: Iterable[Part]) -> str:
             f"{', '.join(map(str, counts))} {part.sample.counted}" if part.sample.counted else "one"
         )
         rows.append(
-            row(
+            Row(
                 [
                     (part.sample.title, part.sample.title),
                     *(
@@ -84,4 +33,32 @@ def _contents(parts: Iterable[Part]) -> str:
                 link=links.where(links.STUDY, part.name),
             )
         )
-    return grid(columns, rows)
+    return rows
+
+
+def missing(data: DataSet, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+    """What a study cannot say for lack of data, and what would be needed."""
+    pairs = {
+        "Energy efficiency against throughput": ("throughput", "tpp"),
+        "Tail latency against throughput": ("latency", "throughput"),
+    }
+    for what, (first, second) in pairs.items():
+        without = [m for m in data.machines if data.paired(m, first, second) is None]
+        if without:
+            need = "power or energy" if "tpp" in (first, second) else "latency (a high percentile)"
+            yield what, f"not measured on {', '.join(without)}: the runs have no {need}"
+    if len(data.machines) == 1:
+        yield "Changes between machines", f"all runs are on one machine, {data.machines[0]}"
+    if not data.validations():
+        yield (
+            "Interposed locks against those written into the program",
+            "no runs with a type of manual and interposed",
+        )
+    for part in parts:
+        if part.changes is None:
+            yield (
+                f"{part.sample.title}: changes with the number of threads",
+                "all runs are at one count"
+                if part.sensitive.applications
+                else "no application is shown to be lock-sensitive",
+            )

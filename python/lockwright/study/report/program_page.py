@@ -2,29 +2,24 @@
 
 import math
 from collections.abc import Iterator
-from html import escape
+from typing import Any, NamedTuple
 
-import pandas as pd
+from markupsafe import Markup
 
 from lockwright.base import numbers
-from lockwright.page.table import grid, number, row
+from lockwright.page.table import Row, number
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT
 from lockwright.study.part import Part
 from lockwright.study.report import links, traits
-from lockwright.study.report.figure import LOCK, Dots, Figure, Lines, Series
+from lockwright.study.report.figure import LOCK, PROGRAM, Dots, Figure, Lines, Series
 from lockwright.study.report.figure import numbers as to_numbers
-from lockwright.study.report.part_figures import WORDS, places
-from lockwright.study.report.verdicts import BEST, HARMFUL, Standing
+from lockwright.study.report.part_figures import WORDS
+from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, PartView, Standing
 from lockwright.study.rules import HARM
 
 _UNSTEADY = 0.20
 """A relative standard deviation above which the mean of the runs says little."""
-
-KIND = {BEST: "close", HARMFUL: "incomplete"}
-"""How lines of tables look."""
-
-Standings = dict[str, Standing]
 
 
 def figure(part: Part, application: str) -> Figure:
@@ -62,34 +57,90 @@ def figure(part: Part, application: str) -> Figure:
     )
 
 
-def advice(part: Part, application: str, found: Standings, spreads: pd.DataFrame) -> str:
-    """What to use, what to avoid and why, as HTML."""
+class Advice(NamedTuple):
+    """What to use for an application, what to avoid and why.
+
+    verdict, effect: whether the lock matters, and by how much. at: the count that the lists are
+    for; empty where there is one. alike: whether no lock is told apart from the best one; then the
+    rest is empty. best_counts: the best locks at their best counts, each with its count. bad: how
+    many times as good the best lock is as each. unfinished: runs that came to no figure.
+    """
+
+    verdict: str
+    effect: str
+    at: str
+    alike: bool
+    good: list[str]
+    best_counts: dict[str, str]
+    bad: dict[str, str]
+    unfinished: list[Any]
+    reasons: list[str]
+    harm: str = numbers.percent(HARM)
+
+
+def advice(view: PartView, application: str) -> Advice:
+    """What the page of an application says of its locks."""
+    part, found = view.part, view.standings
     words = found["max"].word.loc[application].dropna()
     good, bad = (by_mean(found["max"], application, word) for word in (BEST, HARMFUL))
-    lines = [f"<p>{_matter(part, application)}</p>"]
-    lost = _unfinished(part, application)
-    alike = part.rule.among_best(part.whole.at("max").row(application)).sum() == len(words)
-    if alike and not bad and not lost:
-        lines.append("<p>No lock is told apart from the best one: keep the one that you have.</p>")
-    else:
-        lines += list(_lists(part, application, found, good, bad))
-        if lost:
-            lines.append(f"<p><b>Came to no figure</b>: {', '.join(lost)}</p>")
-        reasons = list(_reasons(part, application, found, spreads, good, bad))
-        lines.append("<h4>Why</h4><ul>" + "".join(f"<li>{each}</li>" for each in reasons) + "</ul>")
-    return "".join(lines)
+    lost = part.unfinished[part.unfinished.application == application]
+    best = part.rule.among_best(part.whole.at("max").row(application)).sum()
+    losses = found["max"].loss.loc[application]
+    counts = found["opt"].count.loc[application]
+    at_best = by_mean(found["opt"], application, BEST)
+    alike = bool(best == len(words)) and not bad and lost.empty
+    return Advice(
+        *_effect(view, application),
+        at=WORDS["max"] if len(view.places) > 1 else "",
+        alike=alike,
+        good=good,
+        best_counts={lock: f"{counts[lock]:.0f}" for lock in at_best},
+        bad={
+            lock: numbers.ratio(1 + losses[lock])
+            for lock in sorted(bad, key=lambda lock: -losses[lock])
+        },
+        unfinished=list(lost.rename(columns={COUNT: "count_"}).itertuples()),
+        reasons=[] if alike else list(_reasons(view, application, good, bad)),
+    )
 
 
-def table(part: Part, application: str, found: Standings, spreads: pd.DataFrame) -> str:
-    """A line for each lock."""
-    used = places(part)
-    counted = part.sample.counted
-    what = part.sample.quantity
-    columns = ["lock", "advice"]
-    columns += [f"{what} at {place}" for place in used]
-    columns += ["best at" + (f" ({counted})" if counted else "")] if len(used) > 1 else []
-    columns += [f"behind the best at {place}, %" for place in used]
-    columns += ["rel. sd at max, %"]
+def programs(view: PartView) -> list[Row]:
+    """A line for each application: whether the lock matters, and which to use."""
+    effect, standing = view.part.effect, view.standings["max"]
+    rows = []
+    for name in effect.sort_values("rdev_max", ascending=False).index:
+        line = effect.loc[name]
+        mark = "yes" if line.sensitive else "undecided" if line.undecided else "no"
+        best = by_mean(standing, name, BEST)
+        more = f" and {len(best) - 6} more" if len(best) > 6 else ""
+        every = len(best) == standing.word.loc[name].notna().sum()
+        use = "any" if every else ", ".join(best[:6]) + more
+        cells = [
+            (name, name),
+            (mark, mark),
+            number(float(line.gain_max), f"{1 + line.gain_max:.2f}"),
+            number(float(line.rdev_max), f"{100 * line.rdev_max:.0f}"),
+            (use or "-", use),
+        ]
+        rows.append(Row(cells, link=links.where(PROGRAM, name)))
+    return rows
+
+
+def columns(view: PartView) -> list[str]:
+    """Headings of locks()."""
+    used, sample = view.places, view.part.sample
+    return [
+        *("lock", "advice"),
+        *(f"{sample.quantity} at {place}" for place in used),
+        *(["best at" + (f" ({sample.counted})" if sample.counted else "")] if used[1:] else []),
+        *(f"behind the best at {place}, %" for place in used),
+        "rel. sd at max, %",
+    ]
+
+
+def locks(view: PartView, application: str) -> list[Row]:
+    """A line for each lock that the application was run with."""
+    part, found, used = view.part, view.standings, view.places
     rows = []
     count = part.whole.mean.loc[application].index.max()
     order = found["max"].mean.loc[application].sort_values(ascending=False).index
@@ -107,20 +158,22 @@ def table(part: Part, application: str, found: Standings, spreads: pd.DataFrame)
         for place in used:
             loss = found[place].loss.at[application, lock]
             cells.append(number(loss, f"{100 * loss:.0f}"))
-        spread = spreads.loc[application, count].get(lock, math.nan)
+        spread = view.spreads.loc[application, count].get(lock, math.nan)
         cells.append(number(spread, f"{100 * spread:.1f}"))
-        rows.append(row(cells, KIND.get(word, ""), links.where(LOCK, lock)))
-    return grid(columns, rows)
+        rows.append(Row(cells, KIND.get(word, ""), links.where(LOCK, lock)))
+    return rows
 
 
-def by_mean(at: Standing, application: str, word: str) -> list[str]:
-    """The locks of which that is said, the highest mean first."""
-    words = at.word.loc[application]
-    means = at.mean.loc[application][words.index[words == word]]
+def by_mean(standing: Standing, application: str, word: str) -> list[str]:
+    """The locks with this word, the highest mean first."""
+    words = standing.word.loc[application]
+    means = standing.mean.loc[application][words.index[words == word]]
     return list(means.sort_values(ascending=False).index)
 
 
-def _matter(part: Part, application: str) -> str:
+def _effect(view: PartView, application: str) -> tuple[str, str]:
+    """Whether the lock matters, and how much better the best lock is than the worst."""
+    part = view.part
     line = part.effect.loc[application]
     how = f"the best lock is {numbers.ratio(1 + line.gain_max)} times as good as the worst"
     deviation = f"R.Dev {100 * line.rdev_max:.0f} %"
@@ -129,68 +182,19 @@ def _matter(part: Part, application: str) -> str:
             f", {100 * line.rdev_max_quiet:.0f} % without noise: 95 % interval"
             f" {100 * line.rdev_max_low:.0f} to {100 * line.rdev_max_high:.0f} %"
         )
-    at = WORDS["max"] if len(places(part)) > 1 else "the one count"
+    at = WORDS["max"] if len(view.places) > 1 else "the one count"
     if line.sensitive:
-        return f"<b>The lock matters</b>: at {at}, {how} ({deviation})."
+        return "The lock matters", f"at {at}, {how} ({deviation})"
     if line.undecided:
         return (
-            f"<b>The runs cannot tell whether the lock matters</b>: at {at}, {how}, but noise may"
-            f" explain it ({deviation})."
+            "The runs cannot tell whether the lock matters",
+            f"at {at}, {how}, but noise may explain it ({deviation})",
         )
-    return f"<b>The lock matters little</b>: at {at}, {how} ({deviation})."
+    return "The lock matters little", f"at {at}, {how} ({deviation})"
 
 
-def _lists(
-    part: Part, application: str, found: Standings, good: list[str], bad: list[str]
-) -> Iterator[str]:
-    several = len(places(part)) > 1
-    at = f" at {WORDS['max']}" if several else ""
-    if good:
-        yield f'<p class="use-these"><b>Use</b>{at}: {links.locks(good)}</p>'
-    else:
-        yield f"<p><b>Use</b>{at}: no lock can be named.</p>"
-    if several:
-        best = by_mean(found["opt"], application, BEST)
-        counts = found["opt"].count.loc[application]
-        named = ", ".join(f"{links.link(LOCK, lock)} ({counts[lock]:.0f})" for lock in best)
-        yield (
-            f"<p><b>Use</b> where the number of {escape(part.sample.counted)} is yours to choose"
-            f" (best number in brackets): {named or 'no lock can be named'}</p>"
-        )
-    if bad:
-        losses = found["max"].loss.loc[application]
-        named = ", ".join(
-            f"{links.link(LOCK, lock)} ({numbers.ratio(1 + losses[lock])})"
-            for lock in sorted(bad, key=lambda lock: -losses[lock])
-        )
-        yield (
-            f'<p class="avoid-these"><b>Avoid</b>{at} (in brackets how many times as good the best'
-            f" lock is): {named}</p>"
-        )
-    else:
-        yield f"<p><b>Avoid</b>{at}: none is shown to be more than {100 * HARM:.0f} % behind.</p>"
-
-
-def _unfinished(part: Part, application: str) -> list[str]:
-    """Locks with runs that came to no figure, and how many of how many."""
-    counted = part.sample.counted
-    lost = part.unfinished[part.unfinished.application == application]
-    return [
-        f"{links.link(LOCK, line.lock)}"
-        + (f" at {line.count_} {escape(counted)}" if counted else "")
-        + f" ({line.unfinished} of {line.runs} runs: {escape(line.outcome)})"
-        for line in lost.rename(columns={COUNT: "count_"}).itertuples()
-    ]
-
-
-def _reasons(
-    part: Part,
-    application: str,
-    found: Standings,
-    spreads: pd.DataFrame,
-    good: list[str],
-    bad: list[str],
-) -> Iterator[str]:
+def _reasons(view: PartView, application: str, good: list[str], bad: list[str]) -> Iterator[str]:
+    part = view.part
     if part.rule.intervals:
         yield (
             "Use: no other lock is shown to be better, and the best mean is no more than"
@@ -199,43 +203,40 @@ def _reasons(
         )
     else:
         yield (
-            f"Use: {escape(part.rule.meaning)}, and none is. Avoid: the best lock is more than"
+            f"Use: {part.rule.meaning}, and none is. Avoid: the best lock is more than"
             f" {100 * HARM:.0f} % better, or some runs came to no figure."
         )
     shared = list(traits.in_common(good, bad))
     if shared:
         yield (
-            " ".join(map(escape, shared))
-            + " What goes together is no proof of a cause, but says what to try."
+            " ".join(shared) + " What goes together is no proof of a cause, but says what to try."
         )
-    if len(places(part)) > 1:
-        yield from _over_counts(part, application, found)
+    if len(view.places) > 1:
+        yield from _over_counts(part, application, view.standings)
     count = part.whole.mean.loc[application].index.max()
-    wild = spreads.loc[application, count].dropna().sort_values(ascending=False)
+    wild = view.spreads.loc[application, count].dropna().sort_values(ascending=False)
     wild = wild[wild > _UNSTEADY]
     if len(wild):
-        named = ", ".join(f"{links.link(LOCK, k)} ({100 * v:.0f} %)" for k, v in wild.items())
-        yield (
-            "Unsteady: runs under these locks lie far apart (relative standard deviation):"
-            f" {named}."
-        )
+        named = {lock: numbers.percent(spread) for lock, spread in wild.items()}
+        yield Markup(
+            "Unsteady: runs under these locks lie far apart (relative standard deviation): {}."
+        ).format(links.with_figures(LOCK, named))
 
 
-def _over_counts(part: Part, application: str, found: Standings) -> Iterator[str]:
+def _over_counts(part: Part, application: str, found: dict[str, Standing]) -> Iterator[str]:
     firsts = {place: found[place].mean.loc[application].dropna() for place in PLACES}
     first, last = firsts["one"].idxmax(), firsts["max"].idxmax()
-    counted = escape(part.sample.counted)
+    counted = part.sample.counted
     if first != last and first in firsts["max"].index:
         loss = found["max"].loss.at[application, first]
-        yield (
-            f"At the smallest number of {counted} {links.link(LOCK, first)} is best, and at the"
-            f" largest the best lock is {numbers.ratio(1 + loss)} times as good as it."
-        )
+        yield Markup(
+            "At the smallest number of {} {} is best, and at the largest the best lock is {} times"
+            " as good as it."
+        ).format(counted, links.link(LOCK, first), numbers.ratio(1 + loss))
     counts = found["opt"].count.loc[application].dropna()
     largest = part.whole.mean.loc[application].index.max()
     fewer = int((counts < largest).sum())
     best = firsts["opt"].idxmax()
-    yield (
-        f"{fewer} of {len(counts)} locks are at their best with fewer than {largest} {counted}; the"
-        f" best of all is {links.link(LOCK, best)} with {counts[best]:.0f}."
-    )
+    yield Markup(
+        "{} of {} locks are at their best with fewer than {} {}; the best of all is {} with {:.0f}."
+    ).format(fewer, len(counts), largest, counted, links.link(LOCK, best), counts[best])

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lockwright.study import best_count
+from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT
 from lockwright.study.part import Part
+from lockwright.study.report.part_figures import places
 from lockwright.study.rules import HARM
 
 BEST, HARMFUL, BETWEEN = "use", "avoid", ""
+
+KIND = {BEST: "close", HARMFUL: "incomplete"}
+"""How lines of tables look."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,18 @@ def standing(part: Part, place: str) -> Standing:
     return Standing(word, here.mean, losses, counts)
 
 
-def spreads(part: Part) -> pd.DataFrame:
-    """Relative standard deviation of the runs: a line per application and count, by lock."""
-    groups = part.sample.frame.groupby(["application", COUNT, "lock"]).value
-    return (groups.std(ddof=1) / groups.mean()).unstack("lock")
+class PartView:
+    """A part, and what its pages share.
+
+    places: of "one", "max" and "opt" those that differ: of a study at one count, max only.
+    standings: by each of the three places. spreads: relative standard deviation of the runs, a line
+    per application and count, by lock.
+    """
+
+    def __init__(self, part: Part) -> None:
+        """Computes all of it."""
+        self.part = part
+        self.places = places(part)
+        self.standings = {place: standing(part, place) for place in PLACES}
+        groups = part.sample.frame.groupby(["application", COUNT, "lock"]).value
+        self.spreads = (groups.std(ddof=1) / groups.mean()).unstack("lock")

@@ -1,0 +1,55 @@
+"""Fills the Jinja2 templates of reports; each report is one file with its styles, scripts and data.
+
+A template lies beside the module that fills it, and is named by its path in the package. It extends
+page/frame.html, sets `parts` to the styles and scripts it needs beside those of every page, and
+fills the block `body`; page/macros.html has tables and lists.
+"""
+
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from lockwright.base import numbers
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def fill(template: str, data: Mapping[str, object], **values: object) -> str:
+    """The whole file as text.
+
+    template: path in the package, as in "compare/page/page.html". data: what scripts draw, which
+    names `locks` and `baseline`. values: what the template names. Raises ValueError for numbers in
+    data that are not finite.
+    """
+    return _environment().get_template(template).render(data=data, **values)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    made.globals |= {"numbers": numbers, "source": _source, "plotly": _plotly}
+    made.filters["shell"] = shlex.join
+    return made
+
+
+def _source(path: str) -> Markup:
+    """A style or script of the package, as it is; a template could take its braces for its own."""
+    return Markup((_PACKAGE / path).read_text(encoding="utf-8"))
+
+
+@cache
+def _plotly() -> Markup:
+    from plotly.offline import get_plotlyjs
+
+    return Markup(get_plotlyjs().replace("</script", "<\\/script"))
