@@ -17,3 +17,15 @@ def test_ctrl_c_while_it_is_read_leaves_no_traceback(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": f"{tmp_path}:{package}"},
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_help_needs_none_of_what_reports_need() -> None:
+    """They take longer to read than help takes to print."""
+    script = (
+        "import sys\nfrom lockwright import cli\nassert cli.main(['--help']) == 0\n"
+        "print({'jinja2', 'numpy', 'pandas', 'plotly', 'scipy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "set()"
