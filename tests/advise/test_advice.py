@@ -174,7 +174,7 @@ def test_the_sentence_names_the_mutex_that_is_most_concerned() -> None:
 
 @pytest.mark.parametrize("waited", [0, 0.055])
 @pytest.mark.parametrize(
-    "rule", ["hand-over", "page clearing", "fault handler", "memory contention"]
+    "rule", ["handover", "page clearing", "fault handler", "memory contention"]
 )
 def test_where_nothing_is_lost_by_waiting_no_lock_is_named(rule: str, waited: float) -> None:
     """Of the two seconds that the threads ran; 0.11 are 5 % of the whole."""
@@ -204,7 +204,7 @@ def bottleneck(rule: str, waited: float) -> Profile:
         "early": 0.1,
         "creators": 2,
     }
-    if rule == "hand-over":
+    if rule == "handover":
         shared |= {"cond_waits": 5000}
     elif rule == "memory contention":
         whole |= {"touched": 1.7e9, "lock_calls": 1e5}

@@ -173,11 +173,11 @@ def test_the_longest_part_of_a_distribution() -> None:
 def test_hand_over_to_sleepers(
     waits: int, entries: float, late: float | None, wanted: bool
 ) -> None:
-    """Held for 1000 ns; a hand-over that was never seen is no reason against."""
+    """Held for 1000 ns; a handover that was never seen is no reason against."""
     passed = made.distribution(100, late) if late else None
     hot = made.mutex(entries=entries, held=1000, cond_waits=waits, hand_over=passed)
     found = fired(made.profile(hot, cond_waits=waits, voluntary=waits))
-    assert found == (["hand-over"] if wanted else [])
+    assert found == (["handover"] if wanted else [])
 
 
 def test_the_evidence_is_of_the_mutex_that_it_concerns() -> None:
@@ -185,7 +185,7 @@ def test_the_evidence_is_of_the_mutex_that_it_concerns() -> None:
     loop = made.mutex(entries=1000, failed_trylocks=300_000, cond_waits=3000)
     often = made.mutex(entries=1e6, failed_trylocks=400_000, cond_waits=5000)
     advice = advise(made.profile(often, loop), registry=made.LOCKS)
-    assert [each.key for each in advice.fired] == ["trylock", "hand-over"]
+    assert [each.key for each in advice.fired] == ["trylock", "handover"]
     assert all(each.mutexes == (1,) for each in advice.fired)
     assert all(one.met is not False for each in advice.fired for one in each.evidence)
 

@@ -17,7 +17,7 @@ BOTTLENECKS = {
     "trylock_contention": "trylock",
     "uncontended_acquisitions": "uncontended",
     "holder_preemption": "holder preemption",
-    "hand_over": "hand-over",
+    "hand_over": "handover",
     "page_clearing": "page clearing",
     "fault_handler": "fault handler",
     "memory_contention": "memory contention",

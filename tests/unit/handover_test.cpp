@@ -1,4 +1,4 @@
-// What a hand-over costs in futex calls, for the algorithms whose waiters sleep.
+// What a handover costs in futex calls, for the algorithms whose waiters sleep.
 #include "observed.hpp"
 #include "rows.hpp"
 

@@ -30,7 +30,7 @@
 //              it on with the grant.
 //   LAST-STAYS the last node of the main queue is never moved, so that an
 //              arriving thread always links itself to a node of the main queue.
-//   TURN-ENDS  when the secondary queue is not empty, each hand-over puts it
+//   TURN-ENDS  when the secondary queue is not empty, each handover puts it
 //              back before the main queue with probability 1 / turn-one-in.
 #pragma once
 

@@ -48,7 +48,7 @@ template <class Env>
 class hemlock {
   class alignas(64) word {
    public:
-    /// False while a hand-over is under way, whose successor takes it soon; or never, if it is a
+    /// False while a handover is under way, whose successor takes it soon; or never, if it is a
     /// thread that was cancelled asynchronously in lock(). The next thread with this word would
     /// wait for it in hand_over().
     [[nodiscard]] bool is_at_rest() const { return grant.load(std::memory_order_relaxed) == 0; }

@@ -1,5 +1,5 @@
 // mcs: a queue of waiting threads, each polling a flag in its own node, which
-// its predecessor sets. FIFO, and a hand-over touches one remote cache line.
+// its predecessor sets. FIFO, and a handover touches one remote cache line.
 //
 // Citation: J. M. Mellor-Crummey, M. L. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9(1), 1991.

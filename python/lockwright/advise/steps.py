@@ -99,7 +99,7 @@ def _questions(
         traits.bears_many_threads if many else traits.spins,
     )
     unknown = "" if seen.from_within else "not measurable here"
-    blocking = seen.blocking >= thresholds.BLOCKING or "hand-over" in fired
+    blocking = seen.blocking >= thresholds.BLOCKING or "handover" in fired
     yield _Question(
         "Do threads often block for other reasons (condition variables, input and output)?",
         unknown or ("yes" if blocking else "no"),

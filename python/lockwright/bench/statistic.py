@@ -130,10 +130,10 @@ STATISTICS: dict[str, Statistic] = {
         lower_is_better=True,
         option="latency",
     ),
-    "hand-over": Statistic(
-        "hand-over ns",
+    "handover": Statistic(
+        "handover ns",
         "nanoseconds from the unlock to the return of a thread that waited by then, on average",
-        _latency("hand-over", "mean_ns"),
+        _latency("handover", "mean_ns"),
         lower_is_better=True,
         option="latency",
     ),

@@ -127,6 +127,6 @@ def numa(tree: Tree) -> Finding:
         "NUMA",
         OK,
         f"{len(mine)} nodes with {sizes} processors",
-        "a hand-over to another node takes several times as long; where threads and memory lie "
+        "a handover to another node takes several times as long; where threads and memory lie "
         "decides, so pin them or interleave the memory (numactl --interleave=all)",
     )

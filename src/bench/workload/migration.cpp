@@ -62,7 +62,7 @@ const description migration{
     .name = "migration",
     .measures = "threads that want one mutex and each move to another processor now and then",
     .source =
-        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: hand-over between "
+        "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: handover between "
         "processors, with moving threads",
     .operation = "acquisitions",
     .threads = 2,

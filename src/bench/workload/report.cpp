@@ -47,7 +47,7 @@ void add_totals(result& line, const totals& done, const settings& given) {
 void print_latencies(const char* workload, const latencies& times, double ns_per_tick) {
   print_latency(workload, "acquisition", times.acquisition, ns_per_tick);
   print_latency(workload, "hold", times.hold, ns_per_tick);
-  print_latency(workload, "hand-over", times.hand_over, ns_per_tick);
+  print_latency(workload, "handover", times.hand_over, ns_per_tick);
   print_latency(workload, "operation", times.operation, ns_per_tick);
 }
 

@@ -57,7 +57,7 @@ const std::vector<parameter>& common_parameters() {
   static const std::vector<parameter> list = {
       {"seconds", 10, "s", "how long a run measures", 1e-3},
       {"warm-up", 1, "s", "how long it runs before the measurement"},
-      {"latency", 0, "", "1 measures how long each acquisition, section and hand-over takes"},
+      {"latency", 0, "", "1 measures how long each acquisition, section and handover takes"},
       {"admissions", 0, "", "1 records in which order the threads are admitted"},
       {"window", 1000, "admissions", "the length over which different threads are counted", 1},
       {"rate", 0, "1/s",

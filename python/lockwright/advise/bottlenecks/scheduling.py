@@ -7,10 +7,10 @@ from lockwright.advise.seen import Seen, longest
 from lockwright.profile.record import Mutex
 
 HOLDER = "lock holder preemption"
-HAND_OVER = "lock hand-over"
+HAND_OVER = "lock handover"
 
 _ENOUGH = 30
-"""Hand-overs from which on their mean says something."""
+"""Handovers from which on their mean says something."""
 
 
 _PART = 0.1
@@ -144,7 +144,7 @@ def hand_over(seen: Seen) -> Diagnosis:
         evidence.insert(
             2,
             at_least(
-                "hand-over from one thread to the next, on average",
+                "handover from one thread to the next, on average",
                 late / passed,
                 held / entries,
                 "ns",
@@ -154,7 +154,7 @@ def hand_over(seen: Seen) -> Diagnosis:
     fired = bool(blocking) and all_met(tuple(evidence))
     blocking_most = most_first(blocking, lambda index: seen.mutexes[index].cond_waits)
     return Diagnosis(
-        key="hand-over",
+        key="handover",
         title=HAND_OVER,
         fired=fired,
         evidence=tuple(evidence),

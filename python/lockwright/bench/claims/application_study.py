@@ -10,7 +10,7 @@ _PROGRAMS = (
 
 CLAIMS = [
     Claim(
-        name="hand-over-fifo-preempted",
+        name="handover-fifo-preempted",
         says="With more threads than processors, handing over a FIFO lock that spins takes much "
         "longer than handing over one that whoever runs may take, since the next in its queue may "
         "not be running.",
@@ -21,11 +21,11 @@ CLAIMS = [
         points=({"threads": "4/cpu", "section-cycles": 1000},),
         own=lock("mcs-spin"),
         other=lock("spinlock"),
-        statistic="hand-over",
+        statistic="handover",
         least=1,
     ),
     Claim(
-        name="hand-over-pinned",
+        name="handover-pinned",
         says="With one thread pinned to each of many processors it is the other way round: an MCS "
         "lock is handed over much faster than a spin lock.",
         source=f"{_PAPER}, section 8.1.2",
@@ -35,7 +35,7 @@ CLAIMS = [
         points=({"threads": "1/cpu"},),
         own=lock("mcs-spin"),
         other=lock("spinlock"),
-        statistic="hand-over",
+        statistic="handover",
         most=1,
         processors=16,
     ),

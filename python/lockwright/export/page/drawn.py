@@ -24,7 +24,7 @@ def distributions(mutex: Mutex) -> dict[str, Any]:
     return {
         "waiting": _distribution(mutex.waiting),
         "holding": _distribution(mutex.holding),
-        "hand-over": _distribution(mutex.hand_over),
+        "handover": _distribution(mutex.hand_over),
         "arrivals": list(mutex.arrivals),
     }
 

@@ -108,7 +108,7 @@ def facts(mutex: Mutex) -> dict[str, str]:
     for name, each in (
         ("waiting", mutex.waiting),
         ("holding", mutex.holding),
-        ("hand-over", mutex.hand_over),
+        ("handover", mutex.hand_over),
     ):
         found[name] = _distribution(each)
     found["waiters"] = (
