@@ -15,52 +15,37 @@ namespace {
 struct workload {
   const char* name;
   int (*run)(int argc, char** argv);
-  const char* help;
+  const char* measures;
 };
 
 constexpr workload workloads[] = {
-    {"uncontended", bench::uncontended,
-     "one thread, lock and unlock in a tight loop\n"
-     "    --batch 100000 --batches 20 --threads-alive 1"},
-    {"footprint", bench::footprint,
-     "memory per mutex, per thread, and per pair of them\n"
-     "    --mutexes 1000000 --warm 1000 --threads 500 --sharers 16"},
-    {"handover", bench::handover,
-     "threads that contend for one mutex\n"
-     "    --threads 2 --seconds 0.5 --section-ns 100 --gap-ns 200 --loops-per-us 0"},
-    {"herd", bench::herd,
-     "a broadcast to many waiters of one condition variable\n"
-     "    --waiters 1000 --rounds 5 --section-ns 5000 --unlocked 0 --rejoin 0 --loops-per-us 0"},
+    {"uncontended", bench::uncontended, "one thread, lock and unlock in a tight loop"},
+    {"footprint", bench::footprint, "memory per mutex, per thread, and per pair of them"},
+    {"handover", bench::handover, "threads that contend for one mutex"},
+    {"herd", bench::herd, "a broadcast to many waiters of one condition variable"},
     {"oversubscribe", bench::oversubscribe,
-     "threads that contend for one mutex: how long each waits, how steady its progress is\n"
-     "    --threads 2 --seconds 2.5 --section-cycles 100 --gap-cycles 500"},
-    {"park", bench::park,
-     "two threads that put each other to sleep and wake each other by futex\n"
-     "    --trips 20000 --cpu-a -1 --cpu-b -1"},
+     "threads that contend for one mutex: how long each waits, how steady its progress is"},
+    {"park", bench::park, "two threads that put each other to sleep and wake each other by futex"},
     {"quiet-and-hot", bench::quiet_and_hot,
-     "many mutexes with one thread each, one that all contend for, and one of two threads\n"
-     "    --quiet 4000 --threads 16 --processors 2 --rounds 10 --times 200000"},
+     "many mutexes with one thread each, one that all contend for, and one of two threads"},
     {"pause", bench::pause,
-     "how long a pause, a turn of an empty loop and a reading of the clock take\n"
-     "    --steps 2000"},
-    {"transfer", bench::transfer,
-     "how long a cache line takes from one processor to another\n"
-     "    --trips 20000 --cpu-a 0 --cpu-b 1"},
+     "how long a pause, a turn of an empty loop and a reading of the clock take"},
+    {"transfer", bench::transfer, "how long a cache line takes from one processor to another"},
     {"sleep", bench::sleep,
-     "how long it takes to fall asleep, to wake another thread, and until that one runs\n"
-     "    --naps 500 --seconds 1 --delay-ns 0 --cpu-a -1 --cpu-b -1"},
+     "how long it takes to fall asleep, to wake another thread, and until that one runs"},
     {"calibrate", bench::calibrate, "loops of busy work per microsecond, for --loops-per-us"},
 };
 
 int print_help(std::FILE* to) {
   std::fputs("usage: lockwright-bench WORKLOAD [--option value]...\n", to);
   for (const workload& w : workloads) {
-    std::fprintf(to, "  %s: %s\n", w.name, w.help);
+    std::fprintf(to, "  %s: %s\n", w.name, w.measures);
   }
   for (const bench::description* w : bench::catalogue()) {
     std::fprintf(to, "  %s: %s\n", w->name, w->measures);
   }
   std::fputs("  describe: all about the workloads, as JSON lines\n", to);
+  std::fputs("lockwright-bench WORKLOAD --help prints its options with their defaults.\n", to);
   return 0;
 }
 

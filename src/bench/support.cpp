@@ -41,11 +41,17 @@ options::options(int argc, char** argv, const std::vector<known>& list) {
   }
   for (int i = 0; i < argc; ++i) {
     const std::string_view word = argv[i];
+    if (word == "--help") {
+      for (const entry& e : entries_) {
+        std::printf("  --%s %.15g\n", e.name.c_str(), e.value);
+      }
+      std::exit(0);
+    }
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const entry& e) {
       return word.size() > 2 && word.substr(0, 2) == "--" && word.substr(2) == e.name;
     });
     if (found == entries_.end()) {
-      refuse("unknown option '" + std::string(word) + "'; run 'lockwright-bench help'");
+      refuse("unknown option '" + std::string(word) + "'; see lockwright-bench WORKLOAD --help");
     }
     if (i + 1 == argc) {
       refuse("option '" + std::string(word) + "' has no value; give it a number");
