@@ -4,16 +4,20 @@ import importlib
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from lockwright.base import streams
 from lockwright.base.errors import LockwrightError, explain
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS = {
-    "list": "Every lock, with what is known about it.",
-    "info": "All about one lock.",
-    "path": "Where the library of a lock lies.",
+    "list": "List all locks, with what is known of each.",
+    "info": "Describe a lock.",
+    "path": "Print the path of a lock's library.",
     "run": "Run a program with a lock in place.",
     "profile": "Run a program and say which of its mutexes cost most, and where.",
     "compare": "Run a program under several locks and show which is best.",
@@ -21,12 +25,13 @@ COMMANDS = {
     "bench": "Measure what each lock costs.",
     "torture": "Try to break a lock.",
     "doctor": "Say what on this machine disturbs a measurement of locks.",
-    "calibrate": "Measure this machine, and set the locks' numbers by it.",
-    "advise": "Say from a profile what the bottleneck is, and which locks to try.",
-    "study": "What the runs of many programs under many locks come to.",
-    "top": "Show which mutexes of a program threads wait for, while it runs.",
-    "export": "Put a profile into the format of another program.",
+    "calibrate": "Measure this machine, and set the numbers of the locks by it.",
+    "advise": "Name the bottleneck in a profile, and the locks to try.",
+    "study": "Run and analyse studies over many programs and locks.",
+    "top": "Show the mutexes that a running program's threads wait for.",
+    "export": "Convert a profile to the format of another program.",
     "check": "Try every interleaving of small programs over a lock.",
+    "completion": "Print the script by which a shell completes the command.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
 
@@ -36,6 +41,14 @@ class _LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        """Offers the subcommands without loading them."""
+        from click.shell_completion import CompletionItem
+
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -89,9 +102,36 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+def _fault(error: click.ClickException) -> str:
+    """What is wrong with a value, where click's own words for it are not ours."""
+    option = error.param if isinstance(error, click.BadParameter) else None
+    if option is None or isinstance(error, click.MissingParameter):
+        return ""
+    kind = option.type
+    name = option.opts[-1] if isinstance(option, click.Option) else option.human_readable_name
+    if isinstance(kind, click.Choice):
+        value, _, _ = error.message.rpartition(" is not one of ")
+        return f"invalid value {value} for {name}" if value else ""
+    if not isinstance(kind, click.IntRange | click.FloatRange):
+        return ""
+    if "is not in the range" not in error.message:
+        number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
+        value, _, _ = error.message.rpartition(" is ")
+        return f"invalid value {value} for {name}: it must be {number}"
+    bounds = []
+    if kind.min is not None:
+        bounds.append(f"{'greater than' if kind.min_open else 'at least'} {kind.min}")
+    if kind.max is not None:
+        bounds.append(f"at most {kind.max}")
+    return f"{name} must be {' and '.join(bounds)}"
+
+
 def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightError:
     """What click found wrong with the arguments, in the form of all our errors."""
-    what = error.format_message().strip().rstrip(".")
+    what = _fault(error) or error.format_message().strip().rstrip(".")
+    kind = getattr(getattr(error, "param", None), "type", None)
+    if isinstance(kind, click.Choice) and not isinstance(error, click.MissingParameter):
+        return LockwrightError(what, f"choose from {', '.join(map(str, kind.choices))}")
     context = getattr(error, "ctx", None)
     if context is not None:
         where = context.command_path

@@ -227,7 +227,7 @@ def test_the_command_runs_and_writes_what_it_found(lockwright: Path, tmp_path: P
     if not {"ttas", "pthread"} <= set(locate.lock_names()):
         pytest.skip("ttas or pthread is not built")
     files = {kind: tmp_path / f"claims.{kind}" for kind in ("json", "csv")}
-    options = ["--claims", "uncontested-ttas-pthread,systems", "--rounds", "6", "--seconds", "0.02"]
+    options = ["--claims", "uncontested-ttas-pthread,systems", "--runs", "6", "--seconds", "0.02"]
     done = call(lockwright, *options, "--json", files["json"], "--csv", files["csv"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "systems: cannot be shown here" in done.stdout
@@ -257,8 +257,8 @@ def test_the_list_names_every_claim(lockwright: Path) -> None:
     ("words", "said"),
     [
         (["--claims", "no-such"], "no claim 'no-such'"),
-        (["--claims", ","], "--claims names none"),
-        (["--rounds", "5"], "--rounds"),
+        (["--claims", ","], "--claims names no claim"),
+        (["--runs", "5"], "--runs"),
         (["--csv", "/proc/x"], "--csv"),
         (["--csv", "same", "--json", "same"], "same file"),
     ],

@@ -260,9 +260,9 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
     [
         (["--locks", "no-such"], "no-such"),
         (["--minutes", "0"], "--minutes"),
-        (["--resume"], "--resume names no tour"),
+        (["--resume"], "--resume needs the directory of a tour"),
         (["--resume", "-o", "no-such"], "no tour in no-such"),
-        (["--resume", "--locks", "ttas", "-o", "x"], "leave --locks out"),
+        (["--resume", "--locks", "ttas", "-o", "x"], "leave out --locks"),
         (["-o", "/proc/x"], "/proc/x"),
     ],
 )

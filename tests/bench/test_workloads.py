@@ -252,7 +252,7 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     written, table = tmp_path / "result.json", tmp_path / "result.csv"
     done = command(
         lockwright,
-        *("variable-contention", "--locks", "ttas", "--rounds", "2", "--seconds", "0.05"),
+        *("variable-contention", "--locks", "ttas", "--runs", "2", "--seconds", "0.05"),
         *("--warm-up", "0.005", "--threads", "1,2", "--mutexes", "1,8", "--section-cycles", "50"),
         *("--latency", "--calls", "--pin", "core"),
         *("--json", str(written), "--csv", str(table)),

@@ -50,7 +50,7 @@ def lines(document: dict[str, Any], kind: str) -> list[tuple[dict[str, Any], dic
 
 def test_uncontended_pairs_each_lock_with_libc_and_measures_that_lock(measure: Any) -> None:
     """Each run is served by the library it is named after, and has a libc run beside it."""
-    options = ["--locks", ",".join(LOCKS), "--rounds", "3", "--batch", "1000", "--batches", "2"]
+    options = ["--locks", ",".join(LOCKS), "--runs", "3", "--batch", "1000", "--batches", "2"]
     document = measure("uncontended", *options)
     assert [row["lock"] for row in document["rows"]] == ["libc", *LOCKS]
     assert all(row["ratio"]["count"] == 3 for row in document["rows"])
@@ -71,7 +71,7 @@ def test_uncontended_pairs_each_lock_with_libc_and_measures_that_lock(measure: A
 
 def test_the_null_lock_is_for_measurements_only(measure: Any, cli: Any) -> None:
     """It keeps nobody out: bench knows it by name, and nothing else offers or takes it."""
-    document = measure("uncontended", "--locks", "null", "--rounds", "1", "--batch", "1000")
+    document = measure("uncontended", "--locks", "null", "--runs", "1", "--batch", "1000")
     assert [row["lock"] for row in document["rows"]] == ["libc", "null"]
     served = {Path(line["mutex"]).name for _, line in lines(document, "result")}
     assert served == {"libc.so.6", "liblockwright-null.so"}
@@ -93,7 +93,7 @@ def test_footprint_is_zero_in_place_and_shows_what_is_not(
     """
     outside = {row["name"]: row["bytes_per_mutex_outside"] for row in all_locks}
     chosen = ["mcs-spin", *[name for name, size in outside.items() if size]]
-    sizes = ["--mutexes", "60000", "--threads", "50", "--rounds", "2"]
+    sizes = ["--mutexes", "60000", "--threads", "50", "--runs", "2"]
     document = measure("footprint", "--locks", ",".join(chosen), *sizes)
     for _, line in lines(document, "result"):
         assert line["array_bytes"] == 60000 * 40
@@ -125,7 +125,7 @@ def test_footprint_does_not_multiply_mutexes_and_threads(
 ) -> None:
     """No lock takes memory for each mutex and thread; a queue's threads and held locks show."""
     sizes = ["--mutexes", "10000", "--threads", "100", "--sharers", "5"]
-    document = measure("footprint", "--locks", "all", "--rounds", "1", *sizes)
+    document = measure("footprint", "--locks", "all", "--runs", "1", *sizes)
     rows = {row["lock"]: row for row in document["rows"]}
     assert set(rows) == {"libc", *(lock["name"] for lock in all_locks)}
     for name, row in rows.items():
@@ -172,7 +172,7 @@ int pthread_mutex_unlock(pthread_mutex_t *m) {
 def test_handover_counts_every_acquisition_once(measure: Any) -> None:
     """Per-thread counts, the guarded counter and the counting library agree on the total."""
     document = measure(
-        *("handover", "--locks", ",".join(LOCKS), "--rounds", "1", "--seconds", "0.05"),
+        *("handover", "--locks", ",".join(LOCKS), "--runs", "1", "--seconds", "0.05"),
         *("--threads-per-core", "1,2"),
     )
     finals = lines(document, "final")
@@ -192,7 +192,7 @@ def test_handover_counts_every_acquisition_once(measure: Any) -> None:
 
 def test_oversubscribe_sees_each_thread_in_each_second(measure: Any) -> None:
     """The windows, the longest wait and the counts belong to the threads that ran."""
-    options = ["--locks", "futex", "--rounds", "2", "--threads-per-core", "1,2"]
+    options = ["--locks", "futex", "--runs", "2", "--threads-per-core", "1,2"]
     document = measure("oversubscribe", *options, "--seconds", "1.3")
     assert [row["lock"] for row in document["rows"]] == ["libc", "futex"] * 2
     for run, line in lines(document, "final"):
@@ -215,7 +215,7 @@ def test_oversubscribe_finds_the_thread_that_gets_nothing(lockwright: Path, tmp_
     written = tmp_path / "result.json"
     # A section of some seconds: at most one thread gets through, all others wait in vain.
     long = ["--section-cycles", "20000000000", "--seconds", "1.3", "--timeout", "4"]
-    options = ["--locks", "libc", "--rounds", "1", "--threads-per-core", "1"]
+    options = ["--locks", "libc", "--runs", "1", "--threads-per-core", "1"]
     done = call(lockwright, "oversubscribe", *options, *long, "--json", str(written))
     assert done.returncode == 0, done.stderr
     assert "timed out" in done.stdout
@@ -232,7 +232,7 @@ def test_oversubscribe_finds_the_thread_that_gets_nothing(lockwright: Path, tmp_
 def test_herd_wakes_every_waiter_once_a_broadcast(measure: Any, variant: list[str]) -> None:
     """Every waiter has exactly one turn for each broadcast, and sleeps at least once for it."""
     document = measure(
-        *("herd", "--locks", ",".join(LOCKS), "--rounds", "1", "--section-ns", "1000,0"),
+        *("herd", "--locks", ",".join(LOCKS), "--runs", "1", "--section-ns", "1000,0"),
         *("--waiters", str(WAITERS), "--rounds-inside", str(BROADCASTS), *variant),
     )
     assert {(row["lock"], row["section_ns"]) for row in document["rows"]} == {
@@ -248,7 +248,7 @@ def test_herd_wakes_every_waiter_once_a_broadcast(measure: Any, variant: list[st
 
 def test_park_really_sleeps(measure: Any) -> None:
     """On one processor each trip needs a switch to the other thread and one back."""
-    document = measure("park", "--rounds", "1", "--trips", "500")
+    document = measure("park", "--runs", "1", "--trips", "500")
     assert document["rows"][-1]["placement"] == "one processor"
     for run, line in lines(document, "result"):
         if run["placement"] == "one processor":
@@ -258,7 +258,7 @@ def test_park_really_sleeps(measure: Any) -> None:
 def test_a_run_that_does_not_end_is_killed_and_shown(lockwright: Path, tmp_path: Path) -> None:
     """The watchdog ends a run, the table says so, and nothing of it is left running."""
     written = tmp_path / "result.json"
-    arguments = ["--locks", "libc", "--rounds", "2", "--seconds", "3600", "--timeout", "0.5"]
+    arguments = ["--locks", "libc", "--runs", "2", "--seconds", "3600", "--timeout", "0.5"]
     started = time.monotonic()
     arguments += ["--threads-per-core", "1", "--json", str(written)]
     done = call(lockwright, "handover", *arguments)
@@ -306,7 +306,7 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
     }[workload]
     if workload != "park":
         small += ["--locks", "libc"]
-    columns = measure(workload, "--rounds", "1", *small)["columns"]
+    columns = measure(workload, "--runs", "1", *small)["columns"]
     text = " ".join(call(lockwright, workload, "--help").stdout.split())
     for heading, definition in columns.items():
         assert f"{heading}: {' '.join(definition.split())}" in text
@@ -357,3 +357,16 @@ def test_the_program_refuses_what_it_does_not_know(arguments: list[str]) -> None
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("lockwright-bench: ")
+
+
+def test_the_program_prints_the_options_of_a_workload() -> None:
+    """Those that it takes, with their defaults, whether the catalogue has the workload or not."""
+    for workload, option in (("herd", "--waiters 1000"), ("lockbench", "--threads 2")):
+        done = subprocess.run(
+            [bench_run.program(), workload, "--help"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert f"  {option}\n" in done.stdout

@@ -51,7 +51,7 @@ def test_mixed_compares_the_two_libraries(document: Any) -> None:
     in which both ran."""
     locks = ["pthread", "ttas", "mcs-stp"]
     found = document(
-        "mixed", "--locks", ",".join(locks), "--rounds", "2", "--seconds", "0.05",
+        "mixed", "--locks", ",".join(locks), "--runs", "2", "--seconds", "0.05",
         "--settings", "empty,short-short",
     )  # fmt: skip
     for run in found["runs"]:
@@ -73,7 +73,7 @@ def test_the_plan_is_one_of_the_rows(document: Any) -> None:
     """It has figures for each phase, is run beside each lock, and takes no memory for locks that
     lie in their mutexes, where others take it for each mutex or for each waiter."""
     large = "hmcs" if "hmcs" in locate.lock_names() else "mcs-stp"
-    words = ["--quiet", "ttas", "--crowd", "pthread", "--exchange", "ttas", "--rounds", "2"]
+    words = ["--quiet", "ttas", "--crowd", "pthread", "--exchange", "ttas", "--runs", "2"]
     work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--times", "2000"]
     locks = list(dict.fromkeys(["pthread", "ttas", "mcs-stp", large]))
     found = document("plan", "--locks", ",".join(locks), *words, *work)
@@ -102,9 +102,7 @@ def test_the_plan_is_one_of_the_rows(document: Any) -> None:
 
 def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
     """After two rounds; the plan goes on beside the others."""
-    found = document(
-        "plan", "--locks", "ttas", "--rounds", "3", "--timeout", "0.001", "--work", "1"
-    )
+    found = document("plan", "--locks", "ttas", "--runs", "3", "--timeout", "0.001", "--work", "1")
     assert [run["lock"] for run in found["runs"]].count("ttas") == 2
 
 
@@ -148,6 +146,8 @@ def test_what_a_comparison_comes_to() -> None:
 
 def test_what_cannot_be_measured_is_refused(cli: Cli) -> None:
     """Locks that are none, and settings that there are not."""
-    cli("bench", "mixed", "--locks", "null").refuses("'null' is no lock of a plan")
-    cli("bench", "mixed", "--settings", "busy").refuses("'busy' is no setting")
+    cli("bench", "mixed", "--locks", "null").refuses("'null' is not a lock of a plan")
+    cli("bench", "mixed", "--settings", "busy").refuses(
+        "invalid value 'busy' for --settings", "choose from"
+    )
     cli("bench", "plan", "--quiet", "tta").refuses("'tta'", "did you mean 'ttas'?")

@@ -37,7 +37,7 @@ def exported(text: str) -> dict[str, str]:
 
 def test_what_is_measured_is_used(cli: Cli, tmp_path: Path) -> None:
     """Every measurement yields a time, every value follows, and the next run has it."""
-    done = cli("calibrate", "--rounds", "1")
+    done = cli("calibrate", "--runs", "1")
     assert done.status == 0, done.err
     document = json.loads((tmp_path / "config/lockwright/calibration.json").read_text())
     measured = {name: found["median"] for name, found in document["measured"].items()}
@@ -61,7 +61,7 @@ def test_what_is_measured_is_used(cli: Cli, tmp_path: Path) -> None:
 def test_output_is_elsewhere_and_has_to_be_named(cli: Cli, tmp_path: Path) -> None:
     """--output writes there and nowhere else, and says how to use it."""
     path = tmp_path / "mine.json"
-    done = cli("calibrate", "--rounds", "1", "--output", path)
+    done = cli("calibrate", "--runs", "1", "--output", path)
     assert f"LOCKWRIGHT_CALIBRATION={path}" in done.out
     assert not (tmp_path / "config").exists()
     assert exported(cli("run", "--lock", "mcs-stp", "env").out) == {}

@@ -21,7 +21,7 @@ def rate(run: dict[str, Any]) -> float:
 def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
     """Each pair of runs is of one lock, the first form by turns, and each serves its own calls."""
     document, runs_file = tmp_path / "found.json", tmp_path / "runs.csv"
-    options = ["--locks", ",".join(LOCKS), "--settings", "empty", "--rounds", str(ROUNDS)]
+    options = ["--locks", ",".join(LOCKS), "--settings", "empty", "--runs", str(ROUNDS)]
     done = cli(*quick(*options), "--json", document, "--csv", runs_file)
     assert done.status == 0, done.err
     assert "All locks together" in done.out
@@ -59,12 +59,12 @@ def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
 
 def test_bad_input(cli: Any, tmp_path: Path) -> None:
     """One line that says what is wrong, before anything is run."""
-    cli(*quick("--settings", "full")).refuses("'full' is no setting", "short-long")
-    cli(*quick("--settings", ",")).refuses("no setting")
+    cli(*quick("--settings", "full")).refuses("invalid value 'full' for --settings", "short-long")
+    cli(*quick("--settings", ",")).refuses("invalid value ',' for --settings")
     cli(*quick("--locks", "no-such")).refuses("no-such")
     cli(*quick("--locks", "libc")).refuses("libc")
     cli(*quick("--locks", "null")).refuses("'null'")
-    cli(*quick("--rounds", "0")).refuses("--rounds")
+    cli(*quick("--runs", "0")).refuses("--runs")
     cli(*quick("--csv", str(tmp_path / "none" / "runs.csv"))).refuses("none")
 
 

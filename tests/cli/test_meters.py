@@ -161,7 +161,7 @@ def test_bench_shows_energy_by_operation(
 ) -> None:
     """Two readings make a run's energy 3 J, over a wrap-around too; the operations are known."""
     file = tmp_path / "o.json"
-    words = ["bench", "uncontended", "--locks", "ttas", "--rounds", "2", "--batch", "1000"]
+    words = ["bench", "uncontended", "--locks", "ttas", "--runs", "2", "--batch", "1000"]
     assert main([*words, "--batches", "3", "--energy", "--json", str(file)]) == 0
     document = json.loads(file.read_text())
     assert document["meters"]["idle"]["watts"]["package"] > 0
@@ -186,7 +186,7 @@ def test_bench_shows_energy_by_operation(
 def test_bench_takes_the_energy_of_the_measurement(powered: Path, tmp_path: Path) -> None:
     """Where a workload says when that was; the operations are those of the same time."""
     file = tmp_path / "o.json"
-    words = ["bench", "handover", "--locks", "libc", "--rounds", "1", "--threads-per-core", "0.5"]
+    words = ["bench", "handover", "--locks", "libc", "--runs", "1", "--threads-per-core", "0.5"]
     assert main([*words, "--seconds", "0.5", "--energy", "--json", str(file)]) == 0
     document = json.loads(file.read_text())
     (row,) = document["meter_rows"]
@@ -243,7 +243,7 @@ def test_a_machine_without_counters_of_energy_says_so(
 ) -> None:
     """No figure, no guess, and no time spent on an idle machine."""
     monkeypatch.setattr(meters, "TREE", machine.make(tmp_path / "none", {}))
-    words = ["bench", "uncontended", "--locks", "libc", "--rounds", "1", "--batch", "1000"]
+    words = ["bench", "uncontended", "--locks", "libc", "--runs", "1", "--batch", "1000"]
     assert main([*words, "--energy"]) == 0
     shown = capsys.readouterr().out
     assert "Not measurable here: energy (neither " in shown

@@ -14,7 +14,7 @@ from lockwright.cli import main
 
 from .conftest import PROGRAMS, Cli, Program, Result
 
-ONE = ["--locks", "ttas", "--rounds", "1", "--batch", "1000"]
+ONE = ["--locks", "ttas", "--runs", "1", "--batch", "1000"]
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +161,8 @@ def test_what_cannot_be_preloaded_is_refused(
         (f"ttas={peer}", "'ttas' is a lock"),
         (f"null={peer}", "'null' is a lock"),
         (f"libc={peer}", "'libc' is what the C library is called"),
-        (f"a,b={peer}", "'a,b' is no name"),
-        (f"={peer}", "'' is no name"),
+        (f"a,b={peer}", "'a,b' is not a name"),
+        (f"={peer}", "'' is not a name"),
         (str(peer), "is not NAME=PATH"),
         ("mine=", "is not NAME=PATH"),
     ):

@@ -195,7 +195,7 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
     last = start(places[1])
     _, said = last.communicate(timeout=120)
     assert last.returncode == 0, said
-    assert b"goes on with the study" in said
+    assert b"resuming the study" in said
     runs = [
         sorted(rows(place / "s.sqlite", "program, lock, threads, round, outcome, value"))
         for place in places
@@ -299,7 +299,7 @@ def test_a_dry_run_makes_nothing(study: Study, program: Program, tmp_path: Path)
         ("programs = ['pigz', 'pigz']\nthreads = [1]", ["programs", "two named"]),
         ("threads = [1]\n[[program]]\nname='a'\ncommand=['a', '{=t/2}']", ["program a", "{=t/2}"]),
         ("threads = [1]\n[[program]]\nfrom='pigz'\nruns=3", ["program[1]", "runs"]),
-        ("threads = [1", ["no TOML"]),
+        ("threads = [1", ["is not TOML"]),
     ],
 )
 def test_a_bad_plan_is_refused_in_one_line(

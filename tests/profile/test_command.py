@@ -103,7 +103,7 @@ def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
     done = profile("-o", bad, "-o", good, "--", sys.executable, "-c", code, bad)
     assert done.returncode == 3
     assert "acquisitions" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith(f"lockwright: cannot write -o {bad}: ")
+    assert done.stderr.splitlines()[-1].startswith(f"lockwright: cannot write --output {bad}: ")
     assert record.read(good).exit_status == 3
     reader, writer = os.pipe()
     os.close(reader)
@@ -208,7 +208,7 @@ def test_a_signal_that_comes_again_when_the_program_has_ended() -> None:
 def test_bench_profile_cost(tmp_path: Path) -> None:
     """Every setting is run in both forms, and the profiler is seen to have been there."""
     path = tmp_path / "cost.json"
-    options = ["--rounds", "2", "--seconds", "0.02", "--json", str(path)]
+    options = ["--runs", "2", "--seconds", "0.02", "--json", str(path)]
     done = captured([locate.lockwright(), "bench", "profile-cost", *options])
     assert done.returncode == 0, done.stderr
     document = json.loads(path.read_text())

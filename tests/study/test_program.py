@@ -67,7 +67,7 @@ def test_an_entry_is_as_its_table_says() -> None:
         (SMALL + '[[input]]\nname = "../x"\nkind = "text"', ["input[1].name", "without"]),
         (SMALL + '[[input]]\nname = "x"\nkind = "txt"', ["input[1].kind", "'text'"]),
         (SMALL + '[[input]]\nname = "x"\nkind = "text"\nfiles = 2', ["files", "megabytes"]),
-        (SMALL + "[without]\nttas = 3", ["without.ttas", "not a text"]),
+        (SMALL + "[without]\nttas = 3", ["without.ttas", "not a string"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_file_and_key(text: str, parts: list[str]) -> None:

@@ -1,9 +1,11 @@
 """Result files: tried before anything is measured, written whole or not at all."""
 
+import contextlib
 import os
 import stat
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
@@ -11,7 +13,26 @@ from lockwright.base.errors import LockwrightError
 _TRIAL = b"\0" * 65536
 """Bytes written to see whether there is space; the CSV of a large comparison is about as long."""
 
+STANDARD_OUTPUT = Path("-")
+"""Stands for standard output where a file is named."""
+
 _TODO = "name a file in a directory that exists, can be written and has space"
+
+_reserved = sys.stdout
+
+
+@contextlib.contextmanager
+def reserved_output() -> Iterator[None]:
+    """Keeps standard output for what is written to STANDARD_OUTPUT: all else that is printed goes
+    to standard error."""
+    global _reserved
+    before, _reserved = _reserved, sys.stdout
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _reserved.flush()
+        _reserved = before
 
 
 def try_out_all(named: Mapping[str, Path]) -> None:
@@ -29,6 +50,8 @@ def try_out_all(named: Mapping[str, Path]) -> None:
 
 def try_out(path: Path, option: str) -> None:
     """Raises LockwrightError if a file cannot be put at `path`. Leaves what is there as it is."""
+    if path == STANDARD_OUTPUT:
+        return
     try:
         if _is_special(path):
             if not os.access(path, os.W_OK):
@@ -55,6 +78,9 @@ def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> N
     A device or a pipe is written to directly. Raises LockwrightError, which says `todo`, if it
     fails.
     """
+    if path == STANDARD_OUTPUT:
+        _reserved.write(content if isinstance(content, str) else content.decode())
+        return
     data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
         if _is_special(path):

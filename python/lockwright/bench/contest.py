@@ -1,6 +1,7 @@
 """Runs a workload of the catalogue under several locks, and makes tables of what it printed."""
 
 import csv
+import io
 import itertools
 import random
 from collections import defaultdict
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lockwright.base.errors import LockwrightError
+from lockwright.base import files
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE, Workload
 from lockwright.bench.report import Column, Report, progress, table, watching_others
@@ -91,7 +92,7 @@ LATENCIES = [
     Column(
         "time",
         "acquisition: from the call, or with --rate from when it was due, to the return with the "
-        "mutex. hold: from there to the call that unlocks. hand-over: from that call to the return "
+        "mutex. hold: from there to the call that unlocks. handover: from that call to the return "
         "of a thread that was waiting by then. operation: a whole step, likewise from when it was "
         "due.",
     ),
@@ -406,15 +407,11 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """One line for each row; of what varies over the rounds, the median and the quartiles."""
     flat = [dict(_flat(row)) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, names)
-            writer.writeheader()
-            writer.writerows(flat)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot write {path}: {error.strerror}", "choose another file with --csv"
-        ) from error
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names)
+    writer.writeheader()
+    writer.writerows(flat)
+    files.write(path, text.getvalue(), "--csv")
 
 
 def _flat(row: Mapping[str, object], prefix: str = "") -> list[tuple[str, object]]:

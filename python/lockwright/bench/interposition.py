@@ -128,7 +128,7 @@ COLUMNS = [
     Column(
         "within 5 %",
         "yes: shown to be within, p is 0.05 at most. no: shown to be beyond. open: neither, more "
-        "--rounds can tell.",
+        "--runs can tell.",
     ),
     Column(
         "ns more",

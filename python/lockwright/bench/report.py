@@ -13,8 +13,7 @@ from rich import box
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from lockwright.base import numbers, terminal
-from lockwright.base.errors import LockwrightError
+from lockwright.base import files, numbers, terminal
 from lockwright.machine import load, provenance
 from lockwright.machine.finding import Finding
 from lockwright.machine.meters import Meters
@@ -118,12 +117,7 @@ class Report:
             "failures": self.failures,
             "runs": self.runs,
         }
-        try:
-            path.write_text(json.dumps(document, indent=1, default=vars) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise LockwrightError(
-                f"cannot write {path}: {error.strerror}", "choose another file with --json"
-            ) from error
+        files.write(path, json.dumps(document, indent=1, default=vars) + "\n", "--json")
 
 
 def processors() -> int:

@@ -1,32 +1,21 @@
 """`lockwright calibrate`: measure this machine, and set the numbers of the locks by it."""
 
-import os
 from pathlib import Path
 
 import click
 
+from lockwright.commands.common import grammar
+
 
 @click.command("calibrate")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write.  [default: lockwright/calibration.json in $XDG_CONFIG_HOME]",
+@grammar.output_to_file(
+    "the calibration",
+    default="lockwright/calibration.json in $XDG_CONFIG_HOME",
+    callback=grammar.writable,
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=7,
-    show_default=True,
-    help="How often each is measured.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="Seconds after which one run is killed.",
-)
-def command(output: Path | None, rounds: int, timeout: float) -> None:
+@grammar.runs(7, of="each measurement")
+@grammar.timeout(30.0)
+def command(output: Path | None, runs: int, timeout: float) -> None:
     """Measure this machine and set the numbers of the locks by it.
 
     From then on `lockwright run` and `lockwright compare` use these settings, but for what the
@@ -39,12 +28,10 @@ def command(output: Path | None, rounds: int, timeout: float) -> None:
     from lockwright.machine import calibration
 
     path = output or calibration.default_path()
-    if output is not None and not os.access(output.absolute().parent, os.W_OK):
-        raise LockwrightError(f"cannot write {output}", "choose another file with --output")
     measured = report.Report(
-        "calibrate", ["lockwright", "calibrate", "--rounds", str(rounds)], {}, machine.COLUMNS
+        "calibrate", ["lockwright", "calibrate", "--runs", str(runs)], {}, machine.COLUMNS
     )
-    figures, tables = machine.measure(measured, rounds, timeout)
+    figures, tables = machine.measure(measured, runs, timeout)
     if measured.failures or "sleep" not in figures:
         why = measured.failures[0] if measured.failures else "nothing was measured"
         raise LockwrightError(f"the machine could not be measured: {why}", "try it again")

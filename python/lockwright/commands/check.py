@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands.common.options import check_writable
+from lockwright.commands.common import complete, grammar
 
 if TYPE_CHECKING:
     from lockwright.run.checker import Subject
@@ -17,29 +17,26 @@ _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
 
 
 @click.command("check")
-@click.argument("lock", metavar="LOCK|HEADER")
+@click.argument("lock", metavar="LOCK|HEADER", shell_complete=complete.lock_or_file)
 @click.option(
     "--type",
     "type_",
     metavar="NAME",
-    help="The class template of the header, as NAME or NAME<Env, ...>.  [default: as the file]",
+    help="Class template in the header, as NAME or NAME<Env, ...>.  [default: named as the file]",
 )
-@click.option("--threads", type=click.IntRange(2, 5), help="Programs of so many threads only.")
-@click.option("--scenario", metavar="NAME", help="This program only.")
+@click.option(
+    "--threads", type=click.IntRange(2, 5), metavar="N", help="Run only programs of N threads."
+)
+@click.option("--scenario", metavar="NAME", help="Run only this program.")
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Seconds for a search.",
+    metavar="S",
+    help="End a search after S seconds.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
-    help="Also write the table and the failing interleaving to this file.",
-)
+@grammar.json_file("the table and the failing interleaving")
 def command(
     lock: str,
     type_: str | None,
@@ -53,11 +50,12 @@ def command(
     LOCK is one of 'lockwright list'; HEADER is a file with a lock of your own.
 
     Extent: 'exhaustive' is every interleaving; 'bound=N' every one with at most N switches away
-    from a thread that could go on; 'random' as many as the budget allows. If one fails, it is
+    from a thread that could continue; 'random' as many as the budget allows. If one fails, it is
     shown step by step, and the exit status is 1.
     """
     import json
 
+    from lockwright.base import files
     from lockwright.run import checker
 
     subject = _subject(lock, type_)
@@ -96,7 +94,7 @@ def command(
         failure = problem and {**problem, "steps": steps}
         result = {"lock": subject.name, "type": subject.type, "header": subject.header}
         result |= {"budget": budget, "rows": rows, "failure": failure}  # type: ignore[dict-item]
-        json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        files.write(json_file, json.dumps(result, indent=2) + "\n", "--json")
     return 1 if problem else 0
 
 

@@ -5,15 +5,23 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common.comparison import Asked, of_comparisons
+from lockwright.commands.common import grammar
+from lockwright.commands.common.comparison_options import ComparisonOptions, comparison_options
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
-@click.option("--locks", default="all", metavar="A,B,...", help="The locks, or all (the default).")
-@click.option("--runs", default=5, show_default=True, help="Counted runs of each lock.")
-@click.option("--warmup", default=1, show_default=True, help="Runs before, not counted.")
-@of_comparisons
-def command(locks: str, runs: int, warmup: int, asked: Asked) -> int:
+@grammar.locks("all", value="all")
+@grammar.runs(5)
+@click.option(
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Runs of each lock before those, which do not count.",
+)
+@comparison_options
+def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> int:
     """Run a program under several locks and show which is best.
 
     In CMD and --prepare, {threads} stands for each number of --threads, and {=EXPRESSION} for
@@ -32,7 +40,7 @@ def command(locks: str, runs: int, warmup: int, asked: Asked) -> int:
     from lockwright.base import interrupts
     from lockwright.base.progress import say
     from lockwright.base.terminal import output
-    from lockwright.commands.common import comparison as comparing
+    from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare import plan, report, table
     from lockwright.compare.probe import probe
     from lockwright.compare.runner import Runner
@@ -41,40 +49,40 @@ def command(locks: str, runs: int, warmup: int, asked: Asked) -> int:
     from lockwright.machine.meters import Meters
     from lockwright.preload.locks import BASELINE, registry
 
-    comparing.choose_ways(asked)
+    steps.set_other_locks(options)
     known = registry()
     names, added = plan.choose_locks(locks, known)
-    ready = comparing.make_ready(asked, known, names, runs=runs, warmup=warmup)
+    prepared = steps.prepare(options, known, names, runs=runs, warmup=warmup)
     with interrupts.heeded():
-        store = Store(ready.results)
+        store = Store(prepared.results)
         comparison = None
         try:
-            meters = Meters(energy=asked.energy, counters=asked.counters)
-            if asked.resume:
-                comparison = comparing.interrupted(store, ready.plan)
-                comparing.check_same(comparison, ready.facts_of_run())
+            meters = Meters(energy=options.energy, counters=options.counters)
+            if options.resume:
+                comparison = steps.interrupted(store, prepared.plan)
+                steps.check_same(comparison, prepared.facts_of_run())
                 store.adopt(comparison)
-                meters.idle = comparing.idle_of(comparison)
+                meters.idle = steps.idle_of(comparison)
             else:
-                with Runner(ready.plan, ready.program) as runner:
-                    counts = probe(ready.plan, known, runner)
-                comparison = comparing.begin(store, ready, counts, meters)
+                with Runner(prepared.plan, prepared.program) as runner:
+                    counts = probe(prepared.plan, known, runner)
+                comparison = steps.begin(store, prepared, counts, meters)
             if added:
                 say(f"{BASELINE} is added: every ratio is to it")
-            comparing.remark(ready)
+            steps.print_notes(prepared)
             reading = meters if meters.wanted else None
-            with Runner(comparison.plan, ready.program, ready.settings, reading) as runner:
+            with Runner(comparison.plan, prepared.program, prepared.settings, reading) as runner:
                 records = carry_out(comparison, store, known, runner)
-            title = asked.title or f"Locks under {Path(asked.arguments[0]).name}"
+            title = options.title or f"Locks under {Path(options.arguments[0]).name}"
             made = report.make(comparison, title, records, reading)
             screen = output()
             table.show(screen, made)
             sys.stdout.flush()
             try:
-                comparing.write_files(asked, lambda option: comparing.render(option, made))
+                steps.write_files(options, lambda option: steps.render(option, made))
             finally:
                 # Last, so that it is what remains in sight; a file that fails does not hide it.
-                use = comparing.callable_line(made.verdict.command)
+                use = steps.runnable_line(made.verdict.command)
                 table.conclude(screen, made.verdict, use)
                 sys.stdout.flush()
             store.finish(comparison)
@@ -84,7 +92,7 @@ def command(locks: str, runs: int, warmup: int, asked: Asked) -> int:
                     "interrupted before the first counted run; nothing is kept, so just start again"
                 )
             else:
-                line = comparing.to_go_on(asked)
+                line = steps.resume_command(options)
                 say(f"interrupted, what was measured is kept; go on with: {line}")
             return stopped.status
         finally:

@@ -4,25 +4,13 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common.options import check_writable
+from lockwright.commands.common import grammar
 
 
 @click.command("doctor")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.1, max=600),
-    default=1.0,
-    show_default=True,
-    help="How long the load of other programs is watched.",
-)
+@grammar.seconds(1.0, least=0.1, of=" the load of other programs")
 @click.option("--all", "every", is_flag=True, help="Also explain what is in order.")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
-    help="Also write the findings, and the facts about the machine, to this file.",
-)
+@grammar.json_file("the findings, and the facts about the machine,")
 def command(seconds: float, every: bool, json_file: Path | None) -> None:
     """Say what on this machine disturbs a measurement of locks, and what to do about it.
 
@@ -34,7 +22,7 @@ def command(seconds: float, every: bool, json_file: Path | None) -> None:
     """
     import json
 
-    from lockwright.base.errors import LockwrightError
+    from lockwright.base import files
     from lockwright.base.terminal import output
     from lockwright.doctor import examine
     from lockwright.doctor.show import show
@@ -43,10 +31,5 @@ def command(seconds: float, every: bool, json_file: Path | None) -> None:
     findings = examine.here(seconds)
     if json_file is not None:
         document = provenance.machine() | {provenance.FINDINGS: provenance.as_facts(findings)}
-        try:
-            json_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise LockwrightError(
-                f"cannot write {json_file}: {error.strerror}", "choose another file with --json"
-            ) from error
+        files.write(json_file, json.dumps(document, indent=1) + "\n", "--json")
     show(output(), findings, every)

@@ -4,21 +4,22 @@ from pathlib import Path
 
 import click
 
-_FILE = click.Path(path_type=Path)
+from lockwright.commands.common import grammar
+
 _FORMATS = ("html", "speedscope", "firefox", "perfetto", "pprof", "folded")
 
 
 @click.command("export")
-@click.argument("profile", type=_FILE, metavar="PROFILE.json")
-@click.option("-o", "--output", type=_FILE, required=True, metavar="FILE", help="Write this file.")
+@click.argument("profile", type=grammar.FILE, metavar="PROFILE.json")
+@grammar.output_to_file("the result", required=True)
 @click.option(
     "--format",
     "wanted",
     type=click.Choice(_FORMATS),
-    help="Its format.  [default: what the name of FILE ends in says]",
+    help="Format of FILE.  [default: by the end of its name]",
 )
 def command(profile: Path, output: Path, wanted: str | None) -> None:
-    """Put a profile into the format of another program.
+    """Convert a profile to the format of another program.
 
     \b
     format      FILE ends in                     opened by

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.commands.common import complete
+
 if TYPE_CHECKING:
     from lockwright.machine.calibration import Setting
 
@@ -17,9 +19,9 @@ _REALTIME = {
 
 
 @click.command("info")
-@click.argument("name", metavar="LOCK")
+@click.argument("name", metavar="LOCK", shell_complete=complete.lock)
 def command(name: str) -> None:
-    """All about one lock: what it is, what it costs, where it comes from."""
+    """Describe a lock: what it is, what it costs, where it comes from."""
     import os
 
     from rich.table import Table

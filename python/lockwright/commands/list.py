@@ -2,8 +2,11 @@
 
 import json
 import sys
+from pathlib import Path
 
 import click
+
+from lockwright.commands.common import grammar
 
 _MEANINGS = (
     ("spin", "a waiter polls, which takes a processor from whoever could let it in"),
@@ -26,20 +29,22 @@ _REFERENCES_FIT = 120
 """Columns from which on the references have room beside the rest."""
 
 
-@click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="The whole registry as JSON.")
-def command(as_json: bool) -> None:
-    """Every lock, with category, waiting policy, properties, bytes and reference.
+@click.command("list", cls=grammar.FormerFlag)
+@grammar.json_file("the whole registry", was_flag=True)
+def command(json_file: Path | None) -> None:
+    """List all locks, with category, waiting policy, properties, bytes and reference.
 
     A lock's bytes are three figures: inside the program's own mutex + outside it for each mutex +
     for each lock that a thread holds or awaits. --json has more of each lock: what becomes of
     threads with real-time priorities, for example, or the numbers that can be set.
     """
+    from lockwright.base import files
     from lockwright.preload.locks import registry
 
     locks = registry()
-    if as_json:
-        click.echo(json.dumps(locks.rows, indent=2))
+    if json_file is not None:
+        files.write(json_file, json.dumps(locks.rows, indent=2) + "\n", "--json")
+    if json_file == files.STANDARD_OUTPUT:
         return
     from rich.table import Table
 

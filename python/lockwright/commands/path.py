@@ -2,11 +2,15 @@
 
 import click
 
+from lockwright.commands.common import complete
+
 
 @click.command("path")
-@click.argument("name", metavar="[LOCK]", required=False)
-@click.option("--counting", is_flag=True, help="The library that also counts what it does.")
-@click.option("--include", is_flag=True, help="The directory of lockwright/pthread.h, for -I.")
+@click.argument("name", metavar="[LOCK]", required=False, shell_complete=complete.lock)
+@click.option("--counting", is_flag=True, help="Print that of the library that counts.")
+@click.option(
+    "--include", is_flag=True, help="Print the directory of lockwright/pthread.h, for -I."
+)
 def command(name: str | None, counting: bool, include: bool) -> None:
     """Print the path of a lock's library, for LD_PRELOAD.
 
@@ -17,5 +21,5 @@ def command(name: str | None, counting: bool, include: bool) -> None:
     if include and (name is not None or counting):
         raise click.UsageError("--include stands alone: the headers are the same for every lock")
     if not include and name is None:
-        raise click.UsageError("which lock? 'lockwright list' names them")
+        raise click.UsageError("no lock is named: 'lockwright list' shows them")
     click.echo(registry().path_of(name, counting=counting) if name else headers())

@@ -6,37 +6,36 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.commands.common import grammar
+
 if TYPE_CHECKING:
     from lockwright.profile.record import Profile
 
 
 @click.command("profile", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "-o",
-    "output",
+@grammar.output_to_file(
+    "the profile",
+    note="It ends in .json, which advise and export read, or in .html, a report; repeatable.",
+    type=str,
     multiple=True,
-    metavar="FILE",
-    help="Where the profile goes: a .json file, which advise and export read, or a .html report; "
-    "may be given twice.",
 )
 @click.option(
     "--rwlock",
     metavar="keep|mutex",
-    help="What becomes of reader-writer locks: they are counted and no more, or become mutexes, at "
-    "which readers exclude each other, and are profiled.  [default: keep]",
+    help="Only count reader-writer locks, or replace them by mutexes, under which readers exclude "
+    "each other, and profile these.  [default: keep]",
 )
 @click.option(
     "--pid",
     type=click.IntRange(min=1),
-    help="Look at a process that runs already, from outside: only who sleeps for which mutex is "
-    "seen. It needs the right to trace the process.",
+    metavar="PID",
+    help="Observe a running process from outside: only its waits that sleep are seen. Needs the "
+    "right to trace the process.",
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.1),
-    help="For how long to look at it; Ctrl-C ends it sooner.  [default: 10]",
+@grammar.seconds(
+    None, least=0.1, of=" the process of --pid", note="Ctrl-C ends it sooner.  [default: 10]"
 )
-@click.argument("arguments", metavar="[--] CMD...", nargs=-1)
+@grammar.command_line("[--] CMD...")
 def command(
     output: tuple[str, ...],
     rwlock: str | None,
@@ -46,8 +45,8 @@ def command(
 ) -> int:
     """Run a program and say which of its mutexes cost most.
 
-    The program uses the C library's own mutexes, with a look at some of their acquisitions and at
-    those that have to wait. Its exit status, signals, input and output are its own, also where it
+    The program keeps the C library's own mutexes; a sample of all acquisitions and all contended
+    ones are recorded. Its exit status, signals, input and output are its own, also where it
     took no mutex or the profile cannot be written; the summary comes on stderr. Of several
     processes, the one that spends most time on mutexes is shown.
     """
@@ -60,7 +59,7 @@ def command(
     _check(pid, seconds, rwlock, arguments)
     environment = _with_rwlocks(rwlock)
     for path in wanted:
-        files.try_out(path, "-o")
+        files.try_out(path, "--output")
     if pid is not None:
         from lockwright.profile.attach import attach
 
@@ -102,7 +101,7 @@ def _with_rwlocks(way: str | None) -> dict[str, str]:
     from lockwright.preload.locks import RWLOCK
 
     if way not in (None, "keep", "mutex"):
-        raise LockwrightError(f"--rwlock='{way}' is neither keep nor mutex", "say one of them")
+        raise LockwrightError(f"invalid value '{way}' for --rwlock", "choose from keep, mutex")
     return dict(os.environ) | {RWLOCK: way or "keep"}
 
 
@@ -118,7 +117,7 @@ def _put_out(profile: "Profile", wanted: list[Path]) -> None:
 
                 at_last.callback(page.write, profile, path)
             else:
-                at_last.callback(files.write, path, profile.to_json() + "\n", "-o")
+                at_last.callback(files.write, path, profile.to_json() + "\n", "--output")
 
 
 def _checked(name: str) -> Path:
@@ -126,7 +125,9 @@ def _checked(name: str) -> Path:
 
     path = Path(name)
     if path.suffix not in (".json", ".html"):
-        raise LockwrightError(f"-o {name} is neither .json nor .html", "name a file that ends so")
+        raise LockwrightError(
+            f"--output {name} is neither .json nor .html", "name a .json or .html file"
+        )
     return path
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lockwright.base import numbers
+from lockwright.commands.common import complete, grammar
 from lockwright.commands.common.options import of_other_locks
 
 if TYPE_CHECKING:
@@ -22,30 +23,33 @@ if TYPE_CHECKING:
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
-@click.option("--lock", metavar="LOCK", help="The lock to put in place.")
+@click.option(
+    "--lock", metavar="LOCK", shell_complete=complete.lock, help="Put this lock in place."
+)
 @click.option(
     "--plan",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Put several locks in place, each mutex having the one that this plan says: "
+    help="Put several locks in place, each mutex getting the one that this plan names: "
     "docs/plans.md.",
 )
-@click.option("--stats", is_flag=True, help="Afterwards, show on stderr what it was used for.")
+@click.option(
+    "--stats", is_flag=True, help="Print on stderr afterwards what the lock was used for."
+)
 @click.option(
     "--cond",
     type=click.Choice(["fifo", "cr"]),
-    help="Which waiter a condition variable wakes: the one that waits longest, or mostly the one "
-    "that came last, which keeps few threads of a pool active (concurrency restriction).  "
-    "[default: fifo]",
+    help="Let a condition variable wake the waiter that waits longest, or mostly the one that came "
+    "last, which keeps few threads of a pool active (concurrency restriction).  [default: fifo]",
 )
 @click.option(
     "--sem",
     type=click.Choice(["libc", "cr"]),
-    help="Whose the semaphores are: the C library's, or ours, which wake as with --cond cr.  "
+    help="Keep the C library's semaphores, or replace them by ones that wake as with --cond cr.  "
     "[default: libc]",
 )
 @of_other_locks
-@click.argument("arguments", metavar="[--] CMD...", nargs=-1, required=True)
+@grammar.command_line("[--] CMD...", required=True)
 def command(
     lock: str | None,
     plan: Path | None,
@@ -56,10 +60,10 @@ def command(
     spin: str | None,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a program with a lock in the place of its mutexes, or with several, by a plan.
+    """Run a program with a lock in the place of its mutexes, or with several by a plan.
 
-    Exit status, signals, input and output are the program's own, also where it took no mutex. What
-    keeps it from being started ends with status 2.
+    Exit status, signals, input and output are the program's own, also where it took no mutex. If it
+    cannot be started, the status is 2.
     """
     from lockwright.base.errors import warn
     from lockwright.machine import calibration

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from lockwright.commands.common import grammar
+
 
 @click.command("top", context_settings={"allow_interspersed_args": False})
 @click.option(
@@ -12,34 +14,29 @@ import click
     default=1.0,
     show_default=True,
     metavar="S",
-    help="Seconds between two looks.",
+    help="Seconds between two updates.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Where the program's own output goes.  [default: a file that is named at the end]",
-)
+@grammar.output_to_file("the program's own output", default="a file that is named at the end")
 @click.option(
     "--pid",
     type=click.IntRange(min=1),
-    help="Look at a process that runs already, from outside: only who sleeps for which mutex is "
-    "seen. It needs the right to trace the process.",
+    metavar="PID",
+    help="Observe a running process from outside: only its waits that sleep are seen. Needs the "
+    "right to trace the process.",
 )
-@click.argument("arguments", metavar="[--] CMD...", nargs=-1)
+@grammar.command_line("[--] CMD...")
 def command(
     interval: float, output: Path | None, pid: int | None, arguments: tuple[str, ...]
 ) -> int:
     """Show which mutexes of a program threads wait for, while it runs.
 
-    For each: the time that threads lost to it in each second of the last interval, summed over the
-    threads; how many wait at this moment; the share of its acquisitions that found it held; how
-    often it is taken; and where those took it for whom others waited. The key q or Ctrl-C ends the
+    For each mutex: the time that threads lost to it per second of the last interval, summed over
+    the threads; the number of waiters; the share of acquisitions that were contended; acquisitions
+    per second; and the places in the code where the holders took it. The key q or Ctrl-C ends the
     program. Without a terminal there is a line for each interval.
 
-    The exit status is the program's own. Otherwise it is run as by 'lockwright profile'. A process
-    that is named by --pid goes on when q or Ctrl-C ends this.
+    The program is run as by 'lockwright profile', and the exit status is its own. A process of
+    --pid is not ended by q or Ctrl-C.
     """
     from lockwright.base.errors import LockwrightError
 

@@ -7,37 +7,35 @@ from pathlib import Path
 
 import click
 
+from lockwright.commands.common import complete, grammar
+
 
 @click.command("torture")
-@click.argument("name", metavar="LOCK|all")
+@click.argument("name", metavar="LOCK|all", shell_complete=complete.lock_or_all)
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
-    help="For how long; all locks share it.  [default: 1 for each lock]",
+    metavar="M",
+    help="Test for M minutes, all locks together.  [default: 1 for each lock]",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=2**64 - 1),
-    help="What the plan follows from.  [default: drawn]",
-)
+@grammar.seed()
 @click.option(
     "--patience",
     type=click.FloatRange(min=0.1),
     default=10.0,
     show_default=True,
-    help="Seconds that a thread may make no progress.",
+    metavar="S",
+    help="Report a thread that makes no progress for S seconds.",
 )
 @click.option(
-    "--phase", type=click.IntRange(min=0), help="Only this phase of the plan, again and again."
+    "--phase",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Repeat only this phase of the plan.",
 )
-@click.option("--only", metavar="A,B,...", help="Only these kinds of phases.")
+@click.option("--only", metavar="A,B,...", help="Run only these kinds of phases.")
 @click.option("--without", metavar="A,B,...", help="Leave out these kinds or disturbances.")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also write all findings to this file.",
-)
+@grammar.json_file("all findings")
 def command(
     name: str,
     minutes: float | None,
@@ -48,20 +46,20 @@ def command(
     without: str | None,
     json_file: Path | None,
 ) -> int:
-    """Try to break a lock, or each of them.
+    """Try to break a lock, or every lock.
 
-    Threads do to mutexes and condition variables all that programs do, and things happen to them:
-    pauses, signals, cancellations, forks, stops of the whole process, other processors. Meanwhile
-    it is checked that one thread is inside at a time, that every thread gets on, in order where
-    that is promised, that deadlines are kept and that memory does not grow.
+    Threads use mutexes and condition variables in all ways that programs do, under disturbances:
+    pauses, signals, cancellations, forks, stops of the whole process, migrations. The checks:
+    mutual exclusion, progress of every thread, the order of admission where the lock promises one,
+    deadlines, and memory that does not grow.
 
     The plan is divided into phases. Their kinds: crowd, births, rings, herd, market, forks, order,
     reuse, memory; disturbances: stutter, shuffle, stops, signals. The same seed gives the same
-    plan, not the same run: threads are as fast as they are.
+    plan, not the same run.
 
-    The status is 0 if every lock stood it, 1 if one failed.
+    The exit status is 0 if every lock passed, 1 if one failed.
     """
-    from lockwright.base import files, interrupts
+    from lockwright.base import interrupts
     from lockwright.base.progress import duration
     from lockwright.machine import calibration
     from lockwright.preload.locks import registry
@@ -81,8 +79,6 @@ def command(
         without=plan.parts(without, "--without", (*plan.KINDS, *plan.DISTURBANCES)),
     )
     plan.check(orders, chosen)
-    if json_file is not None:
-        files.try_out_all({"--json": json_file})
     seconds = 60.0 * (minutes if minutes is not None else len(chosen))
     planned = plan.runs(chosen, seconds)
     calibrated = calibration.all_in_force(known, [lock.name for lock in chosen], os.environ)

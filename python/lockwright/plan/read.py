@@ -82,7 +82,7 @@ def read(path: Path, registry: Registry) -> Plan:
         raise LockwrightError(f"{path}: mutex is not a table", "begin each with [[mutex]]")
     if not tables and "lock" not in whole:
         raise LockwrightError(
-            f"{path} says nothing", 'give it lock = "…" for all mutexes, or a [[mutex]] table'
+            f"{path} is empty", 'give it lock = "…" for all mutexes, or a [[mutex]] table'
         )
     return Plan(
         path,
@@ -119,7 +119,7 @@ def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry
         )
     if rank is not None and (ordinal is not None or text["library"] is not None):
         raise LockwrightError(
-            f"{here} says more than the rank", "the profile knows the rest: leave it out"
+            f"{here} has more than a rank", "the profile knows the rest: leave it out"
         )
     profile = text["profile"]
     return Entry(
@@ -150,7 +150,7 @@ def _check_keys(here: str, table: Mapping[str, Any], known: Iterable[str]) -> No
 def _text(here: str, table: Mapping[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not (isinstance(value, str) and value):
-        raise LockwrightError(f"{here}: {key} is not a text", f'write it as {key} = "…"')
+        raise LockwrightError(f"{here}: {key} must be a string", f'write it as {key} = "…"')
     return value
 
 
@@ -159,7 +159,7 @@ def _number(here: str, table: Mapping[str, Any], key: str, least: int) -> int | 
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise LockwrightError(f"{here}: {key} is not a whole number from {least} up", _HOW)
+        raise LockwrightError(f"{here}: {key} must be a whole number, at least {least}", _HOW)
     return value
 
 

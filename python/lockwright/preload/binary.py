@@ -153,7 +153,7 @@ def _script_line(program: Path) -> list[str] | None:
     except OSError as error:
         if error.errno == errno.EACCES:
             raise LockwrightError(
-                f"'{program}' cannot be read, so it cannot be judged", "make it readable"
+                f"'{program}' cannot be read, so it cannot be checked", "make it readable"
             ) from error
         raise
     if not first.startswith(b"#!"):

@@ -41,7 +41,7 @@ def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[Peer, 
             )
         if not _NAME.fullmatch(name):
             raise LockwrightError(
-                f"--preload '{word}': '{name}' is no name",
+                f"--preload '{word}': '{name}' is not a name",
                 "use up to 40 letters, digits and . _ + -",
             )
         if name == LIBC or name in set(taken):

@@ -86,7 +86,7 @@ def _check(data: DataSet, parts: Sequence[Part], choices: Choices) -> None:
     locks = {lock for source in data.sources for lock in source.frame.lock}
     if choices.baseline != BASELINE and choices.baseline not in locks:
         raise LockwrightError(
-            f"no run is with the lock '{choices.baseline}'",
+            f"no run has the lock '{choices.baseline}'",
             f"choose from {', '.join(sorted(locks))}",
         )
 

@@ -75,7 +75,7 @@ class _File:
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            raise LockwrightError(f"{path} is no text: {error.reason}", _TODO) from error
+            raise LockwrightError(f"{path} is not text: {error.reason}", _TODO) from error
         if not text.strip():
             raise LockwrightError(f"{path} is empty", _TODO)
         first = text.lstrip().partition("\n")[0]
@@ -89,7 +89,7 @@ class _File:
                     self.rows.append([cell.strip() for cell in row])
                     self.lines.append(reader.line_num)
         except csv.Error as error:
-            raise self.complaint(reader.line_num, f"is no CSV ({error})") from error
+            raise self.complaint(reader.line_num, f"is not CSV ({error})") from error
         self.heading = self.rows.pop(0)
         self.heading_line = self.lines.pop(0)
         for row, line in zip(self.rows, self.lines, strict=True):
@@ -242,7 +242,7 @@ def _counts(
         counts = []
         for text, line in zip(texts, file.lines, strict=True):
             if not (text.isascii() and text.isdigit() and int(text) > 0):
-                raise file.complaint(line, f"'{text}' is no number of {name}")
+                raise file.complaint(line, f"'{text}' is not a number of {name}")
             counts.append(int(text))
         return name, counts
     return "", [0] * len(file.rows)

@@ -41,7 +41,7 @@ def read(path: Path) -> tuple[Source, list[str]]:
         try:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise LockwrightError(
-                    f"{path} is no file of 'lockwright study run'", "name another file"
+                    f"{path} is not a file of 'lockwright study run'", "name another file"
                 )
             plan = json.loads(connection.execute("SELECT plan FROM study").fetchone()["plan"])
             rows = [dict(row) for row in connection.execute("SELECT * FROM run WHERE round >= 1")]
@@ -51,7 +51,7 @@ def read(path: Path) -> tuple[Source, list[str]]:
         raise LockwrightError(f"cannot read {path}: {error}", "name another file") from error
     good = [row for row in rows if row["outcome"] == FINISHED and (row["value"] or 0) > 0]
     if not good:
-        raise LockwrightError(f"{path} has no run that finished", "go on with the study")
+        raise LockwrightError(f"{path} has no run that finished", "resume the study")
     programs = {each["program"]["name"]: each["program"] for each in plan["members"]}
     by_nodes = all(row["threads"] == 0 for row in rows)
     lines = [_line(row, programs[row["program"]], plan, by_nodes) for row in good]

@@ -13,13 +13,13 @@ _T = TypeVar("_T")
 
 
 def load(path: Path) -> "Table":
-    """The top table of a file. Raises LockwrightError if it is not there or is no TOML."""
+    """The top table of a file. Raises LockwrightError if it is not there or is not TOML."""
     try:
         return Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", "check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LockwrightError(f"{path} is no TOML: {error}", "correct the file") from error
+        raise LockwrightError(f"{path} is not TOML: {error}", "correct the file") from error
 
 
 class Table:
@@ -92,7 +92,7 @@ class Table:
         """A list of strings."""
         values = self.take(name, list, "a list of texts", default)
         if not all(isinstance(each, str) for each in values):
-            raise self.complaint(name, "is not a list of texts", "write it as ['a', 'b']")
+            raise self.complaint(name, "must be a list of strings", "write it as ['a', 'b']")
         return tuple(values)
 
     def wholes(self, name: str, default: Any = ..., least: int = 1) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ class Table:
         for key, each in values.items():
             if not isinstance(each, str):
                 raise self.complaint(
-                    f"{name}.{key}", f"is {_shown(each)}, not a text", "correct it"
+                    f"{name}.{key}", f"is {_shown(each)}, not a string", "correct it"
                 )
         return dict(values)
 
@@ -141,7 +141,9 @@ class Table:
         """Raises LockwrightError for a key that nobody asked for."""
         for name in self.values:
             if name not in self._known:
-                raise self.complaint(name, "is no key of this table", _instead(name, self._known))
+                raise self.complaint(
+                    name, "is not a key of this table", _instead(name, self._known)
+                )
 
 
 def _instead(name: str, known: Sequence[str]) -> str:

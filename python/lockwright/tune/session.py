@@ -59,7 +59,7 @@ class Session:
             if ended is not None and not joining:
                 return ended
             if joining:
-                say(f"of the family that leads, tries {', '.join(joining)}, too")
+                say(f"of the leading family, also trying {', '.join(joining)}")
             if number > 1 and clock() >= news:
                 self._tell(threads)
                 news = clock() + (clock() - began)

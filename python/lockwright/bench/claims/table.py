@@ -35,5 +35,5 @@ def choose(names: str | None) -> list[Claim]:
                 f"there is no claim '{name}'", "'lockwright bench claims --list' names them"
             )
     if not wanted:
-        raise LockwrightError("--claims names none", "give names, separated by commas")
+        raise LockwrightError("--claims names no claim", "give names, separated by commas")
     return [known[name] for name in dict.fromkeys(wanted)]

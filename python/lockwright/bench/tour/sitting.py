@@ -69,7 +69,7 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
         ) from error
     if (directory / RUNS).exists():
         raise LockwrightError(
-            f"there is a tour in {directory}", "go on with it by --resume, or give another -o"
+            f"there is a tour in {directory}", "resume it with --resume, or give another -o"
         )
     files.try_out_all({f"-o, file {name}": directory / name for name in (RUNS, REPORT)})
     claims = [claim.name for claim in CLAIMS] if with_claims else []

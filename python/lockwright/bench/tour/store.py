@@ -78,7 +78,7 @@ def _append(path: Path, line: Mapping[str, object], mode: str) -> None:
             file.write(json.dumps(line) + "\n")
     except FileExistsError as error:
         raise LockwrightError(
-            f"there is a tour in {path.parent}", "go on with it by --resume, or give another -o"
+            f"there is a tour in {path.parent}", "resume it with --resume, or give another -o"
         ) from error
     except OSError as error:
         raise LockwrightError(
@@ -96,7 +96,7 @@ def load(path: Path) -> tuple[Header, Seen, list[str]]:
             header = Header(**json.loads(file.readline()))
     except (OSError, ValueError, TypeError) as error:
         raise LockwrightError(
-            f"there is no tour in {path.parent} to go on with", "leave --resume out to begin one"
+            f"there is no tour in {path.parent} to resume", "leave out --resume to begin one"
         ) from error
     if header.schema != SCHEMA:
         raise LockwrightError(

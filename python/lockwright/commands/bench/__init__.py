@@ -23,8 +23,8 @@ from lockwright.commands.bench.profile_cost import command as profile_cost
 from lockwright.commands.bench.reporting import new_report
 from lockwright.commands.bench.tour import tour
 from lockwright.commands.bench.tune import command as tune
+from lockwright.commands.common import grammar
 from lockwright.commands.common.options import (
-    check_writable,
     keep,
     number_list,
     of_meters,
@@ -78,45 +78,22 @@ def bench() -> None:
 
 
 def _options(
-    rounds: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
+    runs: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
 ) -> _Decorator:
     """The options that all benchmarks share."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         shared = [
-            click.option(
-                "--rounds",
-                type=click.IntRange(min=1),
-                default=rounds,
-                show_default=True,
-                help="How often each lock is measured.",
-            ),
-            click.option(
-                "--timeout",
-                type=click.FloatRange(min=0, min_open=True),
-                default=30.0,
-                show_default=True,
-                help="Seconds after which one run is killed, with all it started.",
-            ),
-            click.option(
-                "--json",
-                "json_file",
-                type=click.Path(path_type=Path, dir_okay=False),
-                callback=check_writable,
-                help="Also write every run and every figure to this file.",
-            ),
+            grammar.runs(runs),
+            grammar.timeout(30.0),
+            grammar.json_file("every run and every figure"),
             *of_meters(expose_value=False, callback=keep),
         ]
         if with_locks:
-            shared.insert(0, of_peers(expose_value=False, callback=keep))
             named = ", ".join(default_locks) if default_locks else "all"
+            shared.insert(0, of_peers(expose_value=False, callback=keep))
             shared.insert(
-                0,
-                click.option(
-                    "--locks",
-                    help="Locks to measure beside libc, separated by commas, 'all', or 'libc' for "
-                    f"the C library alone.  [default: {named}]",
-                ),
+                0, grammar.locks(named, beside=" to measure beside libc, or 'libc' alone")
             )
         for option in reversed(shared):
             command = option(command)
@@ -179,23 +156,23 @@ def _finish(report: Report) -> None:
 @_explained(pairs.COLUMNS)
 def uncontended(
     locks: str | None,
-    rounds: int,
+    runs: int,
     timeout: float,
     json_file: Path | None,
     batch: int,
     batches: int,
     threads_alive: int,
 ) -> None:
-    """One thread locks and unlocks a mutex that nobody else wants."""
+    """Measure one thread that locks and unlocks a mutex which no other thread takes."""
     chosen = subjects(locks, None, peers())
     given: dict[str, object] = {
         "batch": batch,
         "batches": batches,
         "threads-alive": threads_alive,
     }
-    settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
+    settings = {"locks": locks, "runs": runs, "timeout": timeout, **given}
     report = new_report("uncontended", pairs.COLUMNS, settings)
-    tables = pairs.measure(report, chosen, rounds, given, timeout)
+    tables = pairs.measure(report, chosen, runs, given, timeout)
     show(report, tables, [], json_file)
     _finish(report)
 
@@ -214,7 +191,7 @@ def uncontended(
 @_explained(footprints.COLUMNS)
 def footprint(
     locks: str | None,
-    rounds: int,
+    runs: int,
     timeout: float,
     json_file: Path | None,
     mutexes: int,
@@ -222,7 +199,7 @@ def footprint(
     threads: int,
     sharers: int,
 ) -> None:
-    """How much memory a lock takes for each mutex, each thread, and each pair of them."""
+    """Measure the memory of a lock for each mutex, each thread, and each pair of them."""
     if warm >= mutexes:
         raise LockwrightError(
             f"--warm {warm} is not below --mutexes {mutexes}", "give a smaller --warm"
@@ -238,9 +215,9 @@ def footprint(
         "threads": threads,
         "sharers": sharers,
     }
-    settings = {"locks": locks, "rounds": rounds, "timeout": timeout, **given}
+    settings = {"locks": locks, "runs": runs, "timeout": timeout, **given}
     report = new_report("footprint", footprints.COLUMNS, settings)
-    tables = footprints.measure(report, chosen, rounds, given, timeout)
+    tables = footprints.measure(report, chosen, runs, given, timeout)
     show(report, tables, footprints.remarks(report), json_file)
     _finish(report)
 
@@ -248,7 +225,7 @@ def footprint(
 @bench.command()
 @_options(7, handovers.DEFAULT_LOCKS)
 @_listed("--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each.")
-@_real("--seconds", 0.3, least=0.001, help_text="How long one run measures.")
+@grammar.seconds(0.3)
 @_real("--section-ns", 100.0, least=0, help_text="Nanoseconds of work while the mutex is held.")
 @_real(
     "--gap-ns",
@@ -259,7 +236,7 @@ def footprint(
 @_explained(handovers.COLUMNS)
 def handover(
     locks: str | None,
-    rounds: int,
+    runs: int,
     timeout: float,
     json_file: Path | None,
     threads_per_core: str,
@@ -267,20 +244,20 @@ def handover(
     section_ns: float,
     gap_ns: float,
 ) -> None:
-    """Threads contend for one mutex, as many as processors and many more."""
+    """Measure threads that contend for one mutex, as many as processors and many more."""
     counts = _thread_counts(threads_per_core)
     chosen = subjects(locks, handovers.DEFAULT_LOCKS, peers())
     given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
     settings = {
         "locks": locks,
-        "rounds": rounds,
+        "runs": runs,
         "timeout": timeout,
         "threads-per-core": threads_per_core,
         **given,
     }
     report = new_report("handover", handovers.COLUMNS, settings)
     given["loops-per-us"] = loops_per_us()
-    tables = handovers.measure(report, chosen, rounds, given, counts, timeout)
+    tables = handovers.measure(report, chosen, runs, given, counts, timeout)
     show(report, tables, handovers.remarks(report, processors()), json_file)
     _finish(report)
 
@@ -302,14 +279,14 @@ def handover(
 @click.option(
     "--rejoin",
     is_flag=True,
-    help="A waiter that has had its turn waits on the same condition variable again at once, "
-    "and so wants the mutex again while others still wait for it. Without this it rests "
-    "elsewhere until all are done.",
+    help="Let a waiter that has had its turn wait on the same condition variable again at once, "
+    "so that it asks for the mutex while others still wait for it. Without this it waits elsewhere "
+    "until all are done.",
 )
 @_explained(herds.COLUMNS)
 def herd(
     locks: str | None,
-    rounds: int,
+    runs: int,
     timeout: float,
     json_file: Path | None,
     waiters: int,
@@ -318,12 +295,12 @@ def herd(
     unlocked: bool,
     rejoin: bool,
 ) -> None:
-    """A broadcast wakes many waiters who all need the same mutex."""
+    """Measure a broadcast that wakes many waiters, which all need the same mutex."""
     sections = list(dict.fromkeys(number_list(section_ns, "--section-ns", 0)))
     chosen = subjects(locks, herds.DEFAULT_LOCKS, peers())
     settings: dict[str, object] = {
         "locks": locks,
-        "rounds": rounds,
+        "runs": runs,
         "timeout": timeout,
         "waiters": waiters,
         "rounds-inside": rounds_inside,
@@ -339,7 +316,7 @@ def herd(
         "rejoin": int(rejoin),
         "loops-per-us": loops_per_us(),
     }
-    tables = herds.measure(report, chosen, rounds, given, sections, timeout)
+    tables = herds.measure(report, chosen, runs, given, sections, timeout)
     show(report, tables, [], json_file)
     _finish(report)
 
@@ -352,12 +329,8 @@ def herd(
     help_text="Threads for each processor, a table for each. The fewest are what the others are "
     "compared with.",
 )
-@_real(
-    "--seconds",
-    2.2,
-    least=0.001,
-    help_text="How long one run measures. Under one second, nobody can say whether every thread "
-    "made progress in each.",
+@grammar.seconds(
+    2.2, note="Below one second, it cannot be told whether every thread made progress in each."
 )
 @_whole(
     "--section-cycles", 100, least=0, help_text="Processor cycles of work while the mutex is held."
@@ -371,7 +344,7 @@ def herd(
 @_explained(crowds.COLUMNS)
 def oversubscribe(
     locks: str | None,
-    rounds: int,
+    runs: int,
     timeout: float,
     json_file: Path | None,
     threads_per_core: str,
@@ -379,7 +352,7 @@ def oversubscribe(
     section_cycles: int,
     gap_cycles: int,
 ) -> None:
-    """More and more threads contend for one mutex: does it stay fast, does everyone get on?"""
+    """Measure one mutex under ever more threads: throughput, and progress of every thread."""
     counts = _thread_counts(threads_per_core)
     chosen = subjects(locks, None, peers())
     given: dict[str, object] = {
@@ -389,13 +362,13 @@ def oversubscribe(
     }
     settings = {
         "locks": locks,
-        "rounds": rounds,
+        "runs": runs,
         "timeout": timeout,
         "threads-per-core": threads_per_core,
         **given,
     }
     report = new_report("oversubscribe", crowds.COLUMNS, settings)
-    tables = crowds.measure(report, chosen, rounds, given, counts, timeout)
+    tables = crowds.measure(report, chosen, runs, given, counts, timeout)
     show(report, tables, crowds.remarks(report, processors()), json_file)
     _finish(report)
 
@@ -404,11 +377,11 @@ def oversubscribe(
 @_options(9, None, with_locks=False)
 @_whole("--trips", 20_000, least=1, help_text="Round trips in one run.")
 @_explained(parks.COLUMNS)
-def park(rounds: int, timeout: float, json_file: Path | None, trips: int) -> None:
-    """Two threads put each other to sleep and wake each other; no lock is involved."""
-    settings: dict[str, object] = {"rounds": rounds, "timeout": timeout, "trips": trips}
+def park(runs: int, timeout: float, json_file: Path | None, trips: int) -> None:
+    """Measure two threads that put each other to sleep and wake each other, without a lock."""
+    settings: dict[str, object] = {"runs": runs, "timeout": timeout, "trips": trips}
     report = new_report("park", parks.COLUMNS, settings)
-    tables = parks.measure(report, rounds, {"trips": trips}, timeout)
+    tables = parks.measure(report, runs, {"trips": trips}, timeout)
     show(report, tables, [], json_file)
     _finish(report)
 

@@ -13,6 +13,7 @@ from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
 from lockwright.bench.rounds import Pace, Seen
 from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.common import grammar
 from lockwright.machine.meters import Meters
 from lockwright.run.bench_program import loops_per_us
 
@@ -22,47 +23,22 @@ WARM_UP = 0.03
 
 
 @click.command(
-    help="Which claims of the papers on locks hold on this machine.\n\n"
+    help="Test which claims of the papers on locks hold on this machine.\n\n"
     "Each claim says how two locks compare in a workload. Each round runs everything that the "
     "claims need once, in a shuffled order, and a figure is taken within the round.\n\n"
     + definitions(show.COLUMNS, "Columns:")
 )
-@click.option("--claims", "names", metavar="NAME,...", help="Which ones.  [default: all]")
-@click.option("--list", "only_list", is_flag=True, help="Show the claims, and run nothing.")
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=6),
-    default=ROUNDS,
-    show_default=True,
-    help="How often everything is run; an interval takes six.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.001),
-    default=SECONDS,
-    show_default=True,
-    help="How long one run measures.",
-)
-@click.option(
-    "--warm-up",
-    type=click.FloatRange(min=0),
-    default=WARM_UP,
-    show_default=True,
-    help="Seconds before that.",
-)
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path),
-    help="Also write every run to this file.",
-)
-@click.option(
-    "--csv", "csv_file", type=click.Path(path_type=Path), help="Also write a line for each claim."
-)
+@click.option("--claims", "names", metavar="NAME,...", help="Test these claims.  [default: all]")
+@click.option("--list", "only_list", is_flag=True, help="List the claims, and run nothing.")
+@grammar.runs(ROUNDS, of="everything", least=6, note="An interval takes six.")
+@grammar.seconds(SECONDS)
+@grammar.warm_up(WARM_UP)
+@grammar.json_file("every run")
+@grammar.csv_file("a line for each claim")
 def claims(
     names: str | None,
     only_list: bool,
-    rounds: int,
+    runs: int,
     seconds: float,
     warm_up: float,
     json_file: Path | None,
@@ -75,11 +51,9 @@ def claims(
     if only_list:
         show.print_list(console, chosen, [obstacle(claim, here) for claim in chosen])
         return
-    written = {"--json": json_file, "--csv": csv_file}
-    files.try_out_all({option: path for option, path in written.items() if path is not None})
     settings: dict[str, object] = {
         "claims": names,
-        "rounds": rounds,
+        "runs": runs,
         "seconds": seconds,
         "warm-up": warm_up,
     }
@@ -90,7 +64,7 @@ def claims(
         pace = Pace(seconds, warm_up, loops_per_us())
         try:
             with interrupts.heeded():
-                measure(report, chosen, here, rounds, pace, seen)
+                measure(report, chosen, here, runs, pace, seen)
         except interrupts.Stopped as signal:
             stopped = signal
     _show(report, findings(chosen, seen, here), json_file, csv_file)

@@ -14,6 +14,7 @@ from lockwright.bench import interposition
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
 from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.common import grammar
 from lockwright.machine import pinning
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import LIBC, loops_per_us, subjects
@@ -27,7 +28,7 @@ def _help() -> str:
     about = [Column(each.name, f"{each.meaning}.") for each in interposition.SETTINGS.values()]
     return "\n\n".join(
         [
-            "Each lock compiled into a workload against the same lock put under it by its library.",
+            "Compare each lock compiled into a workload with the same lock preloaded under it.",
             "The workload is the same source in both forms, and the two runs of a pair follow one "
             "another. For each lock a test of equivalence says whether the forms differ by less "
             "than 5 %; for all together, by how much they differ in the mean, and whether any two "
@@ -52,63 +53,29 @@ def _settings(text: str | None) -> list[str]:
     for word in chosen or [text]:
         if word not in interposition.SETTINGS:
             raise LockwrightError(
-                f"'{word}' is no setting of --settings",
-                f"give some of {', '.join(interposition.SETTINGS)}",
+                f"invalid value '{word}' for --settings",
+                f"choose from {', '.join(interposition.SETTINGS)}",
             )
     return chosen
 
 
 @click.command("interposition", help=_help())
-@click.option("--locks", help="Locks, separated by commas, or 'all'.  [default: all]")
+@grammar.locks("all")
 @click.option(
     "--settings",
+    metavar="A,B,...",
     help="Settings, separated by commas; see above.  [default: all but over-subscribed]",
-    metavar="NAMES",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Pairs of runs of each lock in each setting. Fewer than five show nothing.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.001),
-    default=0.2,
-    show_default=True,
-    help="How long a run measures.",
-)
-@click.option(
-    "--warm-up",
-    type=click.FloatRange(min=0),
-    default=0.05,
-    show_default=True,
-    help="How long it runs before that, in seconds.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    show_default=f"time of a run + {_BEFORE_AND_AFTER:g}",
-    help="Seconds after which one run is killed, with all it started.",
-)
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also write every run and every figure to this file.",
-)
-@click.option(
-    "--csv",
-    "csv_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also write a line for each run to this file, which 'lockwright study analyse --show all' "
-    "reads.",
-)
+@grammar.runs(10, of="each lock and form in each setting", note="Fewer than five show nothing.")
+@grammar.seconds(0.2)
+@grammar.warm_up(0.05)
+@grammar.timeout(None, shown=f"time of a run + {_BEFORE_AND_AFTER:g}")
+@grammar.json_file("every run and every figure")
+@grammar.csv_file("a line for each run, which 'lockwright study analyse --show all' reads,")
 def command(
     locks: str | None,
     settings: str | None,
-    rounds: int,
+    runs: int,
     seconds: float,
     warm_up: float,
     timeout: float | None,
@@ -125,15 +92,13 @@ def command(
             f"'{name}' cannot be measured in two forms", "give locks that 'lockwright list' shows"
         )
     limit = timeout or seconds + warm_up + _BEFORE_AND_AFTER
-    written = {"--json": json_file, "--csv": csv_file}
-    files.try_out_all({option: path for option, path in written.items() if path is not None})
     report = new_report(
         "interposition",
         [*interposition.COLUMNS, *interposition.SUMMARY],
         {
             "locks": locks,
             "settings": settings,
-            "rounds": rounds,
+            "runs": runs,
             "seconds": seconds,
             "warm-up": warm_up,
             "timeout": timeout,
@@ -150,7 +115,7 @@ def command(
     seen, stopped = interposition.nothing_yet(), None
     try:
         with interrupts.heeded():
-            interposition.measure(report, chosen, wanted, rounds, given, limit, seen)
+            interposition.measure(report, chosen, wanted, runs, given, limit, seen)
     except interrupts.Stopped as signal:
         stopped = signal
     shown = interposition.tables(report, chosen, wanted, seen)

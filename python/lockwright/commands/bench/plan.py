@@ -13,36 +13,13 @@ from lockwright.bench.interposition import SETTINGS
 from lockwright.bench.output import show
 from lockwright.bench.report import Report, definitions, processors
 from lockwright.commands.bench.reporting import new_report
-from lockwright.commands.common.options import check_writable
+from lockwright.commands.common import complete, grammar
 from lockwright.machine import pinning
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
 _BEFORE_AND_AFTER = 20.0
 """Seconds that a run may take beside its warm-up and its measurement before it is killed."""
-
-_JSON = click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
-    help="Also write every run and every figure to this file.",
-)
-
-
-def _rounds(default: int) -> Callable[..., Any]:
-    return click.option(
-        "--rounds",
-        type=click.IntRange(min=1),
-        default=default,
-        show_default=True,
-        help="How often each lock is measured.",
-    )
-
-
-def _seconds(name: str, default: float, text: str) -> Callable[..., Any]:
-    kind = click.FloatRange(min=0.001)
-    return click.option(name, type=kind, default=default, show_default=True, help=text)
 
 
 def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
@@ -53,7 +30,7 @@ def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
     for one in chosen:
         if one.name not in known:
             raise LockwrightError(
-                f"'{one.name}' is no lock of a plan", "give locks that 'lockwright list' shows"
+                f"'{one.name}' is not a lock of a plan", "give locks that 'lockwright list' shows"
             )
     if not chosen:
         raise LockwrightError("there is no lock to measure", "name some with --locks")
@@ -67,28 +44,29 @@ def _finish(report: Report) -> None:
 
 @click.command(
     "mixed",
-    help="What the library in which each mutex has a lock of its own costs more than that of one "
-    f"lock.\n\n{definitions(costs.COLUMNS)}",
+    help="Measure what the library in which each mutex has a lock of its own costs more than "
+    f"that of one lock.\n\n{definitions(costs.COLUMNS)}",
 )
-@click.option("--locks", help="Locks, separated by commas, or 'all'.  [default: all]")
+@grammar.locks("all")
 @click.option(
     "--settings",
     default=",".join(one.name for one in costs.USUAL),
     show_default=True,
+    metavar="A,B,...",
     help="Settings of 'lockwright bench interposition', separated by commas.",
 )
-@_rounds(7)
-@_seconds("--seconds", 0.1, "How long a run measures.")
-@_JSON
+@grammar.runs(7)
+@grammar.seconds(0.1)
+@grammar.json_file("every run and every figure")
 def mixed(
-    locks: str | None, settings: str, rounds: int, seconds: float, json_file: Path | None
+    locks: str | None, settings: str, runs: int, seconds: float, json_file: Path | None
 ) -> None:
     """Measures, and prints a table for each setting."""
     words = [word.strip() for word in settings.split(",") if word.strip()]
     for word in words or [settings]:
         if word not in SETTINGS:
             raise LockwrightError(
-                f"'{word}' is no setting of --settings", f"give some of {', '.join(SETTINGS)}"
+                f"invalid value '{word}' for --settings", f"choose from {', '.join(SETTINGS)}"
             )
     wanted = [SETTINGS[word] for word in words]
     chosen = _locks(locks, None)
@@ -96,7 +74,7 @@ def mixed(
     report = new_report(
         "mixed",
         costs.COLUMNS,
-        {"locks": locks, "settings": settings, "rounds": rounds, "seconds": seconds},
+        {"locks": locks, "settings": settings, "runs": runs, "seconds": seconds},
     )
     given: dict[str, object] = {
         "seconds": seconds,
@@ -106,7 +84,7 @@ def mixed(
         "pin": pinning.places("core", pinning.machine()),
     }
     limit = seconds + warm_up + _BEFORE_AND_AFTER
-    tables = costs.measure(report, registry(), chosen, wanted, rounds, given, limit)
+    tables = costs.measure(report, registry(), chosen, wanted, runs, given, limit)
     show(report, tables, costs.remarks(report, wanted), json_file)
     _finish(report)
 
@@ -114,36 +92,41 @@ def mixed(
 def _choice(name: str, text: str) -> Callable[..., Any]:
     default = getattr(quiet_and_hot.Choice(), name)
     help_text = f"The plan's lock of {text}."
-    return click.option(f"--{name}", default=default, show_default=True, help=help_text)
+    return click.option(
+        f"--{name}",
+        default=default,
+        show_default=True,
+        metavar="LOCK",
+        shell_complete=complete.lock,
+        help=help_text,
+    )
 
 
 @click.command(
     "plan",
-    help="A program with thousands of quiet mutexes and two hot ones, under single locks and under "
-    f"a plan that gives each kind a lock of its own.\n\n{definitions(quiet_and_hot.COLUMNS)}",
+    help="Measure a program with thousands of quiet mutexes and two hot ones, under single locks "
+    f"and under a plan that gives each kind its own.\n\n{definitions(quiet_and_hot.COLUMNS)}",
 )
-@click.option(
-    "--locks",
-    help="Single locks, separated by commas, or 'all'.  [default: "
-    f"{', '.join(quiet_and_hot.DEFAULT_LOCKS)}]",
-)
+@grammar.locks(", ".join(quiet_and_hot.DEFAULT_LOCKS), beside=" to use alone")
 @_choice("quiet", "the quiet mutexes")
 @_choice("crowd", "the mutex that all threads want")
 @_choice("exchange", "the mutex of two threads")
-@_rounds(7)
-@_seconds("--timeout", 5.0, "Seconds after which one run is killed.")
+@grammar.runs(7)
+@grammar.timeout(5.0)
 @click.option(
     "--mutexes",
     type=click.IntRange(min=1),
     default=4000,
     show_default=True,
-    help="How many are quiet.",
+    metavar="N",
+    help="Number of quiet mutexes.",
 )
 @click.option(
     "--threads-per-core",
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
+    metavar="N",
     help="Threads for each processor.",
 )
 @click.option(
@@ -151,22 +134,24 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="How often each phase is gone through.",
+    metavar="N",
+    help="Repetitions of each phase.",
 )
 @click.option(
     "--times",
     type=click.IntRange(min=1000),
     default=200_000,
     show_default=True,
-    help="How often mutexes are taken for something to be done, in a phase.",
+    metavar="N",
+    help="Acquisitions that do work, in a phase.",
 )
-@_JSON
+@grammar.json_file("every run and every figure")
 def plan(
     locks: str | None,
     quiet: str,
     crowd: str,
     exchange: str,
-    rounds: int,
+    runs: int,
     timeout: float,
     mutexes: int,
     threads_per_core: int,
@@ -192,7 +177,7 @@ def plan(
         "quiet": quiet,
         "crowd": crowd,
         "exchange": exchange,
-        "rounds": rounds,
+        "runs": runs,
         "timeout": timeout,
         "mutexes": mutexes,
         "threads-per-core": threads_per_core,
@@ -200,6 +185,6 @@ def plan(
         "times": times,
     }
     report = new_report("plan", quiet_and_hot.COLUMNS, settings)
-    tables = quiet_and_hot.measure(report, known, chosen, choice, rounds, given, timeout)
+    tables = quiet_and_hot.measure(report, known, chosen, choice, runs, given, timeout)
     show(report, tables, quiet_and_hot.remarks(report), json_file)
     _finish(report)

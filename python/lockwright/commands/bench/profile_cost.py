@@ -9,7 +9,7 @@ from lockwright.bench import profile_cost
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
 from lockwright.commands.bench.reporting import new_report
-from lockwright.commands.common.options import check_writable
+from lockwright.commands.common import grammar
 from lockwright.machine import pinning
 from lockwright.run.bench_program import loops_per_us
 
@@ -21,8 +21,8 @@ def _help() -> str:
     about = [Column(each.name, f"{each.meaning}.") for each in profile_cost.SETTINGS]
     return "\n\n".join(
         [
-            "Workloads with and without 'lockwright profile', the two runs of a round one after "
-            "the other.",
+            "Measure workloads with and without 'lockwright profile', the two runs of a round one "
+            "after the other.",
             definitions(about, "Settings:"),
             definitions(profile_cost.COLUMNS),
         ]
@@ -30,32 +30,12 @@ def _help() -> str:
 
 
 @click.command("profile-cost", help=_help())
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=30,
-    show_default=True,
-    help="Pairs of runs in each setting. Fewer than six have no interval.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.001),
-    default=0.3,
-    show_default=True,
-    help="How long a run measures.",
-)
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
-    help="Also write every run and every figure to this file.",
-)
-def command(rounds: int, seconds: float, json_file: Path | None) -> None:
+@grammar.runs(30, of="each setting with and without it", note="Fewer than six have no interval.")
+@grammar.seconds(0.3)
+@grammar.json_file("every run and every figure")
+def command(runs: int, seconds: float, json_file: Path | None) -> None:
     """Measures, and prints the table."""
-    report = new_report(
-        "profile-cost", profile_cost.COLUMNS, {"rounds": rounds, "seconds": seconds}
-    )
+    report = new_report("profile-cost", profile_cost.COLUMNS, {"runs": runs, "seconds": seconds})
     given: dict[str, object] = {
         "loops-per-us": loops_per_us(),
         # Where the scheduler puts threads differs from run to run by more than the forms do.
@@ -65,7 +45,7 @@ def command(rounds: int, seconds: float, json_file: Path | None) -> None:
     stopped = None
     try:
         with interrupts.heeded():
-            profile_cost.measure(report, rounds, seconds, given, seconds + _BEFORE_AND_AFTER, seen)
+            profile_cost.measure(report, runs, seconds, given, seconds + _BEFORE_AND_AFTER, seen)
     except interrupts.Stopped as signal:
         stopped = signal
     show(report, profile_cost.tables(report, seen), [], json_file)

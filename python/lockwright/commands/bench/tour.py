@@ -7,6 +7,7 @@ import click
 
 from lockwright.base import terminal
 from lockwright.base.errors import LockwrightError
+from lockwright.commands.common import grammar
 
 
 @click.command()
@@ -15,36 +16,28 @@ from lockwright.base.errors import LockwrightError
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="How long to measure. A round begins only if it fits into what is left; with less time, "
+    metavar="M",
+    help="Measure for M minutes. A round begins only if it fits into what is left; with less time, "
     "each run is shorter.",
 )
-@click.option(
-    "--locks",
-    help="Locks to show beside libc, separated by commas, or 'all'.  [default: nine of the papers]",
-)
+@grammar.locks("nine of the papers", beside=" to measure beside libc")
 @click.option(
     "--claims/--no-claims",
     "with_claims",
     default=True,
     show_default=True,
-    help="Whether to test the claims of the papers, too, as 'lockwright bench claims' does.",
+    help="Also test the claims of the papers, as 'lockwright bench claims' does.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "directory",
-    type=click.Path(path_type=Path),
-    help="Directory of the report; it is made.  [default: lockwright-tour-DATE]",
-)
-@click.option("--resume", is_flag=True, help="Go on with the tour that is in the directory.")
+@grammar.output_to_folder("the report", default="lockwright-tour-DATE")
+@click.option("--resume", is_flag=True, help="Resume the interrupted tour in DIR.")
 def tour(
     minutes: float,
     locks: str | None,
     with_claims: bool,
-    directory: Path | None,
+    output: Path | None,
     resume: bool,
 ) -> None:
-    """What the papers measure, in some minutes, with a report.
+    """Measure what the papers measure, in some minutes, and write a report.
 
     Throughput by threads, how long acquisitions take, fairness, the cost of a lock that nobody
     else wants and of sleeping, energy where it can be measured, and the claims of the papers.
@@ -52,13 +45,13 @@ def tour(
     figures, and runs.jsonl with every run as it was made. Ctrl-C ends with a report of what was
     measured by then.
     """
-    if resume and directory is None:
-        raise LockwrightError("--resume names no tour", "name its directory with -o")
+    if resume and output is None:
+        raise LockwrightError("--resume needs the directory of a tour", "name it with -o")
     if resume and locks is not None:
-        raise LockwrightError("--resume goes on with the locks of the tour", "leave --locks out")
+        raise LockwrightError("--resume keeps the locks of the tour", "leave out --locks")
     from lockwright.bench.tour import sitting
 
-    where = directory or Path(time.strftime("lockwright-tour-%Y-%m-%d-%H%M%S"))
+    where = output or Path(time.strftime("lockwright-tour-%Y-%m-%d-%H%M%S"))
     one = sitting.resume(where) if resume else sitting.begin(where, locks, with_claims, minutes)
     seen, stopped, left = sitting.sit(one, minutes)
     written = sitting.write(seen, where)

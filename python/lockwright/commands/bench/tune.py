@@ -14,7 +14,7 @@ from lockwright.bench.output import show
 from lockwright.bench.report import Report, definitions, table, watching_others
 from lockwright.bench.tuning import Found, Settings, Tuned
 from lockwright.commands.bench.reporting import new_report
-from lockwright.commands.common.options import check_writable
+from lockwright.commands.common import complete, grammar
 
 if TYPE_CHECKING:
     from lockwright.study.program.entry import Program
@@ -28,7 +28,8 @@ _CROWD = 4
 def _help() -> str:
     return "\n\n".join(
         [
-            "Whether 'lockwright tune' finds what comparing all locks finds, and how much sooner.",
+            "Test whether 'lockwright tune' finds what comparing all locks finds, and how much "
+            "sooner.",
             "Each program of the catalogue is first compared under all locks, then tuned; then the"
             " two locks that this found are run in turn. It takes some seven minutes for each"
             " program.",
@@ -46,6 +47,7 @@ def _help() -> str:
     default=_SENSITIVE,
     show_default=True,
     metavar="A,B,...",
+    shell_complete=complete.programs,
     help="Programs of 'lockwright study catalogue' that are one command.",
 )
 @click.option(
@@ -53,56 +55,37 @@ def _help() -> str:
     default=_INSENSITIVE,
     show_default=True,
     metavar="A,B,...",
+    shell_complete=complete.programs,
     help="More of them, which are only tuned.",
 )
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
-    help=f"Of each program that is compared.  [default: {_CROWD} for each processor]",
+    metavar="N",
+    help=f"Threads of a program that is compared.  [default: {_CROWD} for each processor]",
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.01, max=1000),
-    default=0.6,
-    show_default=True,
-    help="Work of a run: about so long, by the time that the catalogue says. No more work than is"
-    " usual is given.",
+@grammar.seconds(
+    0.6,
+    least=0.01,
+    note="The work is chosen by the time that the catalogue states, and never more than usual.",
 )
-@click.option(
-    "--runs",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="Of each lock, of compare.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=3.0,
-    show_default=True,
-    help="Seconds a run may take.",
-)
+@grammar.runs(3, note="These are the runs of compare.")
+@grammar.timeout(3.0)
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Of tune.  [default: a fifth of compare's time; for those that are only tuned, as it has"
-    " by itself]",
+    help="Time for tune.  [default: a fifth of compare's; its own for those only tuned]",
 )
 @click.option(
     "--pairs",
     type=click.IntRange(min=3),
     default=200,
     show_default=True,
-    help="Rounds at most in which the two locks are run in turn; it ends once it is shown whether"
-    " they are within 5 %.",
+    metavar="N",
+    help="Run the two locks in turn at most N times; it ends once it is shown whether they are"
+    " within 5 %.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=check_writable,
-    help="Also write every figure to this file, after each program.",
-)
+@grammar.json_file("every figure, after each program,")
 def command(
     programs: str,
     insensitive: str,

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,11 +13,12 @@ from lockwright.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright.bench.handover import DEFAULT_LOCKS
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, Report, definitions
-from lockwright.commands.common.options import check_writable, number_list, peers
+from lockwright.commands.common import grammar
+from lockwright.commands.common.options import number_list, peers
 from lockwright.machine import pinning
 from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
-ROUNDS = 5
+RUNS = 5
 """Where the papers repeat a run, they do so 3 to 11 times."""
 
 _BEFORE_AND_AFTER = 20.0
@@ -41,7 +41,7 @@ def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None
     def run(**values: Any) -> None:
         _run(workload, known, reporter, values)
 
-    decorated = shared(ROUNDS, DEFAULT_LOCKS, with_locks=workload.uses_lock)(run)
+    decorated = shared(RUNS, DEFAULT_LOCKS, with_locks=workload.uses_lock)(run)
     options = _options(workload, known) + list(reversed(getattr(decorated, "__click_params__", [])))
     for option in options:
         if option.name == "timeout":
@@ -88,8 +88,11 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
                 help="Values of the paper; an option that is given counts for more.",
             )
         )
-    for name in _timing(workload):
-        options.append(_number(known.common[name]))
+    initial = {name: known.common[name].initial for name in _timing(workload)}
+    options.append(grammar.made(grammar.seconds(initial.pop("seconds"))))
+    if "warm-up" in initial:
+        options.append(grammar.made(grammar.warm_up(initial.pop("warm-up"))))
+    options += [_number(known.common[name]) for name in initial]
     options += [
         click.Option(
             ["--pin"],
@@ -100,12 +103,7 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             + "; ".join(f"{mode}: {meaning}" for mode, meaning in pinning.MODES.items())
             + ".",
         ),
-        click.Option(
-            ["--csv", "csv_file"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            callback=check_writable,
-            help="Also write every figure to this file, a line for each lock and combination.",
-        ),
+        grammar.made(grammar.csv_file("a line for each lock and combination")),
     ]
     if not workload.uses_lock:
         return options
@@ -113,7 +111,7 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
         click.Option(
             ["--latency"],
             is_flag=True,
-            help="Also measure, in runs of their own, how long acquisitions, sections, hand-overs "
+            help="Also measure, in runs of their own, how long acquisitions, sections, handovers "
             "and operations take.",
         ),
         click.Option(
@@ -172,7 +170,7 @@ def _values(parameter: Parameter, text: str) -> list[str]:
     for word in chosen:
         if word not in parameter.words:
             raise LockwrightError(
-                f"'{word}' is no value for {option}", f"give one of {', '.join(parameter.words)}"
+                f"invalid value '{word}' for {option}", f"choose from {', '.join(parameter.words)}"
             )
     return chosen
 
@@ -199,13 +197,13 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
     for count in varied["threads"]:
         if float(count) != int(float(count)):
             raise LockwrightError(
-                f"'{count}' is no number of threads", "give whole numbers with --threads"
+                f"'{count}' is not a number of threads", "give whole numbers with --threads"
             )
     metered: dict[str, object] = {}
     for meter in ("latency", "admissions"):
         if values.get(meter):
             metered[meter] = 1
-    for name in ("rounds", "seconds", "warm-up", "rate", "window", "pin", "latency", "admissions"):
+    for name in ("runs", "seconds", "warm-up", "rate", "window", "pin", "latency", "admissions"):
         settings[name] = values.get(name.replace("-", "_"))
     settings["calls"] = values.get("calls")
     spent = values["seconds"] + values.get("warm_up", 0.0)
@@ -228,7 +226,7 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
         given,
         metered,
         counting=bool(values.get("calls")),
-        rounds=values["rounds"],
+        rounds=values["runs"],
         timeout=limit,
     )
     tables = contest.measure(report, chosen, request)

@@ -10,8 +10,12 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 OPTIONS = (
-    click.option("--cache", type=_PATH, metavar="DIR", help="Keep the programs' inputs there."),
-    click.option("--work", type=_PATH, metavar="DIR", help="Put the files of runs there."),
+    click.option(
+        "--cache", type=_PATH, metavar="DIR", help="Keep the programs' inputs in this directory."
+    ),
+    click.option(
+        "--work", type=_PATH, metavar="DIR", help="Put the files of runs into this directory."
+    ),
 )
 
 

@@ -1,8 +1,6 @@
 """Options that several commands have."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,14 +13,14 @@ if TYPE_CHECKING:
 _RWLOCK = click.option(
     "--rwlock",
     metavar="keep|mutex|phase-fair",
-    help="What becomes of reader-writer locks: they stay the C library's, or become the lock, "
-    "readers too, or one whose readers and writers take turns.  [default: keep]",
+    help="Keep the C library's reader-writer locks, or replace them by the lock, under which "
+    "readers exclude each other, or by one whose readers and writers take turns.  [default: keep]",
 )
 _SPIN = click.option(
     "--spin",
     metavar="keep|mutex",
-    help="What becomes of spin locks: they stay the C library's, or become the lock, if that fits "
-    "into them.  [default: keep]",
+    help="Keep the C library's spin locks, or replace them by the lock, if it fits into them.  "
+    "[default: keep]",
 )
 
 
@@ -78,16 +76,6 @@ def peers() -> "tuple[Peer, ...]":
 
     words = kept("preload") or ()
     return choose(words, program()) if words else ()
-
-
-def check_writable(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
-    """Refuses, before minutes are spent on the work, a file that cannot be written then."""
-    if file is None:
-        return None
-    there = file if file.exists() else file.absolute().parent
-    if not there.exists() or not os.access(there, os.W_OK):
-        raise LockwrightError(f"cannot write {file}", "choose another file with --json")
-    return file
 
 
 def number_list(text: str, option: str, least: float) -> list[float]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockwright.commands.common import grammar
 from lockwright.commands.study import catalogue as study_catalogue
 from lockwright.commands.study import data as study_data
 from lockwright.commands.study import report as study_report
@@ -14,12 +15,10 @@ if TYPE_CHECKING:
     from lockwright.study.analysis import Analysis
     from lockwright.study.table import Table
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.group("study")
 def command() -> None:
-    """Many applications under many locks: which lock suits which, and by how much."""
+    """Run and analyse studies over many programs and locks."""
 
 
 command.add_command(run)
@@ -31,10 +30,26 @@ command.add_command(worker)
 @command.command("analyse")
 @study_data.chosen
 @click.option("--show", "shown", metavar="NAME,...", help="Print these tables, or all.")
-@click.option("--json", "json_file", type=_PATH, metavar="F", help="Write all tables in full.")
-@click.option("--csv", "csv_folder", type=_PATH, metavar="DIR", help="Write each table as CSV.")
-@click.option("--latex", "latex_folder", type=_PATH, metavar="DIR", help="Write each for LaTeX.")
-@click.option("--output", type=_PATH, metavar="DIR", help="Write all three, into this directory.")
+@grammar.json_file("all tables in full")
+@click.option(
+    "--csv-tables",
+    "csv_folder",
+    cls=grammar.Option,
+    former=["--csv"],
+    type=grammar.FILE,
+    metavar="DIR",
+    help="Also write each table as CSV into the directory DIR.",
+)
+@click.option(
+    "--latex-tables",
+    "latex_folder",
+    cls=grammar.Option,
+    former=["--latex"],
+    type=grammar.FILE,
+    metavar="DIR",
+    help="Also write each table for LaTeX into the directory DIR.",
+)
+@grammar.output_to_folder("JSON, CSV and LaTeX")
 def analyse(
     what: study_data.Wanted,
     shown: str | None,
@@ -50,7 +65,7 @@ def analyse(
     latency, tpp (operations per joule), power, energy, a unit in brackets behind them. Only
     application, lock and one metric have to be there.
 
-    Example: lockwright study analyse --tolerance 5% --csv tables runs.csv
+    Example: lockwright study analyse --tolerance 5% --csv-tables tables runs.csv
     """
     from lockwright.base.terminal import output as console
     from lockwright.study import output as files
@@ -75,12 +90,12 @@ def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
     if names == {"all"}:
         return list(found.tables)
     for name in names:
-        if not any(_is(table, name) for table in found.tables):
+        if not any(_has_name(table, name) for table in found.tables):
             kinds = ", ".join(dict.fromkeys(t.name.rpartition(".")[2] for t in found.tables))
             raise LockwrightError(f"there is no table '{name}'", f"choose from {kinds}")
-    return [table for table in found.tables if any(_is(table, name) for name in names)]
+    return [table for table in found.tables if any(_has_name(table, name) for name in names)]
 
 
-def _is(table: "Table", name: str) -> bool:
-    """Whether it is that table: by its whole name, or by what is behind the last point."""
+def _has_name(table: "Table", name: str) -> bool:
+    """Whether the table has that name, or that last part of a name."""
     return name in (table.name, table.name.rpartition(".")[2])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockwright.base import numbers
+from lockwright.commands.common import complete, grammar
 
 if TYPE_CHECKING:
     from lockwright.study.program.entry import Program
@@ -17,30 +18,41 @@ _THREADS = 2
 """Of a run that only checks a program, if it can run with so many."""
 
 
-@click.command("catalogue")
-@click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
+@click.command("catalogue", cls=grammar.FormerFlag)
+@click.argument("name", required=False, shell_complete=complete.program)
+@grammar.json_file("all that is known", was_flag=True)
 @click.option(
-    "--install", metavar="NAME,...|all", help="Install the Debian packages of these programs."
+    "--install",
+    metavar="NAME,...|all|STUDY.toml",
+    shell_complete=complete.programs,
+    help="Install the Debian packages of these programs, or of those that a study names.",
 )
 @click.option(
     "--check",
     metavar="NAME,...|all",
+    shell_complete=complete.programs,
     help="Run each of these once under the C library's mutex, and judge what it does.",
 )
 @click.option(
-    "--scale", default=1.0, show_default=True, metavar="F", help="With --check: amount of work."
+    "--scale",
+    type=grammar.FiniteRange(0.001, 1000),
+    default=1.0,
+    show_default=True,
+    metavar="F",
+    help="With --check: scale the amount of work by F.",
 )
-@click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep inputs there.")
+@click.option(
+    "--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep inputs in this directory."
+)
 def command(
     name: str | None,
-    as_json: bool,
+    json_file: Path | None,
     install: str | None,
     check: str | None,
     scale: float,
     cache: Path | None,
 ) -> int:
-    """The programs that a study can name, or all about one of them.
+    """List the programs that a study can name, or describe one of them.
 
     Their format is in docs/programs.md. Examples:
 
@@ -50,18 +62,16 @@ def command(
     """
     from lockwright.base.errors import LockwrightError
 
-    if not 0.001 <= scale <= 1000:
-        raise LockwrightError(f"--scale {scale:g} makes no sense", "give 0.001 to 1000")
     if name is not None and (install is not None or check is not None):
         raise LockwrightError(
-            f"'{name}' stands beside --install or --check", "name it behind the option"
+            f"'{name}' is given beside --install or --check", "name it after the option"
         )
     if install is not None:
         _install(_chosen(install, "--install"))
     if check is not None:
         return _check(_chosen(check, "--check"), check == _ALL, scale, cache)
     if install is None:
-        _show(name, as_json)
+        _show(name, json_file)
     return 0
 
 
@@ -69,25 +79,30 @@ def _chosen(text: str, option: str) -> "list[Program]":
     from lockwright.base.errors import LockwrightError
     from lockwright.study.program import catalogue
 
+    if text.endswith(".toml"):
+        from lockwright.preload.locks import registry
+        from lockwright.study.campaign import plan
+
+        return [member.program for member in plan.read(Path(text), registry()).members]
     names = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not names:
         raise LockwrightError(f"{option} names no program", "give names with commas, or all")
     return [catalogue.find(each) for each in (catalogue.names() if names == [_ALL] else names)]
 
 
-def _show(name: str | None, as_json: bool) -> None:
+def _show(name: str | None, json_file: Path | None) -> None:
+    from lockwright.base import files
     from lockwright.study.program import catalogue
 
-    if name is not None:
-        program = catalogue.find(name)
-        if as_json:
-            click.echo(json.dumps(_facts(program), indent=2))
-        else:
-            _print_one(program, catalogue.table(name).values)
+    programs = [catalogue.find(each) for each in ([name] if name else catalogue.names())]
+    if json_file is not None:
+        facts = [_facts(each) for each in programs]
+        text = json.dumps(facts[0] if name else facts, indent=2)
+        files.write(json_file, text + "\n", "--json")
+    if json_file == files.STANDARD_OUTPUT:
         return
-    programs = [catalogue.find(each) for each in catalogue.names()]
-    if as_json:
-        click.echo(json.dumps([_facts(each) for each in programs], indent=2))
+    if name is not None:
+        _print_one(programs[0], catalogue.table(name).values)
     else:
         _print_all(programs)
 
@@ -173,9 +188,10 @@ def _print_key(key: str, value: Any, indent: str) -> None:
 
 def _install(programs: "list[Program]") -> None:
     from lockwright.base.errors import LockwrightError
+    from lockwright.study.campaign.site import missing
     from lockwright.study.program import packages
 
-    if not any(each.packages for each in programs):
+    if any(map(missing, programs)) and not any(each.packages for each in programs):
         names = ", ".join(each.name for each in programs)
         raise LockwrightError(f"no package has {names}", packages.how_to_get(programs[:1]))
     wanted = list(dict.fromkeys(word for each in programs for word in each.packages))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lockwright.commands.common import complete
+
 if TYPE_CHECKING:
     from lockwright.study.analysis import Analysis
     from lockwright.study.dataset import DataSet
@@ -31,18 +33,23 @@ _OPTIONS = (
         "data", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DATA..."
     ),
     click.option(
-        "--metric", "metrics", multiple=True, metavar="NAME", help="This metric; repeatable."
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="NAME",
+        help="Analyse this metric; repeatable.",
     ),
     click.option(
         "--better",
         type=click.Choice(["higher", "lower"]),
-        help="Which values of --metric are good, if it is none of the known ones.",
+        help="Good values of --metric, if it is not a known one.",
     ),
     click.option(
         "--tolerance",
         metavar="N%|ci",
-        help="What makes a lock better: means more than N per cent apart (the published studies"
-        " take 5%), or confidence intervals of the runs.  [default: ci, where runs are repeated]",
+        help="Call one lock better than another if their means are more than N per cent apart (the"
+        " published studies take 5%), or by confidence intervals of the runs.  [default: ci, where"
+        " runs are repeated]",
     ),
     click.option(
         "--counts",
@@ -50,7 +57,12 @@ _OPTIONS = (
         help="Counts of the tables of changes and of the best_lock ratio.",
     ),
     click.option(
-        "--baseline", default="pthread", show_default=True, help="Lock of latency ratios."
+        "--baseline",
+        default="pthread",
+        show_default=True,
+        metavar="LOCK",
+        shell_complete=complete.lock,
+        help="Lock of latency ratios.",
     ),
 )
 
@@ -109,5 +121,5 @@ def _counts(text: str | None) -> tuple[int, ...]:
 
     words = [word.strip() for word in text.split(",")] if text else []
     if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
-        raise LockwrightError(f"--counts '{text}' is no list of numbers", "write it as 1,2,4")
+        raise LockwrightError(f"--counts '{text}' is not a list of numbers", "write it as 1,2,4")
     return tuple(sorted({int(word) for word in words}))

@@ -4,19 +4,13 @@ from pathlib import Path
 
 import click
 
+from lockwright.commands.common import grammar
 from lockwright.commands.study import data as study_data
 
 
 @click.command("report")
 @study_data.chosen
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="DIR",
-    help="Write everything into this directory.",
-)
+@grammar.output_to_folder("everything", required=True)
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: names of the data]")
 @click.option(
     "--figures",
@@ -24,7 +18,7 @@ from lockwright.commands.study import data as study_data
     type=click.Choice(["pdf", "svg", "none"]),
     default="pdf",
     show_default=True,
-    help="Figures for a paper, drawn by matplotlib.",
+    help="Format of the figures for a paper, drawn by matplotlib.",
 )
 def command(what: study_data.Wanted, output: Path, title: str | None, kind: str) -> None:
     """Write a report of a study: pages, tables and figures.
@@ -39,7 +33,9 @@ def command(what: study_data.Wanted, output: Path, title: str | None, kind: str)
     from lockwright.study.report.write import Place, write
 
     if output.exists() and not output.is_dir():
-        raise LockwrightError(f"-o {output} is no directory", "name one, or one that is not there")
+        raise LockwrightError(
+            f"--output {output} is not a directory", "name a directory, or a new one"
+        )
     data, found = study_data.analysed(what)
     for line in write(data, found, Place(output, what.data, title, kind, what.baseline)):
         click.echo(line)

@@ -18,10 +18,10 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("run")
 @click.argument("study", type=_PATH, metavar="STUDY.toml")
-@click.option("--db", type=_PATH, metavar="F", help="Keep the results in this SQLite file.")
-@click.option("--dry-run", is_flag=True, help="Say what would be run, and how long it takes.")
-@click.option("--skip-missing", is_flag=True, help="Leave programs out that are not installed.")
-@click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
+@click.option("--db", type=_PATH, metavar="FILE", help="Keep the results in this SQLite file.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and for how long.")
+@click.option("--skip-missing", is_flag=True, help="Leave out programs that are not installed.")
+@click.option("--machine", metavar="NAME", help="Name of this machine in the results.")
 @OPTIONS[0]
 @OPTIONS[1]
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the machines of this Dask scheduler.")
@@ -30,7 +30,7 @@ _PATH = click.Path(path_type=Path)
     default=60.0,
     show_default=True,
     metavar="S",
-    help="With --scheduler: how long to wait for a machine that has gone.",
+    help="With --scheduler: wait S seconds for a machine that has gone.",
 )
 def run(
     study: Path,
@@ -70,7 +70,7 @@ def run(
         store = Store(place)
         try:
             if store.begin(wanted):
-                say(f"goes on with the study in {place}")
+                say(f"resuming the study in {place}")
             if scheduler is None:
                 left = _here(wanted, store, machine, folders(cache, work))
             else:
@@ -183,7 +183,7 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
 
 @click.command("worker")
 @click.argument("address")
-@click.option("--machine", metavar="NAME", help="Call this machine so in the results.")
+@click.option("--machine", metavar="NAME", help="Name of this machine in the results.")
 @OPTIONS[0]
 @OPTIONS[1]
 def worker(address: str, machine: str | None, cache: Path | None, work: Path | None) -> int:

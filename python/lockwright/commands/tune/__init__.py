@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands.common.comparison import Asked, Ready, of_comparisons
+from lockwright.commands.common import grammar
+from lockwright.commands.common.comparison_options import ComparisonOptions, comparison_options
+from lockwright.commands.common.comparison_steps import Prepared
 
 if TYPE_CHECKING:
     from lockwright.compare.plan import Plan
@@ -28,7 +30,7 @@ _MOST_ROUNDS = 100
 @click.option(
     "--budget",
     metavar="TIME",
-    help="How long it may take in all, as in 90s, 5m or 1h.  [default: 5m, and 45s for a program"
+    help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, and 45s for a program"
     " that mutexes cost next to nothing]",
 )
 @click.option(
@@ -36,14 +38,14 @@ _MOST_ROUNDS = 100
     default=0.05,
     show_default=True,
     metavar="SHARE",
-    help="A smaller difference between locks is of no account.",
+    help="Ignore a smaller difference between locks.",
 )
-@click.option("--locks", metavar="A,B,...", help="Try these locks, not those of the advice.")
+@grammar.locks("those of the advice", beside=" to try")
 @click.option(
     "--profile",
     "profile_file",
     type=click.Path(path_type=Path),
-    metavar="F",
+    metavar="FILE",
     help="Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
     " not profiled again.",
 )
@@ -51,18 +53,18 @@ _MOST_ROUNDS = 100
     "--per-mutex",
     "plan_file",
     type=click.Path(path_type=Path),
-    metavar="F",
+    metavar="FILE",
     help="Also try a lock of its own for each mutex that costs much, in half of the time, and write"
     " the best plan to this file, for 'lockwright run --plan'.",
 )
-@of_comparisons
+@comparison_options
 def command(
     budget: str | None,
     margin: float,
     locks: str | None,
     profile_file: Path | None,
     plan_file: Path | None,
-    asked: Asked,
+    options: ComparisonOptions,
 ) -> int:
     """Find the lock under which a program runs best, and prove it.
 
@@ -83,7 +85,7 @@ def command(
     from lockwright.base import interrupts
     from lockwright.base.errors import LockwrightError
     from lockwright.base.progress import say
-    from lockwright.commands.common import comparison as comparing
+    from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.runner import Runner
     from lockwright.compare.store import Store
     from lockwright.machine.meters import Meters
@@ -92,10 +94,10 @@ def command(
     from lockwright.tune.session import Session
 
     seconds = None if budget is None else budgets.seconds(budget)
-    comparing.choose_ways(asked)
+    steps.set_other_locks(options)
     known = registry()
-    ready = comparing.make_ready(
-        asked,
+    prepared = steps.prepare(
+        options,
         known,
         (BASELINE,),
         runs=_MOST_ROUNDS,
@@ -103,47 +105,49 @@ def command(
         budget=seconds or budgets.USUAL,
         margin=margin,
     )
-    named = _named(locks, ready, known)
+    named = _named(locks, prepared, known)
     if named is not None and profile_file is not None:
-        raise LockwrightError("--locks and --profile both say what to try", "leave out one of them")
+        raise LockwrightError("--locks and --profile exclude each other", "leave out one of them")
     if plan_file is not None:
-        _check_plan(asked, ready, named, plan_file)
+        _check_plan(options, prepared, named, plan_file)
     with interrupts.heeded():
-        store = Store(ready.results)
+        store = Store(prepared.results)
         session = None
         began = time.monotonic()
         try:
-            meters = Meters(energy=asked.energy, counters=asked.counters)
-            if asked.resume:
-                comparison, profile = _resumed(store, ready, seconds, named), None
-                meters.idle = comparing.idle_of(comparison)
+            meters = Meters(energy=options.energy, counters=options.counters)
+            if options.resume:
+                comparison, profile = _resumed(store, prepared, seconds, named), None
+                meters.idle = steps.idle_of(comparison)
                 began -= sum(record.wall for record in store.records(comparison))
             else:
-                comparison, profile = _begun(store, ready, seconds, named, profile_file, meters)
-            comparing.remark(ready)
+                comparison, profile = _begun(store, prepared, seconds, named, profile_file, meters)
+            steps.print_notes(prepared)
             reading = meters if meters.wanted else None
-            settings = ready.under(_own_locks(comparison.plan)).settings
-            with Runner(comparison.plan, ready.program, settings, reading) as runner:
+            settings = prepared.under(_own_locks(comparison.plan)).settings
+            with Runner(comparison.plan, prepared.program, settings, reading) as runner:
                 session = Session(comparison, store, known, runner)
                 assert comparison.plan.budget is not None
                 end = began + comparison.plan.budget
                 # The plans get the other half.
                 share = 1 if plan_file is None else 0.5
                 session.carry_out(share * (end - time.monotonic()))
-            made = _tell(asked, session, comparison, reading)
+            made = _tell(options, session, comparison, reading)
             store.finish(comparison)
             if plan_file is not None and profile is not None:
                 from lockwright.commands.tune.plan import write_plan
 
-                write_plan(asked, ready, store, (profile, made), plan_file, end - time.monotonic())
+                write_plan(
+                    options, prepared, store, (profile, made), plan_file, end - time.monotonic()
+                )
             elif plan_file is not None:
                 say(f"without a profile there is no plan to try: {plan_file} is not written")
         except interrupts.Stopped as stopped:
             if session is None or not session.records:
                 say("interrupted before the first run ended; nothing is kept, so just start again")
             else:
-                _tell(asked, session, session.comparison, reading)
-                line = comparing.to_go_on(asked)
+                _tell(options, session, session.comparison, reading)
+                line = steps.resume_command(options)
                 say(f"interrupted, what was measured is kept; go on with: {line}")
             return stopped.status
         finally:
@@ -151,7 +155,7 @@ def command(
     return 0
 
 
-def _named(locks: str | None, ready: Ready, known: "Registry") -> "Entry | None":
+def _named(locks: str | None, prepared: Prepared, known: "Registry") -> "Entry | None":
     """The locks that the user asks for; None if the program is to decide."""
     from lockwright.compare import plan
     from lockwright.tune import candidates
@@ -160,22 +164,24 @@ def _named(locks: str | None, ready: Ready, known: "Registry") -> "Entry | None"
     if locks is None:
         return None
     names, _ = plan.choose_locks(locks, known)
-    ready.under(names)
+    prepared.under(names)
     return Entry(candidates.named(names))
 
 
-def _check_plan(asked: Asked, ready: Ready, named: "Entry | None", file: Path) -> None:
+def _check_plan(
+    options: ComparisonOptions, prepared: Prepared, named: "Entry | None", file: Path
+) -> None:
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError
     from lockwright.preload.locks import check_plan_ways
 
-    if named is not None or asked.resume:
+    if named is not None or options.resume:
         other = "--locks" if named is not None else "--resume"
         raise LockwrightError(
-            f"--per-mutex goes by a profile, which is not made with {other}", f"leave out {other}"
+            f"--per-mutex needs a profile, which is not made with {other}", f"leave out {other}"
         )
     check_plan_ways(os.environ, "find one lock for all without --per-mutex")
-    ready.registry.path_of_mixed()
+    prepared.registry.path_of_mixed()
     files.try_out(file, "--per-mutex")
 
 
@@ -185,7 +191,7 @@ def _own_locks(plan: "Plan") -> tuple[str, ...]:
 
 def _begun(
     store: "Store",
-    ready: Ready,
+    prepared: Prepared,
     seconds: float | None,
     named: "Entry | None",
     profile_file: Path | None,
@@ -193,7 +199,7 @@ def _begun(
 ) -> "tuple[Comparison, Profile | None]":
     """A race that makes sense, its first run made, put into the results file; and its profile."""
     from lockwright.base.progress import say
-    from lockwright.commands.common import comparison as comparing
+    from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.probe import probe
     from lockwright.compare.runner import Runner
     from lockwright.preload.locks import BASELINE
@@ -202,44 +208,44 @@ def _begun(
 
     profile = None if profile_file is None else record.read(profile_file)
     counts = None
-    with Runner(ready.plan, ready.program) as runner:
+    with Runner(prepared.plan, prepared.program) as runner:
         if profile is None and named is None:
-            profile = first_run.profiled(ready.plan, runner)
+            profile = first_run.profiled(prepared.plan, runner)
             counts = None if profile is None else first_run.counts(profile)
         if counts is None:
-            counts = probe(ready.plan, ready.registry, runner)
+            counts = probe(prepared.plan, prepared.registry, runner)
     if named is not None:
         chosen = named
     elif profile is not None:
-        chosen = entry.by_profile(profile, ready.registry)
+        chosen = entry.by_profile(profile, prepared.registry)
     else:
-        say("it could not be profiled, so one lock of each family is tried")
-        chosen = entry.by_family(ready.registry)
+        say("no profile could be made, so one lock of each family is tried")
+        chosen = entry.by_family(prepared.registry)
     if chosen.sentence:
         say(chosen.sentence)
-    say(f"tries {', '.join((BASELINE, *chosen.locks))}")
+    say(f"trying {', '.join((BASELINE, *chosen.locks))}")
     usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
     locks = (BASELINE, *chosen.locks, *chosen.reserves)
-    whole = ready.under(locks, budget=seconds or usual, reserves=chosen.reserves)
-    return comparing.begin(store, whole, counts, meters, chosen.as_facts()), profile
+    whole = prepared.under(locks, budget=seconds or usual, reserves=chosen.reserves)
+    return steps.begin(store, whole, counts, meters, chosen.as_facts()), profile
 
 
 def _resumed(
-    store: "Store", ready: Ready, seconds: float | None, named: "Entry | None"
+    store: "Store", prepared: Prepared, seconds: float | None, named: "Entry | None"
 ) -> "Comparison":
-    """The interrupted race of this command, with the budget that is asked for."""
-    from lockwright.commands.common import comparison as comparing
+    """The interrupted race of this command, with the budget of this command line."""
+    from lockwright.commands.common import comparison_steps as steps
 
     def fits(other: "Plan") -> bool:
         if other.budget is None or (
             named and set(_own_locks(other)) - set(named.locks) - {"pthread"}
         ):
             return False
-        own = replace(ready.plan, locks=other.locks, reserves=other.reserves)
+        own = replace(prepared.plan, locks=other.locks, reserves=other.reserves)
         return replace(other, budget=own.budget) == own
 
-    comparison = comparing.interrupted(store, ready.plan, fits)
-    comparing.check_same(comparison, ready.under(_own_locks(comparison.plan)).facts_of_run())
+    comparison = steps.interrupted(store, prepared.plan, fits)
+    steps.check_same(comparison, prepared.under(_own_locks(comparison.plan)).facts_of_run())
     store.adopt(comparison)
     if seconds is None:
         return comparison
@@ -247,22 +253,25 @@ def _resumed(
 
 
 def _tell(
-    asked: Asked, session: "Session", comparison: "Comparison", reading: "Meters | None"
+    options: ComparisonOptions,
+    session: "Session",
+    comparison: "Comparison",
+    reading: "Meters | None",
 ) -> "Report":
     """Prints what was found, and writes the files."""
     from lockwright.base.terminal import output
-    from lockwright.commands.common import comparison as comparing
+    from lockwright.commands.common import comparison_steps as steps
     from lockwright.tune import report
     from lockwright.tune.show import conclude, show
 
-    title = asked.title or f"Tuning {Path(asked.arguments[0]).name}"
+    title = options.title or f"Tuning {Path(options.arguments[0]).name}"
     made = report.make(comparison, title, session.records, session.endings, reading)
     screen = output()
     show(screen, made)
     sys.stdout.flush()
     try:
-        comparing.write_files(asked, lambda option: comparing.render(option, made))
+        steps.write_files(options, lambda option: steps.render(option, made))
     finally:
-        conclude(screen, made, comparing.callable_line(made.verdict.command))
+        conclude(screen, made, steps.runnable_line(made.verdict.command))
         sys.stdout.flush()
     return made

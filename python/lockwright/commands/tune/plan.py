@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockwright.commands.common.comparison import Asked, Ready
+from lockwright.commands.common.comparison_options import ComparisonOptions
+from lockwright.commands.common.comparison_steps import Prepared
 
 if TYPE_CHECKING:
     from lockwright.compare.report import Report
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def write_plan(
-    asked: Asked,
-    ready: Ready,
+    options: ComparisonOptions,
+    prepared: Prepared,
     store: "Store",
     found: "tuple[Profile, Report]",
     file: Path,
@@ -48,7 +49,7 @@ def write_plan(
     each = seconds / len(ranks)
 
     def attempt(layouts: "Mapping[str, Layout]") -> str | None:
-        return _race(asked, ready, store, layouts, beside, single, each)
+        return _race(options, prepared, store, layouts, beside, single, each)
 
     best = per_mutex.search(ranks, single, entry.locks, attempt)
     if best is None:
@@ -59,8 +60,8 @@ def write_plan(
 
 
 def _race(
-    asked: Asked,
-    ready: Ready,
+    options: ComparisonOptions,
+    prepared: Prepared,
     store: "Store",
     layouts: "Mapping[str, Layout]",
     profile: Path,
@@ -69,7 +70,7 @@ def _race(
 ) -> str | None:
     """The plan that led at the end; None if a single lock did."""
     from lockwright.base.terminal import output
-    from lockwright.commands.common import comparison as comparing
+    from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.runner import Runner
     from lockwright.machine.meters import Meters
     from lockwright.preload.locks import BASELINE
@@ -80,29 +81,29 @@ def _race(
     from lockwright.tune.session import Session
     from lockwright.tune.show import show
 
-    mixed = ready.registry.path_of_mixed()
+    mixed = prepared.registry.path_of_mixed()
     locks = tuple(dict.fromkeys((BASELINE, single)))
     plans = tuple(Peer(name, mixed) for name in layouts)
-    own = ready.under(locks, threads=(max(ready.plan.threads),), budget=seconds)
+    own = prepared.under(locks, threads=(max(prepared.plan.threads),), budget=seconds)
     plan = replace(own.plan, locks=(*locks, *layouts), peers=plans)
     own = replace(own, plan=plan)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         settings = {
             name: per_mutex.variables(
-                layout, profile, ready.program, ready.registry, Path(folder) / "plan.toml"
+                layout, profile, prepared.program, prepared.registry, Path(folder) / "plan.toml"
             )
             for name, layout in layouts.items()
         }
-    given = ready.under(locks).settings
+    given = prepared.under(locks).settings
     entrants = [Entrant(name, NAMED, layout.shown) for name, layout in layouts.items()]
     entrants += [Entrant(lock, NAMED, "the best single lock") for lock in locks if lock != BASELINE]
-    comparison = comparing.begin(
+    comparison = steps.begin(
         store, own, {"mutexes": 0, "acquisitions": 0}, Meters(), Entry(tuple(entrants)).as_facts()
     )
-    with Runner(plan, ready.program, {**given, **settings}) as runner:
-        session = Session(comparison, store, ready.registry, runner)
+    with Runner(plan, prepared.program, {**given, **settings}) as runner:
+        session = Session(comparison, store, prepared.registry, runner)
         session.carry_out(seconds)
-    made = report.make(comparison, asked.title or "plans", session.records, session.endings)
+    made = report.make(comparison, options.title or "plans", session.records, session.endings)
     show(output(), made)
     sys.stdout.flush()
     store.finish(comparison)

@@ -143,7 +143,7 @@ class _Fleet:
                     self._refuse(machine, "has more than one thread, and would disturb itself")
         for machine in self._machines.values():
             if machine.address and machine.name not in here:
-                say(f"{machine.name} has gone")
+                say(f"{machine.name} has left")
                 self._lose(machine)
 
     def _lose(self, machine: _Machine) -> None:

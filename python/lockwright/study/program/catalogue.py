@@ -35,7 +35,7 @@ def table(name: str, folder: Path = FOLDER) -> Table:
     if not below:
         return own
     if below == name or tables.load(path(below, folder)).has("from"):
-        raise own.complaint("from", f"'{below}' is no entry of its own", "name one that is")
+        raise own.complaint("from", f"'{below}' is not an entry of its own", "name one that is")
     values = {key: value for key, value in own.values.items() if key != "from"}
     return Table(own.file, own.key, changed(table(below, folder).values, values))
 

@@ -216,7 +216,7 @@ def _input(table: Table) -> Input:
     for each in sorted(numbers):
         if each not in KINDS[kind].defaults:
             known = ", ".join(KINDS[kind].defaults) or "none"
-            raise table.complaint(each, f"is no number of {kind}", f"it has {known}")
+            raise table.complaint(each, f"is not a number of {kind}", f"it has {known}")
         value = table.take(each, (int, str), "a whole number or a text such as {=10*s}", ...)
         arguments[each] = str(value)
     table.end()
@@ -245,7 +245,7 @@ def _server(table: Table) -> Server | None:
         and not any("{port}" in text for text in table.values.get("files", {}).values())
     ):
         raise own.complaint(
-            "", "nothing says when it is ready", "use {port}, ready_command or ready_pattern"
+            "", "has no test of when it is ready", "use {port}, ready_command or ready_pattern"
         )
     return server
 
@@ -318,7 +318,7 @@ def _check_pattern(table: Table, name: str, pattern: str) -> int:
         return re.compile(pattern).groups
     except re.error as error:
         raise table.complaint(
-            name, f"'{pattern}' is no regular expression: {error}", "correct it"
+            name, f"'{pattern}' is not a regular expression: {error}", "correct it"
         ) from error
 
 

@@ -1,0 +1,215 @@
+"""The options that mean the same in every command: docs/options.md. Each is defined here alone."""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lockwright.base import files
+from lockwright.commands.common import complete
+
+FILE = click.Path(path_type=Path)
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Option(click.Option):
+    """An option that is also known by former spellings, which the help leaves out."""
+
+    def __init__(self, *given: Any, former: Sequence[str] = (), **more: Any) -> None:
+        """Takes what click.Option takes. former: other spellings that are accepted."""
+        super().__init__(*given, **more)
+        self.former = tuple(former)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Lets the parser know all spellings."""
+        known, self.opts = self.opts, [*self.opts, *self.former]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = known
+
+
+class FiniteRange(click.FloatRange):
+    """Numbers in a range, without those that are none and those without end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Fails as for a word where float() is too generous."""
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{value} is no number", param, ctx)
+
+
+class FormerFlag(click.Command):
+    """A command whose `--json` was a flag: a word after it that names no JSON file is not its own,
+    and `--json` alone is `--json -`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads `--json PROFILE` as it was meant, too."""
+        bare = ["--json=-" if word == "--json" else word for word in args]
+        at = args.index("--json") if "--json" in args else len(args)
+        following = args[at + 1 : at + 2]
+        if following and not following[0].endswith(".json") and following != ["-"]:
+            return super().parse_args(ctx, bare)
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.MissingParameter:
+            if bare == args:
+                raise
+            return super().parse_args(ctx, bare)
+
+
+def writable(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Callback of an option that names an output file: refuses one that cannot be written, before
+    any work is done."""
+    if path is not None and not ctx.resilient_parsing:
+        named: dict[str, Path] = ctx.meta.setdefault(f"{__name__}.named", {})
+        named[max(option.opts, key=len)] = path
+        files.try_out_all(named)
+    return path
+
+
+def output_file(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """The same of a file that may be `-`: then standard output is that file's alone."""
+    if path == files.STANDARD_OUTPUT and not ctx.resilient_parsing:
+        ctx.with_resource(files.reserved_output())
+    return writable(ctx, option, path)
+
+
+def json_file(what: str, *, was_flag: bool = False) -> Decorator:
+    """`--json FILE`. what: what is written; was_flag: it may be given without FILE."""
+    former: dict[str, Any] = {"is_flag": False, "flag_value": "-"} if was_flag else {}
+    return _file("--json", "JSON", what, **former)
+
+
+def csv_file(what: str) -> Decorator:
+    """`--csv FILE`. what: what is written."""
+    return _file("--csv", "CSV", what)
+
+
+def html_file() -> Decorator:
+    """`--html FILE`."""
+    return _file("--html", "HTML", "a report with plots")
+
+
+def _file(name: str, form: str, what: str, **more: Any) -> Decorator:
+    return click.option(
+        name,
+        f"{name[2:]}_file",
+        type=FILE,
+        metavar="FILE",
+        callback=output_file,
+        help=f"Also write {what} as {form} to FILE; '-' is standard output.",
+        **more,
+    )
+
+
+def output_to_file(about: str, *, default: str = "", note: str = "", **more: Any) -> Decorator:
+    """`-o`, `--output FILE` for the main result. about: what it is; default: where, without it."""
+    return _output(_joined(f"Write {about} to FILE.", note), default, metavar="FILE", **more)
+
+
+def output_to_folder(about: str, *, default: str = "", **more: Any) -> Decorator:
+    """The same of results that are a directory."""
+    return _output(f"Write {about} into the directory DIR.", default, metavar="DIR", **more)
+
+
+def _output(text: str, default: str, **more: Any) -> Decorator:
+    text += f"  [default: {default}]" if default else ""
+    return click.option("-o", "--output", help=text, **{"type": FILE, **more})
+
+
+def runs(default: int, *, of: str = "each lock", least: int = 1, note: str = "") -> Decorator:
+    """`--runs N`, how often everything is repeated. of: what is."""
+    return click.option(
+        "--runs",
+        cls=Option,
+        former=["--rounds"],
+        type=click.IntRange(min=least),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=_joined(f"Runs of {of}.", note),
+    )
+
+
+def seconds(
+    default: float | None, *, least: float = 0.001, of: str = " in each run", note: str = ""
+) -> Decorator:
+    """`--seconds S`, how long it is measured. of: what."""
+    return click.option(
+        "--seconds",
+        type=FiniteRange(min=least),
+        default=default,
+        show_default=True,
+        metavar="S",
+        help=_joined(f"Measure for S seconds{of}.", note),
+    )
+
+
+def warm_up(default: float) -> Decorator:
+    """`--warm-up S`, what a run does before it measures."""
+    return click.option(
+        "--warm-up",
+        type=FiniteRange(min=0),
+        default=default,
+        show_default=True,
+        metavar="S",
+        help="Run for S seconds before that.",
+    )
+
+
+def timeout(default: float | None, *, shown: str | bool = True) -> Decorator:
+    """`--timeout S`. shown: the default in words, if it is not a number."""
+    return click.option(
+        "--timeout",
+        type=FiniteRange(min=0, min_open=True),
+        default=default,
+        show_default=shown,
+        metavar="S",
+        help="Kill a run, and all processes that it started, after S seconds.",
+    )
+
+
+def seed() -> Decorator:
+    """`--seed N`."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(min=0, max=2**64 - 1),
+        metavar="N",
+        help="Start of everything random.  [default: drawn]",
+    )
+
+
+def locks(default: str, *, value: str | None = None, beside: str = "") -> Decorator:
+    """`--locks A,B,...`. default: in words; value: what the command gets without the option;
+    beside: what is measured with them."""
+    return click.option(
+        "--locks",
+        metavar="A,B,...",
+        shell_complete=complete.locks,
+        help=f"Locks{beside}, separated by commas, or 'all'.  [default: {default}]",
+        default=value,
+    )
+
+
+def command_line(metavar: str, *, required: bool = False) -> Decorator:
+    """The program that is run, and its arguments."""
+    return click.argument(
+        "arguments",
+        metavar=metavar,
+        nargs=-1,
+        required=required,
+        shell_complete=complete.command_line,
+    )
+
+
+def made(decorator: Decorator) -> click.Parameter:
+    """The option itself, for a command that is made without a decorator."""
+    with_option = decorator(lambda: None)
+    option: click.Parameter = with_option.__click_params__[0]  # type: ignore[attr-defined]
+    return option
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

@@ -1,0 +1,208 @@
+"""An option means the same in every command, and a shell can complete all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from lockwright.bench.catalogue import catalogue
+from lockwright.cli import cli as root
+from lockwright.commands.common import grammar
+from support import locate
+
+from .conftest import Cli
+
+_TO_FILE = "to FILE; '-' is standard output"
+
+#: Of each option that has one meaning: its spellings, type, value and help.
+GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
+    "--locks": ("", click.types.StringParamType, "A,B,...", "Locks.*, separated by commas, or"),
+    "--runs": ("", click.IntRange, "N", r"Runs of .*\."),
+    "--seconds": ("", grammar.FiniteRange, "S", r"Measure for S seconds.*\."),
+    "--warm-up": ("", grammar.FiniteRange, "S", r"Run for S seconds before that\."),
+    "--timeout": ("", grammar.FiniteRange, "S", r"Kill a run, and all .* after S seconds\."),
+    "--seed": ("", click.IntRange, "N", r"Start of everything random\."),
+    "--json": ("", click.Path, "FILE", f"Also write .* as JSON {_TO_FILE}"),
+    "--csv": ("", click.Path, "FILE", f"Also write .* as CSV {_TO_FILE}"),
+    "--html": ("", click.Path, "FILE", f"Also write .* as HTML {_TO_FILE}"),
+    "--output": ("-o", click.Path, "FILE|DIR", r"Write .* (to FILE|into the directory DIR)\."),
+}
+
+#: Where an option differs in its type, as the profile's file, which may be given twice.
+OTHER_TYPES = {("profile", "--output"): click.types.StringParamType}
+
+
+def commands(group: click.Command, *name: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command below one, by its words."""
+    if not isinstance(group, click.Group):
+        yield " ".join(name), group
+        return
+    context = click.Context(group)
+    for each in group.list_commands(context):
+        command = group.get_command(context, each)
+        assert command is not None
+        yield from commands(command, *name, each)
+
+
+COMMANDS = dict(commands(root))
+PTHREAD = [name for name in locate.lock_names() if name.startswith("pthr")]
+
+
+def test_an_option_means_the_same_everywhere() -> None:
+    """Spelling, type, value and help of every option whose name is in the grammar."""
+    seen = dict.fromkeys(GRAMMAR, 0)
+    for name, command in COMMANDS.items():
+        for option in command.params:
+            spelt = max(option.opts, key=len)
+            for other in {*option.opts, *getattr(option, "former", ())} - {spelt}:
+                assert other not in GRAMMAR or (name, spelt) == ("study analyse", "--csv-tables")
+            if spelt not in GRAMMAR:
+                continue
+            assert isinstance(option, click.Option)
+            short, kind, value, meaning = GRAMMAR[spelt]
+            where = (name, spelt)
+            seen[spelt] += 1
+            assert option.opts == [*filter(None, [short]), spelt], where
+            assert type(option.type) is OTHER_TYPES.get(where, kind), where
+            assert option.metavar in value.split("|"), where
+            assert re.match(meaning, option.help or ""), where
+            if spelt in ("--json", "--csv", "--html"):
+                assert option.callback is grammar.output_file, where
+    assert all(number > 0 for number in seen.values()), seen
+
+
+def test_repetitions_have_one_name() -> None:
+    """No command has another option for what --runs says; the former spelling is accepted."""
+    for name, command in COMMANDS.items():
+        spellings = {word for option in command.params for word in option.opts}
+        assert "--rounds" not in spellings, name
+        runs = [option for option in command.params if "--runs" in option.opts]
+        assert all(getattr(option, "former", ()) == ("--rounds",) for option in runs), name
+
+
+def test_the_page_has_the_options() -> None:
+    """docs/options.md lists those of the grammar, and no others."""
+    page = (Path(__file__).parents[2] / "docs" / "options.md").read_text()
+    table = page.partition("\n## ")[0]
+    assert set(re.findall(r"^\| .*`(--[a-z-]+)", table, re.MULTILINE)) == set(GRAMMAR)
+
+
+def test_help_is_in_the_imperative() -> None:
+    """Every command begins with one of these verbs; workloads begin with what they measure."""
+    verbs = {
+        *("Calibrate", "Compare", "Convert", "Describe", "Find", "List", "Make", "Measure", "Name"),
+        *("Print", "Run", "Say", "Show", "Test", "Try", "Write"),
+    }
+    for name, command in COMMANDS.items():
+        if name.removeprefix("bench ") not in catalogue().workloads:
+            assert (command.help or "").split()[0] in verbs, name
+
+
+def test_former_spellings(cli: Cli) -> None:
+    """--rounds, and --json without a file wherever it stands."""
+    words = ["bench", "park", "--rounds", "1", "--trips", "10", "--json", "-"]
+    done = cli(*words)
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["settings"]["runs"] == 1
+    assert [row["name"] for row in json.loads(cli("list", "--json").out)]
+    for line in ("--json pigz", "pigz --json", "--json - pigz", "--json=- pigz"):
+        assert json.loads(cli("study", "catalogue", *line.split()).out)["name"] == "pigz"
+    cli("advise", "--json").refuses("PROFILE")
+
+
+def test_json_on_standard_output_stands_alone(cli: Cli, tmp_path: Path) -> None:
+    """With `-`, standard output is a JSON document and the rest goes to standard error."""
+    done = cli("doctor", "--seconds", "0.1", "--json", "-")
+    assert "findings" in json.loads(done.out)
+    assert "ok" in done.err
+    file = tmp_path / "locks.json"
+    assert "mcs-stp" in cli("list", "--json", file).out or "futex" in file.read_text()
+    assert json.loads(file.read_text()) == json.loads(cli("list", "--json", "-").out)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["com"], ["compare", "completion"]),
+        (["compare", "--h"], ["--html", "--help"]),
+        (["run", "--lock", "pthr"], PTHREAD),
+        (["compare", "--locks", "pthread,all"], ["pthread,all"]),
+        (["compare", "--locks", f"all,{','.join(PTHREAD)},pthr"], []),
+        (["bench", "lockb"], ["lockbench"]),
+        (["bench", "unco"], ["uncontended", "uncontested"]),
+        (["study", "catalogue", "--install", "xz,pig"], ["xz,pigz"]),
+        (["info", "pthr"], PTHREAD),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_protocol(cli: Cli, shell: str, words: list[str], offered: list[str]) -> None:
+    """What the scripts ask for, in the form that each shell reads."""
+    line = ["lockwright", *words]
+    at = words[-1] if shell == "fish" else str(len(words))
+    asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": at}
+    done = cli(env={"_LOCKWRIGHT_COMPLETE": f"{shell}_complete", **asked})
+    assert done.status == 0, done.err
+    if shell == "zsh":
+        found = done.out.splitlines()[1::3]
+    else:
+        found = [each.partition(",")[2].split("\t")[0] for each in done.out.splitlines()]
+    assert sorted(filter(None, found)) == sorted(offered)
+
+
+def test_completion_in_bash(cli: Cli, command: list[str], tmp_path: Path) -> None:
+    """The script, in a bash whose `complete` calls it."""
+    (tmp_path / "plan.toml").touch()
+    (tmp_path / "lockwright").symlink_to(command[0])
+    script = tmp_path / "completion"
+    script.write_text(cli("completion", "bash").out)
+    ask = f"""
+        . {script}
+        complete -p lockwright >/dev/null || exit 1
+        COMP_WORDS=(lockwright run --lock pthr) COMP_CWORD=3
+        _lockwright_completion lockwright
+        printf "%s\\n" "${{COMPREPLY[@]}}"
+        COMP_WORDS=(lockwright run --plan pl) COMP_CWORD=3 COMPREPLY=()
+        compopt() {{ echo "compopt $1 $2"; }}
+        _lockwright_completion lockwright
+    """
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "--norc", "-c", ask],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [*PTHREAD, "compopt -o default"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_script_is_one_of_that_shell(cli: Cli, shell: str, tmp_path: Path) -> None:
+    """It parses, where the shell is there; else that it asks by the protocol."""
+    script = cli("completion", shell).out
+    assert f"_LOCKWRIGHT_COMPLETE={shell}_complete" in script
+    if shutil.which(shell):
+        file = tmp_path / "script"
+        file.write_text(script)
+        subprocess.run([shell, "-n", file], check=True, timeout=60)
+    if shell == "fish":
+        assert 'split --max 1 ","' in script
+
+
+def test_completing_loads_little(cli: Cli) -> None:
+    """Naming the subcommands loads none of them, nor what their tables need."""
+    asked = {"COMP_WORDS": "lockwright ", "COMP_CWORD": "1", "PYTHONPROFILEIMPORTTIME": "1"}
+    done = cli(env={"_LOCKWRIGHT_COMPLETE": "bash_complete", **asked})
+    assert "plain,compare" in done.out
+    for heavy in ("rich", "numpy", "lockwright.commands.compare", "lockwright.preload"):
+        assert f" {heavy}\n" not in done.err, heavy
