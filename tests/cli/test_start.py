@@ -1,6 +1,7 @@
 """The command heeds Ctrl-C from its first moments on."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
