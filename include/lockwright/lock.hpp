@@ -44,6 +44,36 @@ enum class realtime : std::uint8_t {
                                                                     : realtime::own_order;
 }
 
+/// A case in which some locks are to be tried before others.
+enum class use_case : std::uint8_t {
+  none,
+  crowded,             ///< more threads want to run than there are processors
+  trylock_loop,        ///< threads call trylock in a loop
+  memory_contention,   ///< threads wait for memory, in sections and between them
+  extreme_contention,  ///< most threads wait for one lock, on several NUMA nodes
+  high_contention,     ///< many threads wait for one lock
+  private_mutexes,     ///< each mutex is taken by one thread at a time, without contention
+  low_contention,      ///< mutexes are mostly free when they are taken
+};
+
+/// That an algorithm suits a case.
+struct suitability {
+  use_case when = use_case::none;
+  std::uint8_t rank = 0;  ///< 1 is tried first; of the same rank, the one that needs less memory
+  const char* why = "";   ///< in a few words, with the publication that says so
+};
+
+/// The cases that an algorithm suits; none where nothing is known.
+struct suit_list {
+  suitability all[4]{};
+};
+
+/// Atomic read-modify-writes of an uncontended call.
+struct atomic_counts {
+  std::uint8_t lock = 1;
+  std::uint8_t unlock = 1;
+};
+
 /// Properties that an algorithm states about itself. Each header defines one
 /// as the static member `traits`; the registry turns it into `locks.json`.
 struct lock_traits {
@@ -58,8 +88,15 @@ struct lock_traits {
   bool hardened_trylock =
       false;  ///< a trylock costs so much that polling it does not flood the lock
   std::uint32_t node_bytes = 0;  ///< bytes of queue node per lock held or awaited
-  const char* reference;         ///< where the algorithm was published
-  const char* summary;           ///< what it is, in two sentences
+  bool yields = false;       ///< a waiter yields its processor a number of times before it sleeps
+  bool low_traffic = false;  ///< polls rarely, or keeps few threads in circulation
+  /// Threads make progress when they outnumber the processors, though waiters do not park: waiters
+  /// that do not run are passed over, or all but a few sleep. Locks that park need not say so.
+  bool survives_oversubscription = false;
+  atomic_counts atomics = {};  ///< of a light lock; a test counts them
+  suit_list suits = {};        ///< what `lockwright advise` and `tune` go by
+  const char* reference;       ///< where the algorithm was published
+  const char* summary;         ///< what it is, in two sentences
 
   [[nodiscard]] constexpr bool parks() const {
     return waiting == lockwright::waiting::spin_then_park || waiting == lockwright::waiting::park;

@@ -55,6 +55,28 @@ const char* name_of(lockwright::realtime realtime) {
   return "";
 }
 
+const char* name_of(lockwright::use_case when) {
+  switch (when) {
+    case lockwright::use_case::none:
+      return "";
+    case lockwright::use_case::crowded:
+      return "crowded";
+    case lockwright::use_case::trylock_loop:
+      return "trylock loop";
+    case lockwright::use_case::memory_contention:
+      return "memory contention";
+    case lockwright::use_case::extreme_contention:
+      return "extreme contention";
+    case lockwright::use_case::high_contention:
+      return "high contention";
+    case lockwright::use_case::private_mutexes:
+      return "private mutexes";
+    case lockwright::use_case::low_contention:
+      return "low contention";
+  }
+  return "";
+}
+
 const char* name_of(lockwright::unit unit) {
   switch (unit) {
     case lockwright::unit::count:
@@ -92,6 +114,17 @@ void emit_tunables(const char* lock) {
   }
 }
 
+void emit(const lockwright::suit_list& suits) {
+  const char* separator = "";
+  for (const lockwright::suitability& each : suits.all) {
+    if (each.when != lockwright::use_case::none) {
+      std::printf("%s\n   {\"case\": \"%s\", \"rank\": %u, \"why\": \"%s\"}", separator,
+                  name_of(each.when), each.rank, each.why);
+      separator = ",";
+    }
+  }
+}
+
 template <class L>
 void emit(const char* name, const char* header, bool first) {
   static_assert(lockwright::TryLock<L>);
@@ -111,6 +144,15 @@ void emit(const char* name, const char* header, bool first) {
       "  \"bytes_in_place\": %zu, \"bytes_per_mutex_outside\": %llu, \"bytes_per_node\": %u,\n",
       sizeof(L), static_cast<unsigned long long>(lockwright::bytes_outside<L>()),
       traits.node_bytes);
+  std::printf(
+      "  \"yields\": %s, \"low_traffic\": %s, \"survives_oversubscription\": %s, \"atomics\": [%u, "
+      "%u],\n",
+      text(traits.yields), text(traits.low_traffic),
+      text(traits.survives_oversubscription || traits.parks()), traits.atomics.lock,
+      traits.atomics.unlock);
+  std::printf("  \"suits\": [");
+  emit(traits.suits);
+  std::printf("],\n");
   std::printf("  \"timedlock\": \"%s\",\n", lockwright::TimedLock<L> ? "abortable" : "polling");
   std::printf("  \"tunables\": [");
   emit_tunables<L>(name);

@@ -100,11 +100,23 @@ def lock(name: str, category: str = "competitive succession", **more: Any) -> di
         "bytes_in_place": 8,
         "bytes_per_mutex_outside": 0,
         "bytes_per_node": 0,
+        "yields": False,
+        "low_traffic": False,
+        "survives_oversubscription": more.get("parking", False),
+        "atomics": [1, 1],
+        "suits": [],
         "tunables": [],
         "reference": "",
         "summary": "",
     }
     return usual | more
+
+
+def suits(**ranks: int) -> list[dict[str, Any]]:
+    """What a lock states about cases."""
+    return [
+        {"case": case.replace("_", " "), "rank": rank, "why": case} for case, rank in ranks.items()
+    ]
 
 
 PARKS: dict[str, Any] = {"waiting": "spin then park", "parking": True, "realtime": "own order"}
@@ -122,21 +134,49 @@ LOCKS = Registry(
     Path("/nowhere"),
     [
         lock("pthread", "library", waiting="park", parking=True, realtime="by priority"),
-        lock("futex", **(PARKS | {"realtime": "by priority"})),
-        lock("ttas"),
-        lock("backoff", waiting="spin with backoff"),
-        lock("ticket", "direct handoff", fifo=True),
-        lock("mcs-spin", "direct handoff", fifo=True, **QUEUE),
-        lock("mcs-stp", "direct handoff", fifo=True, **QUEUE, **PARKS),
-        lock("hmcs", **HIERARCHICAL),
-        lock("c-bo-mcs-stp", **HIERARCHICAL, **PARKS),
-        lock("malth-spin", "load control", **QUEUE),
-        lock("malth-stp", "load control", **QUEUE, **PARKS),
+        lock(
+            "futex",
+            suits=suits(crowded=8, low_contention=2),
+            **(PARKS | {"realtime": "by priority"}),
+        ),
+        lock("ttas", suits=suits(low_contention=1)),
+        lock(
+            "backoff",
+            waiting="spin with backoff",
+            low_traffic=True,
+            suits=suits(memory_contention=3, low_contention=3),
+        ),
+        lock("ticket", "direct handoff", fifo=True, suits=suits(low_contention=4)),
+        lock("mcs-spin", "direct handoff", fifo=True, suits=suits(high_contention=1), **QUEUE),
+        lock("mcs-stp", "direct handoff", fifo=True, suits=suits(crowded=19), **QUEUE, **PARKS),
+        lock(
+            "hmcs",
+            suits=suits(trylock_loop=2, extreme_contention=1, high_contention=7),
+            **HIERARCHICAL,
+        ),
+        lock("c-bo-mcs-stp", suits=suits(crowded=15), **HIERARCHICAL, **PARKS),
+        lock(
+            "malth-spin",
+            "load control",
+            low_traffic=True,
+            suits=suits(memory_contention=1, high_contention=3),
+            **QUEUE,
+        ),
+        lock(
+            "malth-stp",
+            "load control",
+            low_traffic=True,
+            suits=suits(crowded=1, memory_contention=2),
+            **QUEUE,
+            **PARKS,
+        ),
         lock(
             "mcs-timepub",
             "load control",
             **QUEUE,
             hardened_trylock=True,
+            survives_oversubscription=True,
+            suits=suits(crowded=2, trylock_loop=3, high_contention=2),
             bytes_per_mutex_outside=64,
         ),
     ],

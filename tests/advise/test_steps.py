@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from lockwright.advise import Advice, advise
-from lockwright.advise.traits import BEARS, LOW_TRAFFIC
 from lockwright.preload.locks import Registry
 from lockwright.profile.record import Creation, Profile
 
@@ -113,7 +112,7 @@ def test_more_threads_than_processors_put_the_lock_first_that_the_papers_do() ->
     profile = hot(0.3, threads=200, involuntary=100_000)
     advice = advised(profile)
     assert [each.lock for each in advice.shortlist] == ["malth-stp", "mcs-timepub", "c-bo-mcs-stp"]
-    assert "figure 7" in advice.shortlist[0].reason
+    assert advice.shortlist[0].reason == "crowded"  # what it states of the case
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -159,17 +158,3 @@ def test_each_step_says_what_falls_out_and_adds_up() -> None:
     for step in advice.steps:
         assert set(step.kept) | set(step.dropped) == left
         left = set(step.kept)
-
-
-def test_the_locks_that_are_known_by_name_exist(all_locks: list[dict[str, str]]) -> None:
-    """In the registry of a whole build; a part of it has some of them."""
-    from lockwright.advise import ranking
-
-    orders = [
-        value for name, value in vars(ranking).items() if name.startswith("_") and name.isupper()
-    ]
-    named = BEARS | LOW_TRAFFIC | {name for order in orders for name, _ in order}
-    built = {row["name"] for row in all_locks}
-    if len(built) > 40:
-        assert named <= built
-    assert named & built

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from advise import made
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
 from support.processes import captured
@@ -127,21 +128,11 @@ def test_a_missing_library_directory_is_named(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> None:
     """A space in the path would make the dynamic linker look for two other libraries."""
-    row = {"name": "ttas", "header": "", "category": "", "waiting": "", "fifo": False}
-    row |= {
-        "realtime": "starves",
-        "light": True,
-        "parking": False,
-        "numa_aware": False,
-        "hardened_trylock": False,
-    }
-    row |= {"trylock": "", "bytes_in_place": 1, "bytes_per_mutex_outside": 0}
-    row |= {"bytes_per_node": 0, "reference": "", "summary": "", "timedlock": "", "tunables": []}
     folder = tmp_path / "a b"
     folder.mkdir()
     (folder / "liblockwright-ttas.so").touch()
     with pytest.raises(LockwrightError, match="space"):
-        Registry(folder, [row]).path_of("ttas")
+        Registry(folder, [made.lock("ttas")]).path_of("ttas")
 
 
 def test_preload_keeps_what_was_preloaded_before() -> None:

@@ -30,50 +30,6 @@ pytestmark = [
 
 CALLS = ("lock", "trylock", "unlock")
 
-#: Atomic instructions of each call. A light lock that is not here has one in each of the first two,
-#: and at most one in the last, as `lock_traits::light` says.
-ATOMICS = {
-    **dict.fromkeys(
-        (
-            "spinlock",
-            "spinlock-ls",
-            "ttas",
-            "ttas-ls",
-            "backoff",
-            "hbo",
-            "ticket",
-            "ticket-ls",
-            "partitioned",
-            "alock-ls",
-            "shfllock",
-            "fissile",
-            "glk",
-        ),
-        (1, 1, 0),
-    ),
-    **dict.fromkeys(
-        (
-            "futex",
-            "pthreadadapt",
-            "mutexee",
-            "mutexee-timeout",
-            "go-mutex",
-            "wordlock",
-            "parking-lot",
-            "lifo-cr",
-            "loiter",
-            "shfllock-stp",
-            "k42-mcs",
-            "qspinlock",
-            "twa",
-            "hemlock",
-        ),
-        (1, 1, 1),
-    ),
-    # For the thread that the lock is biased to, which is the only one here.
-    "biased-futex": (0, 0, 0),
-}
-
 #: Light too, but what it costs is the C library's affair, and it is called through pointers.
 THE_C_LIBRARY = "pthread"
 
@@ -134,19 +90,10 @@ def test_no_call_and_as_many_atomics_as_needed(lock: str) -> None:
     for taken in paths_through(locate.preload(lock)):
         function = taken.function()
         assert detours(taken, function) == [], taken.call
-        counted = atomics(taken, function)
-        if lock in ATOMICS:
-            assert counted == ATOMICS[lock][CALLS.index(taken.call)], taken.call
-        elif taken.call == "unlock":
-            assert counted <= 1
-        else:
-            assert counted == 1, taken.call
-
-
-def test_every_named_lock_is_there() -> None:
-    built = {name for name in locate.lock_names() if name in ATOMICS}
-    assert built <= set(LIGHT)
-    assert os.environ.get("LOCKWRIGHT_ONLY") or built == set(ATOMICS)
+        # As `lock_traits::atomics` states; a trylock is a lock that does not wait.
+        to_lock, to_unlock = locate.traits(lock)["atomics"]
+        stated = to_unlock if taken.call == "unlock" else to_lock
+        assert atomics(taken, function) == stated, taken.call
 
 
 @pytest.mark.parametrize(

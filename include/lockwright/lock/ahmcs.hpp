@@ -57,6 +57,8 @@ class ahmcs : hmcs<Env> {
       .realtime = realtime::starves,
       .numa_aware = true,
       .node_bytes = levels_below::traits.node_bytes,
+      .suits = {{{use_case::extreme_contention, 5,
+                  "the papers' advice for extreme contention (TOCS 2019, figure 7)"}}},
       .reference = "Chabbi and Mellor-Crummey, PPoPP 2016",
       .summary =
           "A queue of threads per NUMA node below a queue of the nodes, where a thread that has "

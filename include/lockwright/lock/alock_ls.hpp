@@ -49,6 +49,7 @@ class alock_ls
       .realtime = realtime::starves,
       .fifo = true,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
       .reference =
           "Anderson, IEEE TPDS 1(1), 1990; David, Guerraoui and Trigonakis, SOSP 2013 "
           "(libslock)",

@@ -31,6 +31,11 @@ class backoff {
       .waiting = waiting::spin_backoff,
       .realtime = realtime::starves,
       .light = true,
+      .low_traffic = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::memory_contention, 3, "polls rarely (TOCS 2019, figure 7)"},
+                 {use_case::low_contention, 3,
+                  "one atomic operation to enter, a plain store to leave, and polls rarely"}}},
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
       .summary =
           "Test-and-set whose waiters stay away for exponentially growing delays. Little "

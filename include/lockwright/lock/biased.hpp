@@ -67,6 +67,14 @@ constexpr lock_traits biased_traits(const lock_traits& inner, const char* summar
   traits.category = category::load_control;
   traits.realtime = own_order_unless_polling(inner.waiting);  // First comes the one that revokes.
   traits.fifo = false;  // The owner may overtake a thread that is about to revoke.
+  traits.yields = false;
+  traits.low_traffic = false;
+  traits.atomics = {.lock = 0, .unlock = 0};
+  const char* const entry = "the first thread enters without an atomic operation";
+  traits.suits = traits.light
+                     ? suit_list{{{use_case::crowded, 16, "parks once a second thread has come"},
+                                  {use_case::private_mutexes, 1, entry}}}
+                     : suit_list{{{use_case::private_mutexes, 2, entry}}};
   traits.reference =
       "Dice, Moir and Scherer, Sun 2003; Vasudevan, Namjoshi "
       "and Edwards, PACT 2010";

@@ -29,6 +29,12 @@ class c_bo_mcs : public cohort<Env, backoff<Env>, mcs<Env, Wait>> {
       .numa_aware = true,
       .hardened_trylock = true,
       .node_bytes = mcs<Env, Wait>::traits.node_bytes,
+      .suits = Wait<Env>::policy == waiting::spin
+                   ? suit_list{{{use_case::trylock_loop, 1,
+                                 "its trylock takes long, 170 cycles (TOCS 2019)"},
+                                {use_case::extreme_contention, 3,
+                                 "among the best with all threads (TOCS 2019)"}}}
+                   : suit_list{{{use_case::crowded, 15, "hierarchical, and parks"}}},
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",
       .summary =
           Wait<Env>::policy == waiting::spin

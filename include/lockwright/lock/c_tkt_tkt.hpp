@@ -23,6 +23,10 @@ class c_tkt_tkt : public cohort<Env, ticket<Env>, ticket<Env>> {
       .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
+      .suits = {{{use_case::trylock_loop, 4, "its trylock takes two levels"},
+                 {use_case::extreme_contention, 2, "among the best with all threads (TOCS 2019)"},
+                 {use_case::high_contention, 8,
+                  "among the best with the best number of nodes (TOCS 2019)"}}},
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",
       .summary =
           "A ticket lock per NUMA node below a ticket lock of the nodes, passing the lock on "

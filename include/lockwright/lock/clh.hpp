@@ -46,6 +46,11 @@ class clh {
       .realtime = own_order_unless_polling(Wait<Env>::policy),
       .fifo = true,
       .node_bytes = sizeof(node),
+      .suits =
+          Wait<Env>::policy == waiting::spin
+              ? suit_list{{{use_case::high_contention, 5, "every thread polls a place of its own"}}}
+              : suit_list{{{use_case::crowded, 20,
+                            "parks, but the next in line is the one most likely asleep"}}},
       .reference = "Craig, UW TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994",
       .summary =
           Wait<Env>::policy == waiting::spin

@@ -93,6 +93,8 @@ class clof {
       .numa_aware = true,
       .hardened_trylock = true,
       .node_bytes = (Locks::traits.node_bytes + ...),
+      .suits = {{{use_case::trylock_loop, 6, "its trylock takes several levels"},
+                 {use_case::extreme_contention, 9, "a level for each cache, node and package"}}},
       .reference = "Chehab et al., SOSP 2021",
       .summary =
           "A lock per cache, NUMA node and package, below one for all, each passing on what is "

@@ -248,6 +248,7 @@ class cna {
       .realtime = realtime::starves,
       .numa_aware = true,
       .node_bytes = sizeof(node),
+      .suits = {{{use_case::extreme_contention, 6, "hands over within a node, in one word"}}},
       .reference = "Dice and Kogan, EuroSys 2019",
       .summary =
           "A queue lock of one word that hands over within a NUMA node and sets the waiters of "

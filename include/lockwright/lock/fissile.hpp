@@ -47,6 +47,8 @@ class fissile {
       .light = true,
       .numa_aware = true,
       .node_bytes = sizeof(node),
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::extreme_contention, 8, "hands over within a node, in two words"}}},
       .reference = "Dice and Kogan, NETYS 2020",
       .summary =
           "Test-and-set for arriving threads, with a CNA queue for those that do not get it at "

@@ -79,6 +79,13 @@ class gcr {
       .waiting = Inner::traits.waiting,
       .realtime = own_order_unless_polling(Inner::traits.waiting),
       .node_bytes = 64 + Inner::traits.node_bytes,  // one among the passive, one inside
+      .low_traffic = true,
+      .survives_oversubscription = !Inner::traits.parks(),
+      .suits =
+          Inner::traits.parks()
+              ? suit_list{{{use_case::crowded, 5, "keeps all but a few waiters asleep"}}}
+              : suit_list{{{use_case::crowded, 18, "keeps all but a few waiters asleep"},
+                           {use_case::memory_contention, 6, "keeps few threads in circulation"}}},
       .reference = "Dice and Kogan, Euro-Par 2019",
       .summary =
           Inner::traits.parks()

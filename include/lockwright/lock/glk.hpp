@@ -86,6 +86,9 @@ class glk {
       .realtime = realtime::starves,
       .light = true,
       .node_bytes = queue_lock::traits.node_bytes,
+      .survives_oversubscription = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::crowded, 17, "changes to a mutex that parks"}}},
       .reference = "Antic, Chatzopoulos, Guerraoui and Trigonakis, Middleware 2016",
       .summary =
           "A ticket lock while few wait, an MCS queue while many do, and a mutex whose waiters "

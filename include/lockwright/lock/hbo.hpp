@@ -33,6 +33,7 @@ class hbo {
       .realtime = realtime::starves,
       .light = true,
       .numa_aware = true,
+      .atomics = {.lock = 1, .unlock = 0},
       .reference = "Radović and Hagersten, HPCA 2003",
       .summary =
           "Test-and-set with growing delays, longer ones for waiters on another NUMA node than the "

@@ -77,6 +77,11 @@ class hmcs {
       .numa_aware = true,
       .hardened_trylock = true,
       .node_bytes = 2 * sizeof(node),  // one in the leaf, one at the root
+      .suits = {{{use_case::trylock_loop, 2, "its trylock takes longest, 220 cycles (TOCS 2019)"},
+                 {use_case::extreme_contention, 1,
+                  "among the best with all threads in three of the papers' machines (TOCS 2019)"},
+                 {use_case::high_contention, 7,
+                  "among the best with the best number of nodes (TOCS 2019)"}}},
       .reference = "Chabbi, Fagan and Mellor-Crummey, PPoPP 2015",
       .summary =
           "A queue of threads per NUMA node below a queue of the nodes, passing the lock on "

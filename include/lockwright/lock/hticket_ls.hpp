@@ -71,6 +71,7 @@ class hticket_ls : public cohort<Env, ticket<Env, hticket_global_poller<Env>>,
       .realtime = realtime::starves,
       .numa_aware = true,
       .hardened_trylock = true,
+      .suits = {{{use_case::trylock_loop, 7, "its trylock takes two levels"}}},
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
           "Ticket locks per NUMA node and for all nodes, passed on within a node up to a bound, "

@@ -64,6 +64,10 @@ class lifo_cr {
       .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(node),
+      .low_traffic = true,
+      .suits = {{{use_case::crowded, 3,
+                  "keeps the lock with the threads that run, as malth-stp does"},
+                 {use_case::memory_contention, 5, "keeps few threads in circulation"}}},
       .reference = "Dice, EuroSys 2017",
       .summary =
           "Waiters form a stack, and an unlock takes the one that came last, once in a while the "

@@ -65,6 +65,9 @@ class loiter {
       .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(node),
+      .low_traffic = true,
+      .suits = {{{use_case::crowded, 6,
+                  "lets threads that run race, and wakes only the first sleeper"}}},
       .reference = "Dice, EuroSys 2017",
       .summary =
           "Threads race for the lock for a moment, then queue; only the first of the queue races "

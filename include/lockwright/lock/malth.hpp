@@ -110,6 +110,18 @@ class malth : public mcscr<Env, Wait, one_set> {
       .waiting = Wait<Env>::policy,
       .realtime = own_order_unless_polling(Wait<Env>::policy),
       .node_bytes = malth::mcscr::node_bytes,
+      .low_traffic = true,
+      .suits = Wait<Env>::policy == waiting::spin
+                   ? suit_list{{{use_case::memory_contention, 1,
+                                 "keeps few threads in circulation, which spares the caches (TOCS "
+                                 "2019, figure 7)"},
+                                {use_case::high_contention, 3, "keeps few threads in circulation"}}}
+                   : suit_list{{{use_case::crowded, 1,
+                                 "advised first where threads outnumber processors (TOCS 2019, "
+                                 "figure 7)"},
+                                {use_case::memory_contention, 2,
+                                 "keeps few threads in circulation, which spares the caches (TOCS "
+                                 "2019, figure 7)"}}},
       .reference = "Dice, EuroSys 2017",
       .summary =
           Wait<Env>::policy == waiting::spin

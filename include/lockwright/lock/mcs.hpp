@@ -41,6 +41,12 @@ class mcs {
       .realtime = own_order_unless_polling(Wait<Env>::policy),
       .fifo = true,
       .node_bytes = sizeof(node),
+      .suits = Wait<Env>::policy == waiting::spin
+                   ? suit_list{{{use_case::high_contention, 1,
+                                 "best of all with the best number of nodes on the 64 processors "
+                                 "(TOCS 2019)"}}}
+                   : suit_list{{{use_case::crowded, 19,
+                                 "parks, but the next in line is the one most likely asleep"}}},
       .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",
       .summary = Wait<Env>::policy == waiting::spin
                      ? "A queue in which every thread polls a flag of its own, set by its "

@@ -70,6 +70,7 @@ class mcs_try {
       .realtime = realtime::starves,
       .fifo = true,
       .node_bytes = sizeof(node),
+      .suits = {{{use_case::high_contention, 6, "every thread polls a place of its own"}}},
       .reference = "Scott, PODC 2002",
       .summary =
           "A queue in which every thread polls a flag of its own, and which a thread can leave at "

@@ -158,6 +158,8 @@ class mcscrn : public mcscr<Env, spin_then_park, by_numa_node> {
       .realtime = realtime::own_order,
       .numa_aware = true,
       .node_bytes = mcscrn::mcscr::node_bytes,
+      .low_traffic = true,
+      .suits = {{{use_case::crowded, 14, "malth-stp for machines with several nodes"}}},
       .reference = "Dice, EuroSys 2017",
       .summary =
           "malth-stp whose few circulating threads are of one NUMA node, which changes once in a "

@@ -87,6 +87,7 @@ class mutable_window {
       .category = category::load_control,
       .waiting = waiting::spin_then_park,
       .realtime = realtime::by_priority,
+      .suits = {{{use_case::crowded, 7, "lets as many waiters poll as come in time"}}},
       .reference = "Marotta et al., CCPE 32(22), 2020",
       .summary =
           "As many waiters poll as fit a window, the others sleep; the window widens when a "

@@ -89,6 +89,10 @@ class mutexee {
       .realtime = realtime::by_priority,
       .light = true,
       .node_bytes = sizeof(notice),
+      .suits = Sleep<Env>::bounded
+                   ? suit_list{}
+                   : suit_list{{{use_case::crowded, 4,
+                                 "takes a thread that runs before it wakes one that sleeps"}}},
       .reference = "Falsafi, Guerraoui, Picorel and Trigonakis, USENIX ATC 2016",
       .summary =
           Sleep<Env>::bounded

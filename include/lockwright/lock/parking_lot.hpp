@@ -47,6 +47,9 @@ class parking_lot {
       .realtime = realtime::own_order,
       .light = true,
       .node_bytes = 2 * table::node_bytes,  // one asleep; one for the door of the bucket
+      .yields = true,
+      .suits = {{{use_case::crowded, 10, "lets whoever runs take the lock, and is one byte"},
+                 {use_case::low_contention, 5, "one byte, and parks"}}},
       .reference = "Pizlo, Locking in WebKit, 2016; d'Antras, parking_lot, 2016",
       .summary =
           "One byte; waiters sleep in a table that all locks share, and one in a while is handed "

@@ -38,6 +38,7 @@ class partitioned
       .realtime = realtime::starves,
       .fifo = true,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
       .reference = "Dice, SPAA 2011",
       .summary =
           "A ticket lock with one serving word per NUMA node, so that a release disturbs only "

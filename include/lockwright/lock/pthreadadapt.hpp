@@ -41,6 +41,9 @@ class pthreadadapt {
       .waiting = waiting::spin_then_park,
       .realtime = realtime::by_priority,
       .light = true,
+      .suits = {{{use_case::crowded, 9, "polls for about as long as others had to, then sleeps"},
+                 {use_case::low_contention, 7,
+                  "the C library's mutex that polls before it sleeps"}}},
       .reference = "GNU C Library, nptl (PTHREAD_MUTEX_ADAPTIVE_NP)",
       .summary =
           "The C library's adaptive mutex: a waiter tries a number of times before it sleeps, "

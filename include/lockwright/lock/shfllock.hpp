@@ -387,6 +387,11 @@ class shfllock {
       .light = true,
       .numa_aware = true,
       .node_bytes = sizeof(node),
+      .atomics = {.lock = 1, .unlock = how::policy == waiting::spin ? 0 : 1},
+      .suits = how::policy == waiting::spin
+                   ? suit_list{{{use_case::extreme_contention, 7,
+                                 "hands over within a node, in two words"}}}
+                   : suit_list{{{use_case::crowded, 13, "keeps to a NUMA node, and parks"}}},
       .reference = "Kashyap, Calciu, Cheng, Min and Kim, SOSP 2019",
       .summary =
           how::policy == waiting::spin

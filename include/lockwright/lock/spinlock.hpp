@@ -28,6 +28,9 @@ class spinlock {
       .waiting = waiting::spin,
       .realtime = realtime::starves,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::low_contention, 6,
+                  "one atomic operation to enter, a plain store to leave"}}},
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
       .summary =
           "One word, taken by compare-and-swap in a loop with a pause between attempts. Light "

@@ -28,6 +28,7 @@ class spinlock_ls : public spinlock<Env, exchange_byte<Env>> {
       .waiting = waiting::spin,
       .realtime = realtime::starves,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
           "libslock's test-and-set: one byte, taken by exchange in a loop with a pause between "

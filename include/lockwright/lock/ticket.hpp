@@ -40,6 +40,9 @@ class ticket {
       .realtime = realtime::starves,
       .fifo = true,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::low_contention, 4,
+                  "one atomic operation to enter, and first come, first served"}}},
       .reference = "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991",
       .summary =
           "A thread draws a number and waits until it is served. First come, first served, "

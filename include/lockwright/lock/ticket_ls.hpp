@@ -58,6 +58,7 @@ class ticket_ls : public ticket<Env, ticket_ls_poller<Env>> {
       .realtime = realtime::starves,
       .fifo = true,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
           "A ticket lock whose waiters stay away in proportion to the numbers before theirs. First "

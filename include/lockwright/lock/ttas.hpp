@@ -34,6 +34,9 @@ class ttas {
       .waiting = waiting::spin,
       .realtime = realtime::starves,
       .light = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::low_contention, 1,
+                  "one atomic operation to enter, a plain store to leave"}}},
       .reference = "Rudolph and Segall, ISCA 1984",
       .summary =
           "Waiters poll with plain loads and try the atomic exchange only when the lock looks "

@@ -74,6 +74,9 @@ class ttas_ls : public ttas<Env, backing_off_racer<Env>> {
       .waiting = waiting::spin_backoff,
       .realtime = realtime::starves,
       .light = true,
+      .low_traffic = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::memory_contention, 4, "polls rarely (TOCS 2019, figure 7)"}}},
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
           "Waiters poll with plain loads, and after a lost race stay away for a random time below "

@@ -48,6 +48,8 @@ class wordlock {
       .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(entry),
+      .yields = true,
+      .suits = {{{use_case::crowded, 11, "lets whoever runs take the lock"}}},
       .reference = "Pizlo, Locking in WebKit, 2016",
       .summary =
           "A lock and the queue of its sleepers in one word; unlock wakes the first, which "

@@ -1,31 +1,11 @@
-"""What the steps ask of a lock: from the registry, and where that does not say, from the papers."""
+"""What the steps ask of a lock, from what it states about itself."""
 
 from lockwright.preload.locks import BY_PRIORITY, Lock
 
-BEARS = frozenset({"mcs-timepub", "gcr-ttas", "glk"})
-"""Spin, and yet go on with more threads than processors: they pass over waiters that do not run,
-keep all but a few asleep, or change to a mutex that parks."""
-
-LOW_TRAFFIC = frozenset(
-    {
-        "backoff",
-        "gcr-mcs-stp",
-        "gcr-ttas",
-        "lifo-cr",
-        "loiter",
-        "malth-spin",
-        "malth-stp",
-        "mcscrn",
-        "ttas-ls",
-    }
-)
-"""Four of the papers' matrix (TOCS 2019, table 18), and those that keep few threads in circulation
-as malth-spin and malth-stp do."""
-
 
 def bears_many_threads(lock: Lock) -> bool:
-    """Keeps going with more threads than processors."""
-    return lock.parking or lock.name in BEARS
+    """Makes progress with more threads than processors."""
+    return lock.survives_oversubscription
 
 
 def serves_by_priority(lock: Lock) -> bool:
@@ -52,7 +32,7 @@ def small(lock: Lock) -> bool:
 
 def low_traffic(lock: Lock) -> bool:
     """Moves few cache lines, or keeps few threads in circulation."""
-    return lock.name in LOW_TRAFFIC
+    return lock.low_traffic
 
 
 def has_hardened_trylock(lock: Lock) -> bool:

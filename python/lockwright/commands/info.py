@@ -42,6 +42,10 @@ def command(name: str) -> None:
         ("category", lock.category),
         ("waiting", lock.waiting),
         ("properties", ", ".join(lock.properties()) or "none"),
+        (
+            "suited to",
+            ", ".join(f"{each.case} ({each.why})" for each in lock.suits) or "not stated",
+        ),
         ("real-time threads", _REALTIME[lock.realtime]),
         ("trylock", lock.trylock),
         ("timed lock", lock.timedlock),

@@ -73,9 +73,18 @@ class Tunable:
 
 
 @dataclass(frozen=True)
+class Suitability:
+    """That a lock suits a case. rank: 1 is tried first; why: in a few words, with the source."""
+
+    case: str
+    rank: int
+    why: str
+
+
+@dataclass(frozen=True)
 class Lock:
     """One algorithm: a row of locks.json. Sizes are in bytes. realtime: BY_PRIORITY, OWN_ORDER or
-    STARVES."""
+    STARVES. atomics: read-modify-writes of an uncontended lock and unlock, where it is light."""
 
     name: str
     header: str
@@ -92,9 +101,18 @@ class Lock:
     bytes_in_place: int
     bytes_per_mutex_outside: int
     bytes_per_node: int
+    yields: bool
+    low_traffic: bool
+    survives_oversubscription: bool
+    atomics: tuple[int, int]
+    suits: tuple[Suitability, ...]
     tunables: tuple[Tunable, ...]
     reference: str
     summary: str
+
+    def suitability(self, case: str) -> Suitability | None:
+        """What the lock states about a case; None if nothing."""
+        return next((each for each in self.suits if each.case == case), None)
 
     def properties(self) -> list[str]:
         """The yes/no properties that this lock has, as words."""
@@ -105,6 +123,9 @@ class Lock:
             "parks": self.parking,
             "NUMA-aware": self.numa_aware,
             "hardened trylock": self.hardened_trylock,
+            "yields": self.yields,
+            "low traffic": self.low_traffic,
+            "survives over-subscription": self.survives_oversubscription and not self.parking,
         }
         return [word for word, has in named.items() if has]
 
@@ -120,7 +141,7 @@ class Registry:
         # A later build may say more about a lock than this code knows.
         self._locks = {
             str(row["name"]): Lock(**{k: v for k, v in row.items() if k in known})  # type: ignore[arg-type]
-            for row in map(_with_tunables, rows)
+            for row in map(_with_parts, rows)
         }
 
     def __iter__(self) -> Iterator[Lock]:
@@ -240,9 +261,13 @@ def check_plan_ways(environment: Mapping[str, str], instead: str) -> None:
             )
 
 
-def _with_tunables(row: Mapping[str, object]) -> dict[str, object]:
-    tunables: Any = row["tunables"]
-    return {**row, "tunables": tuple(Tunable(**each) for each in tunables)}
+def _with_parts(row: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        **row,
+        "atomics": tuple(row["atomics"]),
+        "suits": tuple(Suitability(**each) for each in row["suits"]),
+        "tunables": tuple(Tunable(**each) for each in row["tunables"]),
+    }
 
 
 def _instead(name: str, names: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """The locks that take part in a race: who is recommended, and who joins in case that is wrong."""
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,23 +11,6 @@ from lockwright.preload.locks import BASELINE, Lock, Registry
 
 NAMED, ADVISED, HEDGE = "named", "advised", "hedge"
 """Why a lock takes part: the user named it, the advice did, or as one of its family."""
-
-_YIELDING = frozenset({"wordlock", "parking-lot"})
-"""Locks whose waiters offer their processor to other threads some tens of times before they sleep.
-Where threads share processors the holder goes on meanwhile, and hardly anyone has to be woken."""
-
-_REPRESENTATIVES = (
-    "futex",
-    "wordlock",
-    "mcs-stp",
-    "malth-stp",
-    "backoff",
-    "shfllock-stp",
-    "mcs-timepub",
-    "hmcs",
-    "ticket",
-)
-"""One lock of each family, those first that do well with more threads than processors."""
 
 DIVERSE = 3
 """How many of these prove that a program is not lock-sensitive."""
@@ -57,7 +41,7 @@ class Family(NamedTuple):
 
 def family(lock: Lock) -> Family:
     """That of a lock."""
-    return Family(lock.category, lock.parking, lock.name in _YIELDING)
+    return Family(lock.category, lock.parking, lock.yields)
 
 
 def named(locks: Iterable[str]) -> tuple[Entrant, ...]:
@@ -79,15 +63,26 @@ def advised(
     ]
     families = {family(known.find(each.lock)) for each in chosen}
     hedges = []
-    for name in _REPRESENTATIVES:
-        if name not in known.names or not _possible(name, known):
+    for lock in sorted(known, key=_prominence):
+        if lock.name == BASELINE or not _possible(lock.name, known):
             continue
-        mine = family(known.find(name))
+        mine = family(lock)
         if mine not in families:
             families.add(mine)
             doubt = "in case the advice is wrong: " if chosen else ""
-            hedges.append(Entrant(name, HEDGE, f"{doubt}one of its family, {mine.described}"))
+            hedges.append(Entrant(lock.name, HEDGE, f"{doubt}one of its family, {mine.described}"))
     return (*chosen, *hedges[:most])
+
+
+def _prominence(lock: Lock) -> tuple[bool, float, float]:
+    """Orders the locks that may stand for their families: those first that park, then by how well
+    they suit more threads than processors, then any other case; the registry's order decides."""
+    crowded = lock.suitability("crowded")
+    return (
+        not lock.parking,
+        crowded.rank if crowded else math.inf,
+        min((each.rank for each in lock.suits), default=math.inf),
+    )
 
 
 def relatives(locks: Iterable[str], known: Registry) -> tuple[str, ...]:
