@@ -336,7 +336,9 @@ def test_the_family_of_the_lock_that_leads_joins(
     wanted = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
     known = SimpleNamespace(
         path_of=Path,
-        find=lambda name: SimpleNamespace(name=name, category=FAMILIES[name], parking=True),
+        find=lambda name: SimpleNamespace(
+            name=name, category=FAMILIES[name], parking=True, yields=False
+        ),
     )
     made = held(machine, wanted, known).records
     assert {run.lock for run in made} & set(reserves) == joined

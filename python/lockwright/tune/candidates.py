@@ -74,13 +74,15 @@ def advised(
     return (*chosen, *hedges[:most])
 
 
-def _prominence(lock: Lock) -> tuple[bool, float, float]:
+def _prominence(lock: Lock) -> tuple[bool, float, bool, float]:
     """Orders the locks that may stand for their families: those first that park, then by how well
-    they suit more threads than processors, then any other case; the registry's order decides."""
+    they suit more threads than processors, then those with low traffic, then by how well they suit
+    any other case; the registry's order decides."""
     crowded = lock.suitability("crowded")
     return (
         not lock.parking,
         crowded.rank if crowded else math.inf,
+        not lock.low_traffic,
         min((each.rank for each in lock.suits), default=math.inf),
     )
 
