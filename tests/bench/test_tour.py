@@ -16,7 +16,7 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import this_process
 from lockwright.bench.rounds import Seen
-from lockwright.bench.tour import figures, page, plan, sitting, store
+from lockwright.bench.tour import page, store, tour_figures, tour_plan, tour_session
 from lockwright.bench.tour.drive import Clock
 from lockwright.bench.tour.page import Tour
 from lockwright.run.bench_program import LIBC, Outcome
@@ -27,15 +27,15 @@ from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour
 def test_every_plan_has_the_numbers_of_the_papers() -> None:
     """From one thread to sixteen for each processor, each number once, on any machine."""
     assert PLAN.threads == (1, 2, 4, 8, 32)
-    assert plan.make(LOCKS, 1, []).threads == (1, 2, 4, 16)
-    assert len(set(PLAN.cases())) == len(PLAN.cases()) == 3 * (5 + 3 + 1) + len(plan.DELAYS)
+    assert tour_plan.make(LOCKS, 1, []).threads == (1, 2, 4, 16)
+    assert len(set(PLAN.cases())) == len(PLAN.cases()) == 3 * (5 + 3 + 1) + len(tour_plan.DELAYS)
 
 
 def test_runs_are_as_long_as_there_is_time_for() -> None:
     """Never longer than is of use, never so short that a run shows nothing."""
-    assert plan.seconds_of_a_run(1e6, 100) == 0.3
-    assert plan.seconds_of_a_run(140, 100) == pytest.approx(0.11)
-    assert plan.seconds_of_a_run(1, 100) == 0.05
+    assert tour_plan.seconds_of_a_run(1e6, 100) == 0.3
+    assert tour_plan.seconds_of_a_run(140, 100) == pytest.approx(0.11)
+    assert tour_plan.seconds_of_a_run(1, 100) == 0.05
 
 
 def test_a_round_begins_only_if_it_fits() -> None:
@@ -52,16 +52,16 @@ def test_a_round_begins_only_if_it_fits() -> None:
 
 def test_figures_are_medians_and_ratios_within_a_round() -> None:
     """By hand, of the runs above."""
-    found = figures.throughput(PLAN, made())
+    found = tour_figures.throughput(PLAN, made())
     (first, *_) = found["fast"]
     assert first is not None
     assert (first.median, first.least, first.most, first.rounds) == (2e6 + 1, 2e6, 2e6 + 2, 3)
     assert first.ratio is not None
     assert first.ratio[0] == pytest.approx(2, rel=1e-5)
-    assert figures.percentiles(PLAN, made(), 2)["slow"] == [1, 10, 100, 1000, 10_000, 100_000]
-    lwss = figures.by_threads(PLAN, made(), "lwss", PLAN.timed, PLAN.metered)["slow"]
+    assert tour_figures.percentiles(PLAN, made(), 2)["slow"] == [1, 10, 100, 1000, 10_000, 100_000]
+    lwss = tour_figures.by_threads(PLAN, made(), "lwss", PLAN.timed, PLAN.metered)["slow"]
     assert [point.median for point in lwss if point] == [1.5] * 3
-    assert figures.naps(PLAN, made())[0] == {
+    assert tour_figures.naps(PLAN, made())[0] == {
         "delay": 0,
         "turnaround_ns": 5,
         "wake_ns": 2,
@@ -146,7 +146,7 @@ def test_energy_is_drawn_where_it_was_measured() -> None:
     line = {"kind": "measured", "operations_per_second": 10.0, "operations": 100}
     seen = Seen()
     seen.add(PLAN.contended("fast", 2), 0, Outcome([line], meters=joules))
-    found = figures.energy(PLAN, seen)
+    found = tour_figures.energy(PLAN, seen)
     assert found == [{"lock": "fast", "threads": 2, "rate": 10.0, "per_joule": 50.0}]
     whole = Tour(HEADER, PLAN, seen, [], [], "again", no_energy="")
     assert 'id="energy"' in page.render(whole)
@@ -204,12 +204,12 @@ def test_a_tour_has_one_owner(tmp_path: Path) -> None:
 def test_a_tour_goes_on_with_the_same_machine_only(tmp_path: Path) -> None:
     store.begin(tmp_path / "runs.jsonl", HEADER)
     with pytest.raises(LockwrightError, match=r"the tour was begun with another \w+ \("):
-        sitting.resume(tmp_path)
+        tour_session.resume(tmp_path)
 
 
 def test_going_on_says_how(tmp_path: Path) -> None:
     """With the time that was left, rounded up."""
-    command = sitting.to_go_on(tmp_path / "a tour", 3.14)
+    command = tour_session.resume_command(tmp_path / "a tour", 3.14)
     assert command.endswith(f"bench tour --resume -o '{tmp_path}/a tour' --minutes 3.2")
 
 

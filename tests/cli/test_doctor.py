@@ -13,7 +13,7 @@ from lockwright.machine import load
 from lockwright.machine.energy.domain import Domain
 from lockwright.machine.energy.find import Sources
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree, numbers_of
+from lockwright.machine.procfs import Tree, numbers_of
 from support import machine
 
 from .conftest import Cli

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lockwright.doctor import access, clock, examine, frequency, limits, memory, scheduler, system
+from lockwright.doctor import access, cgroup, clock, examine, frequency, memory, scheduler, system
 from lockwright.machine import processors
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 from support import machine
 from support.machine import CPU
 
@@ -44,34 +44,34 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         WARN,
         "3 processors on 2 cores of 1 package; the machine has 16",
     ),
-    (processors.smt, machine.processors(4), OK, "each core runs one thread"),
-    (processors.smt, machine.processors(4, 2), WARN, "4 of 4 cores"),
+    (processors.smt_finding, machine.processors(4), OK, "each core runs one thread"),
+    (processors.smt_finding, machine.processors(4, 2), WARN, "4 of 4 cores"),
     (
-        processors.smt,
+        processors.smt_finding,
         machine.processors(2) | {f"{CPU}/smt/control": "off"},
         OK,
         "each core runs one thread (off)",
     ),
     # One thread of each core allowed: no two can meet.
     (
-        processors.smt,
+        processors.smt_finding,
         machine.processors(4, 2) | {"/proc/self/status": "Cpus_allowed_list:\t0-3"},
         OK,
         "each core runs one thread",
     ),
-    (processors.smt, {f"{CPU}/online": "0-1"}, ABSENT, "does not say"),
-    (processors.numa, two_nodes(), OK, "2 nodes with 2, 2 processors"),
+    (processors.smt_finding, {f"{CPU}/online": "0-1"}, ABSENT, "does not say"),
+    (processors.numa_finding, two_nodes(), OK, "2 nodes with 2, 2 processors"),
     (
-        processors.numa,
+        processors.numa_finding,
         two_nodes() | {"/proc/self/status": "Cpus_allowed_list:\t2-3"},
         OK,
         "1 node of 2",
     ),
-    (processors.numa, machine.processors(2), ABSENT, "does not say"),
-    (limits.cgroup, {}, ABSENT, "no control group"),
-    (limits.cgroup, {"/proc/self/cgroup": "0::/", "/proc/self/mounts": UNIFIED}, OK, "none"),
+    (processors.numa_finding, machine.processors(2), ABSENT, "does not say"),
+    (cgroup.cgroup, {}, ABSENT, "no control group"),
+    (cgroup.cgroup, {"/proc/self/cgroup": "0::/", "/proc/self/mounts": UNIFIED}, OK, "none"),
     (
-        limits.cgroup,
+        cgroup.cgroup,
         machine.processors(4)
         | {
             "/proc/self/cgroup": "0::/a/b",
@@ -84,7 +84,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         "1.5 processors' time in each 100 ms, used up 1,234 times",
     ),
     (
-        limits.cgroup,
+        cgroup.cgroup,
         machine.processors(4)
         | {
             "/proc/self/cgroup": "0::/",
@@ -96,7 +96,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     ),
     # A container sees the group that it is in outside of its own mount.
     (
-        limits.cgroup,
+        cgroup.cgroup,
         machine.processors(4)
         | {
             "/proc/self/cgroup": "0::/../../other",
@@ -107,7 +107,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         "0.5 processors' time",
     ),
     (
-        limits.cgroup,
+        cgroup.cgroup,
         machine.processors(4)
         | {
             "/proc/self/cgroup": "4:cpu,cpuacct:/job\n0::/",

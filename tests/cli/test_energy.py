@@ -306,7 +306,7 @@ def test_power_is_above_the_idle_machines(powered: Path) -> None:
     # Twice is once: the idle machine is measured before the first run only.
     own.measure_idle(0.0, lambda _: pytest.fail("measured again"))
     own.idle = idle
-    assert "50 % of the processors then" in own.said()[0]
+    assert "50 % of the processors then" in own.notes()[0]
 
 
 def test_nothing_asked_nothing_read(tmp_path: Path) -> None:
@@ -314,4 +314,4 @@ def test_nothing_asked_nothing_read(tmp_path: Path) -> None:
     assert not nothing.wanted
     with nothing.around() as reading:
         pass
-    assert (reading.values, nothing.said(), nothing.as_facts()) == ({}, [], {})
+    assert (reading.values, nothing.notes(), nothing.as_facts()) == ({}, [], {})

@@ -1,7 +1,6 @@
 """The command heeds Ctrl-C from its first moments on."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -26,7 +25,6 @@ def test_help_needs_none_of_what_reports_need() -> None:
         "import sys\nfrom lockwright import cli\nassert cli.main(['--help']) == 0\n"
         "print({'jinja2', 'numpy', 'pandas', 'plotly', 'scipy'} & set(sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = captured([sys.executable, "-c", script])
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "set()"

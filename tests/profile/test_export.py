@@ -40,7 +40,7 @@ def waited(profile: Profile) -> float:
 
 
 def test_folded_stacks_have_the_time_waited(profile: Profile) -> None:
-    lines = folded.made(profile).splitlines()
+    lines = folded.folded_stacks(profile).splitlines()
     weights = [int(line.rsplit(" ", 1)[1]) for line in lines]
     assert sum(weights) == pytest.approx(waited(profile), rel=1e-6)
     stacks = [line.rsplit(" ", 1)[0].split(";") for line in lines]
@@ -50,7 +50,7 @@ def test_folded_stacks_have_the_time_waited(profile: Profile) -> None:
 
 
 def test_speedscope(profile: Profile) -> None:
-    whole = json.loads(speedscope.made(profile))
+    whole = json.loads(speedscope.speedscope_json(profile))
     assert whole["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     frames = whole["shared"]["frames"]
     for each in frames:
@@ -90,7 +90,7 @@ def check_events(of: dict[str, Any], frames: int) -> None:
 
 
 def test_firefox(profile: Profile) -> None:
-    whole = json.loads(firefox_format.made(profile))
+    whole = json.loads(firefox_format.firefox_json(profile))
     assert whole["meta"]["preprocessedProfileVersion"] == 62
     shared = whole["shared"]
     strings, stacks, frames = shared["stringArray"], shared["stackTable"], shared["frameTable"]
@@ -131,7 +131,7 @@ def check_table(table: dict[str, Any]) -> None:
 
 
 def test_perfetto(profile: Profile) -> None:
-    events = json.loads(perfetto.made(profile))["traceEvents"]
+    events = json.loads(perfetto.perfetto_json(profile))["traceEvents"]
     needed = {
         "M": {"name", "pid", "tid", "args"},
         "X": {"name", "cat", "ts", "dur", "pid", "tid"},
@@ -213,7 +213,7 @@ def decode_pprof(data: bytes) -> Any:
 
 
 def test_pprof(profile: Profile) -> None:
-    data = gzip.decompress(pprof.made(profile))
+    data = gzip.decompress(pprof.pprof_bytes(profile))
     made = decode_pprof(data)
     strings = list(made.string_table)
     assert strings[0] == ""
@@ -264,7 +264,7 @@ def test_places_without_symbols(profile: Profile) -> None:
         profile.mutexes[0], sites=(Site((bare,), 1, 1, 100, 0),), place=Place("object", bare)
     )
     alone = replace(profile, mutexes=(first,), timeline=())
-    assert folded.made(alone) == "table-server+0x4000;Table::mutex 100\n"
+    assert folded.folded_stacks(alone) == "table-server+0x4000;Table::mutex 100\n"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_the_command(lockwright: Path, tmp_path: Path) -> None:
 
     done = run(source, "-o", tmp_path / "out.folded")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out.folded").read_text() == folded.made(made_profile())
+    assert (tmp_path / "out.folded").read_text() == folded.folded_stacks(made_profile())
     source.write_text("{}")
     refused = run(source, "-o", tmp_path / "out.pb.gz")
     assert refused.returncode == 2

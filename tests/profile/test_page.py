@@ -13,7 +13,7 @@ import pytest
 from lockwright.advise import advise
 from lockwright.base.errors import LockwrightError
 from lockwright.export import page
-from lockwright.export.page import drawn
+from lockwright.export.page import script_data
 from lockwright.profile.record import Distribution, Process, Profile
 from support.made_profile import made_profile
 
@@ -118,23 +118,23 @@ def test_what_is_drawn_adds_up(profile: Profile, text: str) -> None:
 
 def test_a_mutex_whose_stacks_are_not_known_keeps_its_width(profile: Profile) -> None:
     blind = replace(profile.mutexes[0], sites=())
-    found = drawn.stacks(replace(profile, mutexes=(blind,)))
+    found = script_data.stacks(replace(profile, mutexes=(blind,)))
     assert found["stacks"] == [[0, blind.lost, []]]
 
 
 def test_threads_of_one_name_have_numbers(profile: Profile) -> None:
     same = replace(profile, thread_names={"0": "pool", "1": "pool", "2": "main"})
-    names = [thread["name"] for thread in drawn.timeline(same)["threads"]]
+    names = [thread["name"] for thread in script_data.timeline(same)["threads"]]
     assert names[:4] == ["pool 0", "pool 1", "main", "thread 3"]
 
 
 def test_bins_keep_the_weight_and_the_place() -> None:
-    bins = drawn.binned(((1.0, 2.0), (1000.0, 6.0), (1060.0, 1.0), (1e6, 1.0)))
+    bins = script_data.binned(((1.0, 2.0), (1000.0, 6.0), (1060.0, 1.0), (1e6, 1.0)))
     assert sum(bins.values()) == pytest.approx(10)
     assert bins[0] == pytest.approx(2)
     assert bins[30] == pytest.approx(7)
     assert bins[60] == pytest.approx(1)
-    wide = drawn.binned(((100.0, 1.0), (200.0, 0.0)))
+    wide = script_data.binned(((100.0, 1.0), (200.0, 0.0)))
     assert len(wide) == 4
     assert sum(wide.values()) == pytest.approx(1)
 

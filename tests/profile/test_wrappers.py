@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.profile import record, wrappers
-from lockwright.profile.functions import brief
+from lockwright.profile.function_names import brief
 from lockwright.profile.lock_functions import is_known
 from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
 from lockwright.profile.wrappers import Call

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from lockwright.study import (
     best_count,
+    best_lock_ratio,
     cells,
     changes,
     coverage,
     effect,
     energy,
     latency,
-    ratio,
     validation,
     variability,
 )
@@ -217,11 +217,11 @@ def test_shift_of_the_best_count_for_energy() -> None:
 
 def test_best_lock_ratio() -> None:
     """x is on average 11 of the best locks' 15; the mean of ttas and pthread is no lock."""
-    found = ratio.best_lock_ratio(made.of(APP)).loc["a"]
+    found = best_lock_ratio.best_lock_ratio(made.of(APP)).loc["a"]
     assert found.to_dict() == pytest.approx({"x": 11 / 15, "y": 14 / 15, "z": 4.5 / 15})
-    assert ratio.best_lock_ratio(made.of(APP), [2]).at["a", "x"] == pytest.approx(12 / 20)
+    assert best_lock_ratio.best_lock_ratio(made.of(APP), [2]).at["a", "x"] == pytest.approx(12 / 20)
     two = made.of(made.grid("a", {1: {"ttas": 10, "pthread": 20}}))
-    mixed = ratio.best_lock_ratio(two, mixed=ratio.EXPECTED).loc["a"]
+    mixed = best_lock_ratio.best_lock_ratio(two, mixed=best_lock_ratio.EXPECTED).loc["a"]
     assert mixed.to_dict() == pytest.approx({"ttas": 0.5, "pthread": 1, "pt-exp": 0.75})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.study.program import catalogue, entry, inputs, readers
-from lockwright.study.tables import Table
+from lockwright.study.toml_table import Table
 
 SMALL = 'name = "a"\ncommand = ["a"]\n'
 

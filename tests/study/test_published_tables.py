@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lockwright.study import best_count, changes, coverage, effect, names, reading
+from lockwright.study import best_count, changes, coverage, effect, lock_names, reading
 from lockwright.study.analysis import Analysis, Choices, analyse
 from lockwright.study.cells import Cells, of
 from lockwright.study.dataset import DataSet
 from lockwright.study.pairwise import pairwise
+from lockwright.study.result_table import MISSING, text
 from lockwright.study.rules import Margin
-from lockwright.study.table import MISSING, text
 
 from . import published
 
@@ -54,9 +54,9 @@ def ours(name: str) -> Lines:
 def theirs(file: str, *, locks_above: bool = False, locks_beside: bool = False) -> Lines:
     """A published table, with the project's names for locks. Each line has all its cells."""
     heading, *rows = published.lines(file)
-    columns = [names.of_project(column) for column in heading] if locks_above else heading
+    columns = [lock_names.project_name(column) for column in heading] if locks_above else heading
     return {
-        names.of_project(row[0]) if locks_beside else row[0]: dict(
+        lock_names.project_name(row[0]) if locks_beside else row[0]: dict(
             zip(columns[1:], row[1:], strict=False)
         )
         for row in rows
@@ -199,7 +199,9 @@ def check_pairs(
                 good = round(matrix.at[lock, rival] * common)
                 possible[rival] = with_memcached(good, common, lock, rival)
         if lock in shifted:
-            row = next(r for r in published.lines(file)[1:] if names.of_project(r[0]) == lock)
+            row = next(
+                r for r in published.lines(file)[1:] if lock_names.project_name(r[0]) == lock
+            )
             found = [cell for cell in row[1:] if cell.isdigit()]
             order = [rival for rival in wanted if rival != lock]
             assert in_order(found, [digits(possible[rival]) for rival in order]) == (

@@ -11,7 +11,7 @@ import pytest
 from lockwright import cli
 from lockwright.base.errors import LockwrightError
 from lockwright.run.record import Record
-from lockwright.study import names, reading
+from lockwright.study import lock_names, reading
 from lockwright.study.dataset import DataSet
 
 GOOD = "app,lock,threads,throughput\n"
@@ -32,7 +32,9 @@ def values(data: DataSet, metric: str = "throughput", machine: str = "m") -> lis
 
 
 def test_names_of_locks_are_the_projects() -> None:
-    found = [names.of_project(name) for name in ("mcs_spin", "C-BO-MCS_STP", "pt-mutex", "mine 2")]
+    found = [
+        lock_names.project_name(name) for name in ("mcs_spin", "C-BO-MCS_STP", "pt-mutex", "mine 2")
+    ]
     assert found == ["mcs-spin", "c-bo-mcs-stp", "pthread", "mine-2"]
 
 

@@ -16,9 +16,9 @@ from lockwright import cli
 from lockwright.study import reading
 from lockwright.study.analysis import Analysis, analyse
 from lockwright.study.dataset import DataSet
-from lockwright.study.part import Part
-from lockwright.study.report import part_figures, traits, verdicts
-from lockwright.study.report.figure import Bars, Heat, Lines, leaders
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.report import common_traits, metric_figures, verdicts
+from lockwright.study.report.plots import Bars, Heat, Lines, leaders
 
 LOCKS = {"pthread": 1.0, "ttas": 2.0, "mcs-stp": 0.5}
 """How good each lock is for the program `cache` at the largest count; `<i>&` does not mind."""
@@ -62,7 +62,7 @@ def found(read: DataSet) -> Analysis:
 
 
 @pytest.fixture
-def part(found: Analysis) -> Part:
+def part(found: Analysis) -> MachineMetric:
     return next(part for part in found.parts if part.name == "box.throughput")
 
 
@@ -145,7 +145,7 @@ def test_tables_and_figures_are_written(report: Path) -> None:
     assert "box.throughput.program.my_cache" in stems
 
 
-def test_advice(part: Part, page: tuple[str, _Elements]) -> None:
+def test_advice(part: MachineMetric, page: tuple[str, _Elements]) -> None:
     """ttas is the best at 8 threads; both others are behind by more than 15 %."""
     found = {place: verdicts.standing(part, place) for place in ("one", "max", "opt")}
     words = found["max"].word
@@ -167,8 +167,8 @@ def test_advice(part: Part, page: tuple[str, _Elements]) -> None:
     assert "keep the one that you have" not in cache
 
 
-def test_figures_hold_what_was_measured(part: Part) -> None:
-    figures = {figure.name.rpartition(".")[2]: figure for figure in part_figures.of_part(part)}
+def test_figures_hold_what_was_measured(part: MachineMetric) -> None:
+    figures = {figure.name.rpartition(".")[2]: figure for figure in metric_figures.of_part(part)}
     heat = figures["relative-max"].plot
     assert isinstance(heat, Heat)
     assert dict(zip(heat.columns, heat.values[0], strict=True)) == pytest.approx(
@@ -204,13 +204,13 @@ def test_what_groups_of_locks_have_in_common(monkeypatch: pytest.MonkeyPatch) ->
             self.parking = parking
 
     known = {name: Made(name.startswith("p")) for name in ("p1", "p2", "p3", "s1", "s2")}
-    monkeypatch.setattr(traits, "known", lambda: known)
-    (sleeping, polling) = traits.in_common(["s1", "s2"], ["p1", "p2", "p3", "foreign"])
+    monkeypatch.setattr(common_traits, "known", lambda: known)
+    (sleeping, polling) = common_traits.in_common(["s1", "s2"], ["p1", "p2", "p3", "foreign"])
     assert (
         sleeping == "3 of the 3 locks to avoid put waiting threads to sleep, and 0 of the 2 to use."
     )
     assert "only poll" in polling
-    assert not list(traits.in_common(["s1"], ["p1", "p2"]))
+    assert not list(common_traits.in_common(["s1"], ["p1", "p2"]))
 
 
 @pytest.mark.parametrize(

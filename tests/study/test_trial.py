@@ -13,7 +13,7 @@ from lockwright.run.process_runner import ProcessRunner
 from lockwright.study.program import entry
 from lockwright.study.program.places import Places
 from lockwright.study.program.trial import Result, Trial
-from lockwright.study.tables import Table
+from lockwright.study.toml_table import Table
 
 SERVED = f"""
 name = "served"

@@ -8,9 +8,9 @@ import pytest
 from lockwright.study import reading
 from lockwright.study.analysis import analyse
 from lockwright.study.dataset import DataSet
-from lockwright.study.part import Part
+from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import html
-from lockwright.study.report.figures import figures
+from lockwright.study.report.all_figures import figures
 from lockwright.study.report.verdicts import BEST, HARMFUL, standing
 from lockwright.study.unfinished import unfinished
 
@@ -29,7 +29,7 @@ def data(tmp_path: Path) -> DataSet:
 
 
 @pytest.fixture
-def part(data: DataSet) -> Part:
+def part(data: DataSet) -> MachineMetric:
     (part,) = analyse(data).parts
     return part
 
@@ -41,7 +41,7 @@ def test_they_are_counted_with_the_runs_that_did(data: DataSet) -> None:
     assert lines == [("a", 8, "w", 2, 2, "crash"), ("a", 8, "y", 1, 5, "timeout")]
 
 
-def test_such_a_lock_is_to_be_avoided(part: Part) -> None:
+def test_such_a_lock_is_to_be_avoided(part: MachineMetric) -> None:
     words = standing(part, "max").word.loc["a"].to_dict()
     assert words == {"x": BEST, "y": HARMFUL, "z": HARMFUL}
 

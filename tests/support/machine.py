@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 CPU = "/sys/devices/system/cpu"
 POWERCAP = "/sys/class/powercap"

@@ -6,12 +6,12 @@ from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.measure import findings
 from lockwright.bench.claims.table import choose
 from lockwright.bench.rounds import Seen
-from lockwright.bench.tour import figures, plan, store
+from lockwright.bench.tour import store, tour_figures, tour_plan
 from lockwright.bench.tour.page import Tour
 from lockwright.run.bench_program import LIBC, Outcome
 
 LOCKS = (LIBC, "fast", "slow")
-PLAN = plan.make(LOCKS, 2, [])
+PLAN = tour_plan.make(LOCKS, 2, [])
 HEADER = store.Header("then", list(LOCKS), [], 2, 0.1, 900.0, {"cpu": "A <processor>"})
 HERE = Machine(2, frozenset(LOCKS), "there is no <counter>")
 
@@ -22,7 +22,7 @@ def outcome(rate: float, *more: dict[str, object]) -> Outcome:
 
 
 def timed(rate: float) -> Outcome:
-    percentiles = {f"{name}_ns": 10.0**place for place, name in enumerate(figures.PERCENTILES)}
+    percentiles = {f"{name}_ns": 10.0**place for place, name in enumerate(tour_figures.PERCENTILES)}
     return outcome(
         rate,
         {"kind": "latency", "what": "acquisition", **percentiles},
@@ -42,7 +42,7 @@ def made(rounds: int = 3) -> Seen:
                 seen.add(PLAN.timed(lock, threads), turn, timed(1e6))
         for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5), strict=True):
             seen.add(PLAN.uncontested(lock), turn, outcome(rate))
-        for delay in plan.DELAYS:
+        for delay in tour_plan.DELAYS:
             line = {"kind": "measured", "turnaround_ns": 5.0, "wake_ns": 2.0, "sleep_ns": 1.0}
             seen.add(PLAN.nap(delay), turn, Outcome([line]))
     return seen

@@ -17,7 +17,7 @@ class LockwrightError(Exception):
 
     def line(self) -> str:
         """The whole message on one line, whatever a program or a path put into it."""
-        return _line(f"lockwright: {self.what}; {self.todo}")
+        return _printable_line(f"lockwright: {self.what}; {self.todo}")
 
 
 def explain(error: LockwrightError) -> None:
@@ -35,9 +35,9 @@ def warn(text: str) -> None:
     import sys
 
     with contextlib.suppress(OSError):
-        print(_line(f"lockwright: {text}"), file=sys.stderr, flush=True)
+        print(_printable_line(f"lockwright: {text}"), file=sys.stderr, flush=True)
 
 
-def _line(text: str) -> str:
+def _printable_line(text: str) -> str:
     # A terminal must not obey what was meant to be shown.
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))

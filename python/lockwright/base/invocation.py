@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def words() -> list[str]:
+def command_words() -> list[str]:
     """The words that start `lockwright` from the user's shell, in the current directory."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":

@@ -61,7 +61,7 @@ def interval(low: float | None, high: float | None) -> str:
     """The confidence interval of a ratio; `-` where there is none."""
     if low is None or high is None:
         return "-"
-    begin, end = _end(low), _end(high)
+    begin, end = _interval_end(low), _interval_end(high)
     # Both beyond the same limit: once is enough.
     return begin if begin == end and begin[0] in "<>" else f"{begin} to {end}"
 
@@ -70,16 +70,16 @@ def time(ns: float) -> str:
     """A duration with three significant digits, in the unit that fits it."""
     for size, unit in _TIMES:
         if ns >= size * 0.9995:
-            return f"{_three(ns / size)} {unit}"
-    return f"{_three(ns)} ns"
+            return f"{_three_digits(ns / size)} {unit}"
+    return f"{_three_digits(ns)} ns"
 
 
 def count(number: float) -> str:
     """How many: three significant digits, with a letter for thousands, millions and billions."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if number >= size * 0.9995:
-            return f"{_three(number / (1e3 if letter == 'k' else size))}{letter}"
-    return f"{number:,.0f}" if number >= 10 or number == int(number) else _three(number)
+            return f"{_three_digits(number / (1e3 if letter == 'k' else size))}{letter}"
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else _three_digits(number)
 
 
 def share(of_one: float) -> str:
@@ -99,8 +99,8 @@ def bytes_of_memory(size: float) -> str:
     """An amount of memory, in the unit that fits it."""
     for unit, name in _SIZES:
         if size >= unit:
-            return f"{_few(size / unit)} {name}"
-    return f"{_few(size)} bytes"
+            return f"{_short_number(size / unit)} {name}"
+    return f"{_short_number(size)} bytes"
 
 
 def with_unit(value: float | None, unit: str) -> str:
@@ -117,29 +117,29 @@ def with_unit(value: float | None, unit: str) -> str:
         case "bytes/cpu s":
             return f"{bytes_of_memory(value)} a second of processor time"
         case "1/s":
-            return f"{_few(value)} a second"
+            return f"{_short_number(value)} a second"
         case "1/cpu s":
-            return f"{_few(value)} a second of processor time"
+            return f"{_short_number(value)} a second of processor time"
         case "threads":
-            return f"{_few(value)} threads"
+            return f"{_short_number(value)} threads"
         case _:
-            return _few(value)
+            return _short_number(value)
 
 
-def _end(value: float) -> str:
+def _interval_end(value: float) -> str:
     if value < LEAST:
         return f"<{LEAST:g}"
     return f">{MOST:g}" if value > MOST else ratio(value)
 
 
-def _three(value: float) -> str:
+def _three_digits(value: float) -> str:
     """Three significant digits, without a letter e."""
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
-def _few(value: float) -> str:
+def _short_number(value: float) -> str:
     """A whole number as it is, and two or three digits of any other."""
     if value == int(value) or value >= 100:
         return f"{value:,.0f}"

@@ -26,10 +26,10 @@ def leave_output() -> None:
     """Lets standard output go nowhere, since nobody takes what is written to it."""
     global _left
     _left = True
-    lead_nowhere(sys.stdout)
+    discard_writes(sys.stdout)
 
 
-def lead_nowhere(stream: IO[str]) -> None:
+def discard_writes(stream: IO[str]) -> None:
     """Lets a stream go nowhere, also what has not been written yet."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

@@ -43,7 +43,7 @@ class _Besides(Console):
     def on_broken_pipe(self) -> None:
         """Goes on in silence."""
         self.quiet = True
-        streams.lead_nowhere(self.file)
+        streams.discard_writes(self.file)
 
 
 def besides(file: IO[str]) -> Console:

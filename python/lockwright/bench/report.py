@@ -17,7 +17,7 @@ from lockwright.base import files, numbers, terminal
 from lockwright.machine import load, provenance
 from lockwright.machine.finding import Finding
 from lockwright.machine.meters import Meters
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 from lockwright.run.bench_program import (
     LIBC,
     Outcome,
@@ -98,7 +98,7 @@ class Report:
 
     def remarks(self) -> list[str]:
         """What a reader must know of the peers and of the meters."""
-        return [*self._left_alone, *(self.meters.said() if self.meters else [])]
+        return [*self._left_alone, *(self.meters.notes() if self.meters else [])]
 
     def write(self, path: Path) -> None:
         """Writes everything as one JSON document."""

@@ -157,7 +157,7 @@ def _run(one: RealProgram, command: str, options: Sequence[str]) -> tuple[dict[s
     """What a command writes as JSON, and the seconds that it took."""
     results, base = one.folder / f"{command}.json", one.folder / f"{command}.sqlite"
     files = ("--json", str(results), "--db", str(base))
-    words = [*invocation.words(), command, *options, *one.options, *files, "--", *one.words]
+    words = [*invocation.command_words(), command, *options, *one.options, *files, "--", *one.words]
     with ProcessRunner() as runner:
         ending = runner.run(Process(words, one.environment, out="nowhere"), math.inf)
     if (problem := ending.problem()) is not None:

@@ -25,11 +25,11 @@ def command(seconds: float, every: bool, json_file: Path | None) -> None:
     from lockwright.base import files
     from lockwright.base.terminal import output
     from lockwright.doctor import examine
-    from lockwright.doctor.show import show
+    from lockwright.doctor.findings_table import print_findings
     from lockwright.machine import provenance
 
     findings = examine.here(seconds)
     if json_file is not None:
         document = provenance.machine() | {provenance.FINDINGS: provenance.as_facts(findings)}
         files.write(json_file, json.dumps(document, indent=1) + "\n", "--json")
-    show(output(), findings, every)
+    print_findings(output(), findings, every)

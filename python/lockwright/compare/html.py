@@ -18,7 +18,7 @@ from lockwright.machine.finding import ABSENT, WARN, Finding
 from lockwright.machine.meters import FACTS
 from lockwright.machine.provenance import FINDINGS
 from lockwright.page import templates
-from lockwright.page.table import Row
+from lockwright.page.rows import Row
 from lockwright.preload.locks import BASELINE
 from lockwright.run.record import FAILED, TIMEOUT, describe_status
 

@@ -45,5 +45,5 @@ def make(
         warnings.collect(plan, records),
         verdict.decide(plan, tables),
         metered.tables(plan, records, meters.idle if meters else None),
-        meters.said() if meters else [],
+        meters.notes() if meters else [],
     )

@@ -2,7 +2,7 @@
 
 from lockwright.machine.energy.find import Sources
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 NAMES = ("RAPL", "perf", "ptrace")
 """Findings that keep something from being measured, and change no figure."""

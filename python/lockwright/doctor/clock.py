@@ -1,7 +1,7 @@
 """What the time is told by, and what a look at it costs."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 _SOURCE = "/sys/devices/system/clocksource/clocksource0"
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lockwright.doctor import access, clock, frequency, limits, memory, scheduler, system
+from lockwright.doctor import access, cgroup, clock, frequency, memory, scheduler, system
 from lockwright.machine import load, processors
 from lockwright.machine.energy import find
 from lockwright.machine.energy.find import Sources
 from lockwright.machine.finding import WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 BRIEF = 0.25
 """Seconds of looking at the load before a measurement: a hundredth of that is a clock tick of
@@ -42,9 +42,9 @@ def examine(tree: Tree, looked: Looked) -> list[Finding]:
     """All findings, those that spoil most figures first within their subject."""
     return [
         processors.count(tree),
-        processors.smt(tree),
-        processors.numa(tree),
-        limits.cgroup(tree),
+        processors.smt_finding(tree),
+        processors.numa_finding(tree),
+        cgroup.cgroup(tree),
         scheduler.isolated(tree),
         frequency.governor(tree),
         frequency.scaling(tree),

@@ -1,7 +1,7 @@
 """How fast the processors run, and whether that changes while something is measured."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding, several
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 _CPU = "/sys/devices/system/cpu"
 _HOST = (

@@ -4,7 +4,7 @@ import re
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.processors import nodes
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 

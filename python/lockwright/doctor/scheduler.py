@@ -5,7 +5,7 @@ import re
 
 from lockwright.base import numbers
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 _DEBUG = "/sys/kernel/debug/sched"
 _SYSCTL = "/proc/sys/kernel"

@@ -1,7 +1,7 @@
 """What the programs run on: kernel, C library, compiler, a host."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 _RANDOM = "/proc/sys/kernel/randomize_va_space"
 _NO_RANDOM = 0x0040000

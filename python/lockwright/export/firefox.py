@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lockwright.export.places import line_of, site_name, thread_name
+from lockwright.export.labels import line_of, site_name, thread_name
 from lockwright.profile.record import Frame, Moment, Profile, Site
 
 _VERSION = 62
@@ -28,7 +28,7 @@ _LIBRARY = 1
 """Type of a resource that is a file with code."""
 
 
-def made(profile: Profile) -> str:
+def firefox_json(profile: Profile) -> str:
     """One track over the whole run, whose samples are the stacks of waiters by the time waited;
     and one for each thread of the timeline, with markers for what it waited for and held."""
     shared = _Shared()
@@ -103,14 +103,14 @@ class _Shared:
         """The innermost frame, which is the mutex, as if it were a function that was called."""
         last: int | None = None
         for frame in reversed(site.stack) if site else ():
-            last = self._stack(self._of(frame), last)
+            last = self._stack(self._source_frame(frame), last)
         function = self._functions.setdefault((mutex, None, None), len(self._functions))
         return self._stack(self._frame(function, -1, None, _WAITING), last)
 
     def _stack(self, frame: int, prefix: int | None) -> int:
         return self._stacks.setdefault((frame, prefix), len(self._stacks))
 
-    def _of(self, frame: Frame) -> int:
+    def _source_frame(self, frame: Frame) -> int:
         file, line = line_of(frame.source)
         source = self._files.setdefault(file, len(self._files)) if file else None
         key = (frame.symbol or frame.shown, self._module(frame.module), source)

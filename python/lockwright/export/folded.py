@@ -3,7 +3,7 @@
 from lockwright.profile.record import Profile
 
 
-def made(profile: Profile) -> str:
+def folded_stacks(profile: Profile) -> str:
     """Nanoseconds waited in each stack, outermost frame first, the mutex last."""
     lines: dict[str, int] = {}
     for mutex in profile.mutexes:

@@ -27,11 +27,15 @@ class Format:
 
 FORMATS = {
     "html": Format((".html", ".htm"), "any browser", _html),
-    "speedscope": Format((".speedscope.json",), "https://www.speedscope.app", speedscope.made),
-    "firefox": Format((".firefox.json",), "https://profiler.firefox.com", firefox.made),
-    "perfetto": Format((".perfetto.json", ".trace.json"), "https://ui.perfetto.dev", perfetto.made),
-    "pprof": Format((".pb.gz", ".pprof"), "go tool pprof", pprof.made),
-    "folded": Format((".folded", ".collapsed"), "flamegraph.pl", folded.made),
+    "speedscope": Format(
+        (".speedscope.json",), "https://www.speedscope.app", speedscope.speedscope_json
+    ),
+    "firefox": Format((".firefox.json",), "https://profiler.firefox.com", firefox.firefox_json),
+    "perfetto": Format(
+        (".perfetto.json", ".trace.json"), "https://ui.perfetto.dev", perfetto.perfetto_json
+    ),
+    "pprof": Format((".pb.gz", ".pprof"), "go tool pprof", pprof.pprof_bytes),
+    "folded": Format((".folded", ".collapsed"), "flamegraph.pl", folded.folded_stacks),
 }
 
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from lockwright.export.places import site_name, thread_name
+from lockwright.export.labels import site_name, thread_name
 from lockwright.profile.record import Moment, Profile
 
 _COUNTED = 5
@@ -15,7 +15,7 @@ _LANES = 16
 """Numbers set apart for each thread: what overlaps without being nested goes to another track."""
 
 
-def made(profile: Profile) -> str:
+def perfetto_json(profile: Profile) -> str:
     """A track for each thread with its waiting and holding, and one for the waiters of a mutex."""
     threads: dict[int, list[Moment]] = {}
     for moment in profile.timeline:

@@ -7,7 +7,7 @@ import contextlib
 import gzip
 from datetime import datetime
 
-from lockwright.export.places import line_of
+from lockwright.export.labels import line_of
 from lockwright.export.wire import message, repeated
 from lockwright.profile.record import Frame, Profile
 
@@ -23,7 +23,7 @@ _APART = 1 << 40
 """Bytes from one file's first address to the next one's: offsets of all files begin at 0."""
 
 
-def made(profile: Profile) -> bytes:
+def pprof_bytes(profile: Profile) -> bytes:
     """A sample for each stack, with a label for its mutex; time waited is what is shown first."""
     table = _Table()
     kinds = [message((1, table.text(kind)), (2, table.text(unit))) for kind, unit in _KINDS]

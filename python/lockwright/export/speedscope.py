@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from lockwright.export.places import line_of, thread_name
+from lockwright.export.labels import line_of, thread_name
 from lockwright.profile.record import Frame, Moment, Profile, Site
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
-def made(profile: Profile) -> str:
+def speedscope_json(profile: Profile) -> str:
     """Two profiles over all stacks, of time waited and of time held; and one for each thread of
     the timeline, in the order of time, of its waiting."""
     table = _Table()

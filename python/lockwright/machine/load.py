@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lockwright.base import numbers
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 BUSY = 0.10
 """Share of all processors taken by others from which on a measurement is called disturbed: one

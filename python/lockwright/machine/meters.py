@@ -10,7 +10,7 @@ from lockwright.machine import load
 from lockwright.machine.energy import find
 from lockwright.machine.energy.meter import Meter, Used
 from lockwright.machine.perf.counters import Counting
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 IDLE_SECONDS = 5.0
 """How long the idle machine's power is measured before the first run."""
@@ -162,7 +162,7 @@ class Meters:
             facts["remarks"] = dict(self.remarks)
         return facts
 
-    def said(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What a reader must know of the figures, a line each."""
         lines = []
         if self.idle is not None:

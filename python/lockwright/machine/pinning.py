@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lockwright.machine import processors
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 MODES = {
     "none": "the scheduler decides",

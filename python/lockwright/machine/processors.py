@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding, several
-from lockwright.machine.tree import Tree, numbers_of
+from lockwright.machine.procfs import Tree, numbers_of
 
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
@@ -75,7 +75,7 @@ def count(tree: Tree) -> Finding:
     return Finding("processors", OK, found, effect)
 
 
-def smt(tree: Tree) -> Finding:
+def smt_finding(tree: Tree) -> Finding:
     """Whether processors share a core."""
     shared = defaultdict(set)
     for each in allowed(tree):
@@ -102,7 +102,7 @@ def smt(tree: Tree) -> Finding:
     return Finding("SMT", OK, f"each core runs one thread{how}", "no two threads share a core")
 
 
-def numa(tree: Tree) -> Finding:
+def numa_finding(tree: Tree) -> Finding:
     """How many memory nodes there are."""
     known = nodes(tree)
     if not known:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lockwright import version
 from lockwright.machine.finding import Finding
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
 """Facts that must be the same when a comparison is resumed: else its runs do not compare."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import load
-from lockwright.plan.files import File, Program, nearest
+from lockwright.plan.program_files import File, Program, nearest
 from lockwright.plan.read import Entry, Plan, where
 from lockwright.plan.rules import (
     BY_ANY,
@@ -39,7 +39,7 @@ def resolve(plan: Plan, program: Path) -> list[Rule]:
 
 def _rule(here: str, entry: Entry, program: Program) -> Rule:
     if entry.rank is not None:
-        return _of_profile(here, entry)
+        return _profiled_mutexes(here, entry)
     if entry.symbol is not None:
         by, ranges = BY_VARIABLE, _named(here, entry.symbol, entry.in_library, program, False)
     elif entry.site is not None:
@@ -74,7 +74,7 @@ def _site(here: str, site: str, library: str | None, program: Program) -> list[R
         return [Range(names, max(0, at - 1), at + _LONGEST_CALL)]
     line = _LINE.fullmatch(site)
     if line is not None:
-        return _line(here, line["source"], int(line["line"]), library, program)
+        return _ranges_of_line(here, line["source"], int(line["line"]), library, program)
     return _named(here, site, library, program, True)
 
 
@@ -106,7 +106,9 @@ def _advice(near: str | None, file: File) -> str:
     return "check the name; 'nm -C' lists what the file has"
 
 
-def _line(here: str, source: str, line: int, library: str | None, program: Program) -> list[Range]:
+def _ranges_of_line(
+    here: str, source: str, line: int, library: str | None, program: Program
+) -> list[Range]:
     from lockwright.elf.lines import addresses_of
 
     in_file = _IN_FILE.fullmatch(source)
@@ -124,16 +126,16 @@ def _line(here: str, source: str, line: int, library: str | None, program: Progr
             "build it with -g, or name the function or the offset",
         )
     raise LockwrightError(
-        f"{here}: no code of {_list(file.path.name for file in searched)} is of {source}:{line}",
+        f"{here}: no code of {_listed(file.path.name for file in searched)} is of {source}:{line}",
         "name the line of the call that initialises the mutex, or that takes it first",
     )
 
 
-def _list(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _of_profile(here: str, entry: Entry) -> Rule:
+def _profiled_mutexes(here: str, entry: Entry) -> Rule:
     from lockwright.profile import record
 
     assert entry.profile is not None

@@ -12,9 +12,9 @@ from lockwright.base.results import now
 from lockwright.preload import binary, loads, locks
 from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffer, Buffers
-from lockwright.profile.others import others
+from lockwright.profile.other_processes import other_processes
+from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Profile
-from lockwright.profile.run import Run
 from lockwright.profile.watch import Watcher
 from lockwright.run import foreground
 
@@ -70,7 +70,7 @@ def _run(
     environment: dict[str, str],
     family: Buffers,
     also: Callable[[Buffer], None] | None,
-) -> tuple[Buffer, Run]:
+) -> tuple[Buffer, ProfiledRun]:
     watcher = Watcher(family, also)
     child = 0
 
@@ -92,7 +92,7 @@ def _run(
     family.first.check()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
-    run = Run(
+    run = ProfiledRun(
         tuple(command),
         str(program),
         began,
@@ -101,7 +101,7 @@ def _run(
         child,
         usage,
         seen,
-        others(family, buffer),
+        other_processes(family, buffer),
         "" if buffer.took_any else loads.without_library(family.first.loaded, end.process),
         bool(family.first.loaded),
     )

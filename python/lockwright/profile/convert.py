@@ -3,34 +3,32 @@
 import os
 import signal
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lockwright.preload import loads
 from lockwright.profile import buffer as buffers
-from lockwright.profile import touches
+from lockwright.profile import working_set
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.distributions import below
 from lockwright.profile.mutexes import Mutexes
+from lockwright.profile.open_intervals import circle
+from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Creation, Moment, Process, Profile
 from lockwright.profile.symbols import Mapping, Symbols
-from lockwright.profile.unfinished import circle
-
-if TYPE_CHECKING:
-    from lockwright.profile.run import Run
 
 _MOST_MOMENTS = 20_000
 """Of a timeline, the longest: more than a screen has room for."""
 
 
-def to_profile(buffer: Buffer, run: "Run") -> Profile:
+def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     """The profile of a run that has ended."""
     nanoseconds = buffer.nanoseconds
     symbols = symbols_of(buffer, run.program)
     duration = _duration(buffer, run)
     mutexes = Mutexes(buffer, symbols, run.seen, nanoseconds, duration)
-    made = mutexes.made()
+    made = mutexes.all_mutexes()
     names = {number: name for number, name in run.seen.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
     return Profile(
@@ -70,7 +68,7 @@ def symbols_of(buffer: Buffer, program: str) -> Symbols:
     return Symbols(mappings, os.fsdecode(bytes(buffer["program"])) or program)
 
 
-def _duration(buffer: Buffer, run: "Run") -> float:
+def _duration(buffer: Buffer, run: ProfiledRun) -> float:
     """In ns, from the first mutex taken to the end."""
     if not buffer.pid:
         return 0.0
@@ -82,7 +80,7 @@ def _duration(buffer: Buffer, run: "Run") -> float:
     return min(max(run.seen.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
 
 
-def _process(buffer: Buffer, run: "Run", duration: float, nanoseconds: float) -> Process:
+def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: float) -> Process:
     threads, seen = buffer.threads, run.seen
     calls = int(threads["acquisitions"].sum()) + int(buffer.passed_over.sum())
     own = _own(buffer, run)
@@ -105,7 +103,7 @@ def _process(buffer: Buffer, run: "Run", duration: float, nanoseconds: float) ->
         major_faults=round(own["major_faults"]),
         mmap_calls=int(threads["mmap_calls"].sum()),
         touched=seen.touched,
-        last_cache=touches.last_cache(),
+        last_cache=working_set.last_level_cache_size(),
         runnable=seen.runnable / seen.looks if seen.looks else None,
         wanting=seen.wanting / seen.looks if seen.looks else None,
         realtime=seen.realtime if seen.looks else None,
@@ -119,7 +117,7 @@ def _processors(looks: Counter[int]) -> int:
     return most[0] or len(os.sched_getaffinity(0))
 
 
-def _own(buffer: Buffer, run: "Run") -> dict[str, float]:
+def _own(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
     """What the process has used, without those that it started: what they have all used is known
     when they have ended, but the processes apart only at the last look."""
     usage, seen = run.usage, run.seen
@@ -136,7 +134,7 @@ def _own(buffer: Buffer, run: "Run") -> dict[str, float]:
     return {name: max(seen.own[name], whole[name] - seen.of_others[name]) for name in whole}
 
 
-def _creation(buffer: Buffer, run: "Run", ticks: float) -> Creation:
+def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
     threads = buffer.threads
     created = threads["created"].astype(np.int64)
     whole = int(created.sum())
@@ -182,7 +180,7 @@ def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Mom
     return tuple(sorted(found, key=lambda moment: moment.begin))
 
 
-def _partial(buffer: Buffer, run: "Run", mutexes: Mutexes) -> str:
+def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
     reasons: list[str] = []
     if os.WIFSIGNALED(run.status):
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
@@ -204,7 +202,7 @@ def _partial(buffer: Buffer, run: "Run", mutexes: Mutexes) -> str:
             f"the program became '{run.became}', which did not load the profiler's library or could"
             f" not open the file for the profile; {loads.ADVICE}"
         )
-    reasons += run.others.said
+    reasons += run.others.descriptions
     if int(buffer["images"]) > 1:
         reasons.append("the process became another program, and what it was before is not in it")
     return "; ".join(reasons)

@@ -2,7 +2,7 @@
 
 import re
 
-from lockwright.profile.functions import function, without_arguments
+from lockwright.profile.function_names import function, without_arguments
 
 _CXX = (
     "mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex"

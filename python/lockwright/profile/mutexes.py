@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from lockwright.profile.buffer import HOLD, WAIT, Buffer, init_site, is_shared, is_void
 from lockwright.profile.distributions import distribution
-from lockwright.profile.naming import name_of
-from lockwright.profile.places import told
+from lockwright.profile.mutex_lines import with_lines
+from lockwright.profile.mutex_names import name_of
+from lockwright.profile.mutex_users import frequent_users, user_count
+from lockwright.profile.open_intervals import as_details, open_intervals
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,
@@ -19,8 +21,6 @@ from lockwright.profile.record import (
 )
 from lockwright.profile.sites import Sites, Waits
 from lockwright.profile.symbols import Symbols
-from lockwright.profile.takers import takers, users
-from lockwright.profile.unfinished import as_details, unfinished
 from lockwright.profile.watch import Seen
 
 _APART = 32
@@ -69,12 +69,12 @@ class Mutexes:
         self._contended += buffer.records["contended"].astype(np.int64)
         self._waited = self._with_threads("waited_for", buffer.threads["waited"])
         self._waited += buffer.records["waited"].astype(np.int64)
-        self.unfinished = unfinished(buffer, seen.last_ns)
+        self.unfinished = open_intervals(buffer, seen.last_ns)
         for each in self.unfinished:
             if each.kind == WAIT:
                 self._contended[each.record] += 1
                 self._waited[each.record] += each.ticks
-        self._takers = takers(buffer)
+        self._takers = frequent_users(buffer)
 
     def index_of(self, record: int) -> int | None:
         """Which of the mutexes a record became part of."""
@@ -90,7 +90,7 @@ class Mutexes:
         is_one = not is_shared(found)
         return name_of(self._place(found, is_one), is_one)
 
-    def made(self) -> list[Mutex]:
+    def all_mutexes(self) -> list[Mutex]:
         """All of them."""
         groups = self._groups()
         records = self._buffer.records
@@ -106,7 +106,7 @@ class Mutexes:
             for number in group:
                 self._index[number] = index
             mutexes.append(self._mutex(index, group))
-        return told(mutexes, self._symbols, self._sites.releases)
+        return with_lines(mutexes, self._symbols, self._sites.releases)
 
     def _groups(self) -> list[list[int]]:
         """The numbers of the records that make one mutex of the profile."""
@@ -170,7 +170,7 @@ class Mutexes:
         is_one = len(group) == 1 and not is_shared(first)
         place = self._place(first, is_one)
         whole = Waits(sums["contended"], sums["waited"])
-        sites, blocks = self._sites.made(index, group, details, whole)
+        sites, blocks = self._sites.sites_and_blocks(index, group, details, whole)
         unit = self._nanoseconds
         threads = np.bitwise_or.reduce(records["threads"], axis=0)
         for each in waits:
@@ -212,7 +212,7 @@ class Mutexes:
             cond_waits=sums["cond_waits"],
             cond_signals=sums["cond_signals"],
             futile_wakeups=sums["futile_wakeups"],
-            threads=users(threads, self._takers),
+            threads=user_count(threads, self._takers),
             owner_changes=_share(sums["owner_changes"], sums["samples"]),
             preempted_holds=_share(sums["usage_preempted"], sums["usage_samples"]),
             sites=sites,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from lockwright.base.errors import LockwrightError
-from lockwright.profile.functions import brief
+from lockwright.profile.function_names import brief
 from lockwright.profile.lock_functions import is_known
 
 FORMAT = "lockwright profile 1"

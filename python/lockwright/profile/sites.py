@@ -40,7 +40,7 @@ class Sites:
         """By the number of a mutex's site, where what was taken there was released."""
         return self._releases[index]
 
-    def made(
+    def sites_and_blocks(
         self, index: int, group: list[int], details: NDArray[Any], waits: Waits
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
         """group: the records that make the mutex of this index; waits: what to share out among

@@ -8,7 +8,7 @@ from pathlib import Path
 from lockwright.elf.file import load
 from lockwright.elf.lines import Line, lines_of
 from lockwright.elf.symbols import SymbolTable
-from lockwright.profile.functions import function
+from lockwright.profile.function_names import function
 from lockwright.profile.record import Frame
 
 

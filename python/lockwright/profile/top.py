@@ -184,10 +184,10 @@ class Top:
                 ratio=1 if words else None,
             )
         for row in state.rows:
-            table.add_row(*cells(row))
+            table.add_row(*mutex_cells(row))
         return Group(
             Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"),
-            Text(whole(state)),
+            Text(program_line(state)),
             Text(""),
             table,
             Text(""),
@@ -195,7 +195,7 @@ class Top:
         )
 
 
-def whole(state: State) -> str:
+def program_line(state: State) -> str:
     """The program in a line."""
     return (
         f"{numbers.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
@@ -203,7 +203,7 @@ def whole(state: State) -> str:
     )
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def mutex_cells(row: Row) -> tuple[str, ...]:
     """A mutex, by the columns."""
     known = []
     if row.contended is not None:
@@ -215,11 +215,11 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def line(state: State) -> str:
     """The last interval in one line."""
-    said = [_said(row) for row in state.rows if row.lost or row.waiting]
-    return "; ".join([whole(state), *said])
+    said = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
+    return "; ".join([program_line(state), *said])
 
 
-def _said(row: Row) -> str:
+def _mutex_line(row: Row) -> str:
     about = [f"{row.waiting} waiting"]
     if row.contended is not None:
         about.append(f"{numbers.share(row.contended)} contended")

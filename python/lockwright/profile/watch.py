@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.profile.buffer import Buffer, Buffers
-from lockwright.profile.touches import Touches
+from lockwright.profile.working_set import Touches
 
 _EVERY = 0.04
 """Seconds between two looks, each of which takes some tenths of a millisecond."""

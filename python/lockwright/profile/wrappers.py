@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lockwright.profile.functions import function
+from lockwright.profile.function_names import function
 from lockwright.profile.lock_functions import is_known
 from lockwright.profile.record import Frame
 

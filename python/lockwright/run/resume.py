@@ -51,7 +51,7 @@ def line_to_resume(*options: str) -> str:
     those that name the command, where they are not among them."""
     command, *rest = sys.argv[1:]
     added = [each for each in options if each not in rest]
-    return shlex.join([*invocation.words(), command, *added, *rest])
+    return shlex.join([*invocation.command_words(), command, *added, *rest])
 
 
 def interrupted(line: str) -> str:

@@ -8,14 +8,14 @@ import pandas as pd
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE
-from lockwright.study import answers, cells, cross_tables, part_tables
+from lockwright.study import answers, cells, cross_tables, metric_tables
 from lockwright.study.answers import Answer, Facts
 from lockwright.study.cells import Cells
 from lockwright.study.dataset import DataSet, Sample
-from lockwright.study.part import Part
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.result_table import Table
 from lockwright.study.rules import Margin, Rule, Shown
 from lockwright.study.schema import METRICS
-from lockwright.study.table import Table
 
 USUAL_METRICS = ("throughput", "tpp")
 """Of the known metrics, those with tables of their own if no metric is chosen."""
@@ -42,7 +42,7 @@ class Analysis:
     notes: tuple[str, ...]
     answers: tuple[Answer, ...]
     rules: tuple[tuple[str, str], ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MachineMetric, ...] = ()
 
 
 def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
@@ -54,7 +54,7 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     notes = list(data.notes)
     parts = list(_parts(data, choices, notes))
     _check(data, parts, choices)
-    found = [table for part in parts for table in part_tables.of_part(part)]
+    found = [table for part in parts for table in metric_tables.of_part(part)]
     for machine in data.machines:
         own = [part for part in parts if part.sample.machine == machine]
         found += cross_tables.of_energy(data, machine, own)
@@ -76,7 +76,7 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     return Analysis(tuple(found), tuple(dict.fromkeys(notes)), tuple(said), rules, tuple(parts))
 
 
-def _check(data: DataSet, parts: Sequence[Part], choices: Choices) -> None:
+def _check(data: DataSet, parts: Sequence[MachineMetric], choices: Choices) -> None:
     """Raises LockwrightError for counts or a baseline that were nowhere run."""
     counts = {count for part in parts for count in part.whole.mean.index.get_level_values(1)}
     for count in choices.counts:
@@ -91,7 +91,7 @@ def _check(data: DataSet, parts: Sequence[Part], choices: Choices) -> None:
         )
 
 
-def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Part]:
+def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[MachineMetric]:
     usual = [m for m in data.metrics if m in USUAL_METRICS or m not in METRICS]
     # Where nothing but a time or a latency is there, that is what the study is about.
     wanted = choices.metrics or usual or data.metrics
@@ -110,7 +110,7 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Part]:
                 notes.append(f"{sample.title}: a single lock, nothing to compare")
                 continue
             rule = _rule(sample, whole, choices.rule, notes)
-            part = Part(sample, rule, whole, choices.counts)
+            part = MachineMetric(sample, rule, whole, choices.counts)
             if not part.effect.sensitive.any():
                 notes.append(f"{sample.title}: no application is shown to be lock-sensitive")
             yield part
@@ -142,7 +142,7 @@ def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -
     return chosen or Shown()
 
 
-def _answers(part: Part) -> Iterator[Answer]:
+def _answers(part: MachineMetric) -> Iterator[Answer]:
     some = bool(part.sensitive.applications)
     empty = pd.DataFrame()
     facts = Facts(

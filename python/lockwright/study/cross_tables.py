@@ -7,13 +7,13 @@ import pandas as pd
 from lockwright.study import changes, effect, energy, latency, validation
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import DataSet
-from lockwright.study.part import Part
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.result_table import CHANCE, CORRELATION, NUMBER, RATIO, TEXT, Table
 from lockwright.study.rules import Margin, Rule
 from lockwright.study.schema import HIGHER
-from lockwright.study.table import CHANCE, CORRELATION, NUMBER, RATIO, TEXT, Table
 
 
-def of_energy(data: DataSet, machine: str, parts: Sequence[Part]) -> Iterator[Table]:
+def of_energy(data: DataSet, machine: str, parts: Sequence[MachineMetric]) -> Iterator[Table]:
     """Energy efficiency against throughput on one machine, whose parts these are."""
     paired = data.paired(machine, "throughput", "tpp")
     if paired is None:
@@ -79,7 +79,7 @@ def of_latency(data: DataSet, machine: str, baseline: str, notes: list[str]) -> 
             )
 
 
-def across(parts: Sequence[Part]) -> Iterator[Table]:
+def across(parts: Sequence[MachineMetric]) -> Iterator[Table]:
     """Between any two machines in one metric, and two metrics of one machine."""
     lines = {}
     for place, first in enumerate(parts):

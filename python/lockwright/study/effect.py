@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lockwright.study import limits
+from lockwright.study import noise_limits
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.rules import Rule
 
@@ -54,14 +54,14 @@ def sensitive(table: pd.DataFrame) -> list[str]:
 
 
 def _intervals(cells: Cells) -> pd.DataFrame:
-    columns = [f"{what}_{p}_{end}" for p in PLACES for what in WHAT for end in limits.ENDS]
+    columns = [f"{what}_{p}_{end}" for p in PLACES for what in WHAT for end in noise_limits.ENDS]
     lines: dict[str, dict[str, float]] = {name: {} for name in cells.applications}
     random = np.random.default_rng(0)
     for place in PLACES:
         here = cells.at(place)
         for name, line in lines.items():
-            found = limits.of_row(here.row(name), random)
+            found = noise_limits.limits_of_row(here.row(name), random)
             for what, values in zip(WHAT, found or (), strict=False):
-                for end, value in zip(limits.ENDS, values, strict=True):
+                for end, value in zip(noise_limits.ENDS, values, strict=True):
                     line[f"{what}_{place}_{end}"] = value
     return pd.DataFrame(lines).T.reindex(columns=columns).astype(float)

@@ -10,7 +10,7 @@ from pathlib import Path
 from lockwright import version
 from lockwright.base import files
 from lockwright.study.analysis import Analysis
-from lockwright.study.table import MISSING, Table
+from lockwright.study.result_table import MISSING, Table
 
 SCHEMA = 1
 """Raised when a field changes its meaning or goes."""

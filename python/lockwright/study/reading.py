@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lockwright.base.errors import LockwrightError
-from lockwright.study import comparison, names, recorded, schema
+from lockwright.study import comparison, lock_names, recorded, schema
 from lockwright.study.dataset import COUNT, UNFINISHED, DataSet, Source
 
 _REQUIRED = (schema.APPLICATION, schema.LOCK)
@@ -221,7 +221,7 @@ def _words(file: _File, name: str, place: int | None, owner: str) -> list[str]:
         if not word and name != schema.VARIANT:
             raise file.complaint(line, f"the {name} is empty")
     if name == schema.LOCK:
-        return [names.of_project(word) for word in words]
+        return [lock_names.project_name(word) for word in words]
     return [word.lower() for word in words] if name == schema.VARIANT else words
 
 

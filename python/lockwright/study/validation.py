@@ -39,7 +39,7 @@ def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd
     for application in manual.applications:
         if application in interposed.applications:
             both = [lock for lock in manual.locks if lock in interposed.locks]
-            lines[application] = _line(
+            lines[application] = _figures_of(
                 _row(manual, application, both), _row(interposed, application, both), rule
             )
     return pd.DataFrame(lines).T
@@ -49,7 +49,7 @@ def _row(part: cells.Cells, application: str, locks: list[str]) -> cells.Row:
     return part.of_locks(locks).row(application)
 
 
-def _line(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[str, float]:
+def _figures_of(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[str, float]:
     ran = ~np.isnan(manual.mean) & ~np.isnan(interposed.mean)
     ratio = (manual.mean / interposed.mean)[ran]
     line = {"locks": float(ran.sum())}

@@ -74,7 +74,7 @@ def display(planned: Sequence[Run]) -> Iterator[Display]:
 
 def again(run: Run, finding: Finding, orders: Orders) -> str:
     """The command that repeats the phase of a failure."""
-    words = [*invocation.words(), "torture", run.lock.name, "--seed", str(orders.seed)]
+    words = [*invocation.command_words(), "torture", run.lock.name, "--seed", str(orders.seed)]
     phase = (finding.failure or {}).get("phase")
     if phase is not None:
         words += ["--phase", str(phase)]

@@ -24,7 +24,7 @@ def profiled(plan: Plan, runner: Runner) -> Profile | None:
         file = Path(folder) / "profile.json"
         # It has no other way to take them, and says how often they were taken.
         rwlocks = ("--rwlock", "mutex") if os.environ.get(locks.RWLOCK) == "mutex" else ()
-        words = [*invocation.words(), "profile", "-o", str(file), *rwlocks, "--"]
+        words = [*invocation.command_words(), "profile", "-o", str(file), *rwlocks, "--"]
         answer = runner.run_through(threads, words)
         check_time(plan, threads, answer)
         if answer.problem is not None:

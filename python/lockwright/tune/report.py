@@ -67,6 +67,6 @@ def make(
         warnings.collect(plan, records),
         found,
         metered.tables(plan, records, meters.idle if meters else None),
-        meters.said() if meters else [],
+        meters.notes() if meters else [],
         {FACTS: asdict(entry) | {"races": races}},
     )

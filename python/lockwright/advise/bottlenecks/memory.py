@@ -4,7 +4,7 @@ from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis
 from lockwright.advise.evidence import all_met, at_least
 from lockwright.advise.seen import Seen
-from lockwright.profile import touches
+from lockwright.profile import working_set
 
 MEMORY = "memory contention"
 
@@ -17,7 +17,7 @@ def memory_contention(seen: Seen) -> Diagnosis:
         at_least(
             "memory touched, more than the caches hold",
             process.touched,
-            touches.RATE,
+            working_set.RATE,
             "bytes/cpu s",
             "a fifth of what one can stream; in place of stalled cycles, which need counters",
         ),

@@ -11,7 +11,7 @@ from lockwright.base.progress import duration, say
 from lockwright.bench.cases import Case
 from lockwright.bench.report import Report, watching_others
 from lockwright.bench.rounds import Pace, Seen, run_rounds
-from lockwright.bench.tour.plan import Plan
+from lockwright.bench.tour.tour_plan import Plan
 from lockwright.run.bench_program import Outcome, Subject
 
 
@@ -88,12 +88,12 @@ def _display(clock: Clock) -> Iterator[Callable[[str, int], None]]:
     if not console.is_terminal:
         told: set[int] = set()
 
-        def tell(_text: str, turn: int) -> None:
+        def ignore_text(_text: str, turn: int) -> None:
             if turn not in told:
                 told.add(turn)
                 say(f"round {turn + 1}, about {duration(clock.left)} left")
 
-        yield tell
+        yield ignore_text
         return
     bar = Progress(
         TextColumn("{task.description}"),

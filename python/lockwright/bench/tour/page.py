@@ -14,14 +14,14 @@ from lockwright.base.progress import duration
 from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, Verdict
 from lockwright.bench.rounds import Seen
-from lockwright.bench.tour import figures
-from lockwright.bench.tour.figures import Point
-from lockwright.bench.tour.plan import SECTION_CYCLES, Plan
+from lockwright.bench.tour import tour_figures
 from lockwright.bench.tour.store import Header
+from lockwright.bench.tour.tour_figures import Point
+from lockwright.bench.tour.tour_plan import SECTION_CYCLES, Plan
 from lockwright.machine.finding import ABSENT, WARN
 from lockwright.machine.provenance import FINDINGS
 from lockwright.page import templates
-from lockwright.page.table import Row
+from lockwright.page.rows import Row
 from lockwright.run.bench_program import LIBC, Outcome
 
 _ALIKE = 1.05
@@ -58,7 +58,7 @@ class Tour:
 
 def render(tour: Tour) -> str:
     """The whole file as text."""
-    fastest = figures.throughput(tour.plan, tour.seen)
+    fastest = tour_figures.throughput(tour.plan, tour.seen)
     return templates.fill(
         "bench/tour/page/page.html",
         data(tour),
@@ -87,16 +87,16 @@ def data(tour: Tour) -> dict[str, Any]:
         "processors": tour.header.processors,
         "threads": list(plan.threads),
         "metered": list(plan.metered),
-        "percentiles": list(figures.PERCENTILES),
-        "throughput": _plain(figures.throughput(plan, seen)),
-        "gini": _plain(figures.by_threads(plan, seen, "gini", plan.contended, plan.threads)),
-        "lwss": _plain(figures.by_threads(plan, seen, "lwss", plan.timed, plan.metered)),
-        "latency": [figures.percentiles(plan, seen, threads) for threads in plan.metered],
-        "naps": figures.naps(plan, seen),
+        "percentiles": list(tour_figures.PERCENTILES),
+        "throughput": _plain(tour_figures.throughput(plan, seen)),
+        "gini": _plain(tour_figures.by_threads(plan, seen, "gini", plan.contended, plan.threads)),
+        "lwss": _plain(tour_figures.by_threads(plan, seen, "lwss", plan.timed, plan.metered)),
+        "latency": [tour_figures.percentiles(plan, seen, threads) for threads in plan.metered],
+        "naps": tour_figures.naps(plan, seen),
         "uncontested": {
-            lock: _as_data(found) for lock, found in figures.uncontested(plan, seen).items()
+            lock: _as_data(found) for lock, found in tour_figures.uncontested(plan, seen).items()
         },
-        "energy": figures.energy(plan, seen),
+        "energy": tour_figures.energy(plan, seen),
     }
 
 

@@ -49,17 +49,23 @@ def tour(
         raise LockwrightError("--resume needs the directory of a tour", "name it with -o")
     if resume and locks is not None:
         raise LockwrightError("--resume keeps the locks of the tour", "leave out --locks")
-    from lockwright.bench.tour import sitting
+    from lockwright.bench.tour import tour_session
 
     where = output or Path(time.strftime("lockwright-tour-%Y-%m-%d-%H%M%S"))
-    one = sitting.resume(where) if resume else sitting.begin(where, locks, with_claims, minutes)
-    seen, stopped, left = sitting.sit(one, minutes)
-    written = sitting.write(seen, where)
+    one = (
+        tour_session.resume(where)
+        if resume
+        else tour_session.begin(where, locks, with_claims, minutes)
+    )
+    seen, stopped, left = tour_session.run(one, minutes)
+    written = tour_session.write(seen, where)
     console = terminal.output()
     for remark in seen.remarks:
         console.print(remark, markup=False)
     if stopped is not None:
-        console.print(f"Go on: {sitting.to_go_on(where, left)}", markup=False, soft_wrap=True)
+        console.print(
+            f"Go on: {tour_session.resume_command(where, left)}", markup=False, soft_wrap=True
+        )
     for path in reversed(written):
         console.print(f"Written: {path}", markup=False, soft_wrap=True)
     if stopped is not None:

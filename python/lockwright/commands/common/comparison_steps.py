@@ -230,12 +230,12 @@ def runnable_line(line: str | None) -> str:
 
     if not line or not line.startswith("lockwright "):
         return line or ""
-    return shlex.join(invocation.words()) + line.removeprefix("lockwright")
+    return shlex.join(invocation.command_words()) + line.removeprefix("lockwright")
 
 
 def resume_command(options: ComparisonOptions) -> str:
     """The line that resumes what this command line began."""
     from lockwright.base import invocation
 
-    words = [*invocation.words(), sys.argv[1], *([] if options.resume else ["--resume"])]
+    words = [*invocation.command_words(), sys.argv[1], *([] if options.resume else ["--resume"])]
     return shlex.join([*words, *sys.argv[2:]])

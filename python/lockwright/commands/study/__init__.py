@@ -13,7 +13,7 @@ from lockwright.commands.study.run import run, worker
 
 if TYPE_CHECKING:
     from lockwright.study.analysis import Analysis
-    from lockwright.study.table import Table
+    from lockwright.study.result_table import Table
 
 
 @click.group("study")
@@ -69,7 +69,7 @@ def analyse(
     """
     from lockwright.base.terminal import output as console
     from lockwright.study import output as files
-    from lockwright.study import screen
+    from lockwright.study import terminal_tables
 
     _, found = study_data.analysed(what)
     tables = _chosen(found, shown)
@@ -77,7 +77,7 @@ def analyse(
         json_file = json_file or output / "analysis.json"
         csv_folder, latex_folder = csv_folder or output / "csv", latex_folder or output / "latex"
     files.write(found, what.data, json_file, csv_folder, latex_folder)
-    screen.show(console(), found, tables)
+    terminal_tables.print_tables(console(), found, tables)
 
 
 def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":

@@ -84,14 +84,14 @@ def chosen(function: Callable[..., None]) -> Callable[..., None]:
 def analysed(what: Wanted) -> "tuple[DataSet, Analysis]":
     """Reads the data and analyses them. Raises LockwrightError for bad options and bad data."""
     from lockwright.base.errors import LockwrightError
-    from lockwright.study import names, reading
+    from lockwright.study import lock_names, reading
     from lockwright.study.analysis import Choices, analyse
 
     if what.better and len(what.metrics) != 1:
         raise LockwrightError("--better is about one metric", "name it with --metric")
     metrics = tuple(metric.lower() for metric in what.metrics)
     choices = Choices(
-        metrics, _rule(what.tolerance), _counts(what.counts), names.of_project(what.baseline)
+        metrics, _rule(what.tolerance), _counts(what.counts), lock_names.project_name(what.baseline)
     )
     data = reading.read(what.data, {metrics[0]: what.better} if what.better else None)
     return data, analyse(data, choices)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lockwright.advise import advise, show
 from lockwright.base import files, numbers
-from lockwright.export.page import drawn, mutexes, process
+from lockwright.export.page import mutexes, process, script_data
 from lockwright.page import templates
 from lockwright.preload.locks import BASELINE
 from lockwright.profile.record import Profile
@@ -43,10 +43,12 @@ def _data(profile: Profile) -> dict[str, Any]:
         "locks": [],
         "baseline": BASELINE,
         "mutexes": [mutex.name for mutex in profile.mutexes],
-        "shown": [drawn.distributions(mutex) for mutex in profile.mutexes[: mutexes.SECTIONS]],
-        "stacks": drawn.stacks(profile),
-        "blocks": drawn.blocks(profile),
-        "timeline": drawn.timeline(profile),
+        "shown": [
+            script_data.distributions(mutex) for mutex in profile.mutexes[: mutexes.SECTIONS]
+        ],
+        "stacks": script_data.stacks(profile),
+        "blocks": script_data.blocks(profile),
+        "timeline": script_data.timeline(profile),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from lockwright.base import numbers
-from lockwright.page.table import Cell, Row
+from lockwright.page.rows import Cell, Row
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,

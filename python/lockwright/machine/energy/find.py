@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lockwright.machine.energy import pmu, powercap
 from lockwright.machine.energy.domain import KINDS, Domain
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 NOWHERE = "neither /sys/class/powercap nor the events power/energy-* are there"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lockwright.machine.energy.domain import Domain
 from lockwright.machine.perf.event import open_event, read_event, why_not
-from lockwright.machine.tree import Tree, numbers_of
+from lockwright.machine.procfs import Tree, numbers_of
 
 FOLDER = "/sys/bus/event_source/devices/power"
 

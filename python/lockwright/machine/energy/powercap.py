@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from lockwright.machine.energy.domain import KINDS, Domain
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 FOLDER = "/sys/class/powercap"
 

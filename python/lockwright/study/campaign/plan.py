@@ -10,11 +10,11 @@ from pathlib import Path
 
 from lockwright.machine import pinning
 from lockwright.preload.locks import BASELINE, WAYS, Registry
-from lockwright.study import tables
+from lockwright.study import toml_table
 from lockwright.study.program import catalogue, entry
 from lockwright.study.program.entry import Program
 from lockwright.study.program.places import Places, made
-from lockwright.study.tables import Table
+from lockwright.study.toml_table import Table
 
 EACH, ANY = "each", "any"
 NO_PINNING = "none"
@@ -148,7 +148,7 @@ def difference(one: str, other: str) -> str:
 
 def read(path: Path, registry: Registry) -> Plan:
     """The plan in a file. Raises LockwrightError for whatever is wrong in it."""
-    table = tables.load(path)
+    table = toml_table.load(path)
     runs = table.whole("runs", 3, 1, 10_000)
     locks, endings = _locks(table, registry), table.flag("endings")
     plan = Plan(

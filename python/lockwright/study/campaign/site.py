@@ -14,7 +14,7 @@ from lockwright.base.results import now
 from lockwright.doctor import examine
 from lockwright.machine import calibration, pinning, provenance
 from lockwright.machine.meters import FACTS, Meters
-from lockwright.machine.tree import numbers_of
+from lockwright.machine.procfs import numbers_of
 from lockwright.preload import binary, counters, locks
 from lockwright.preload.locks import BASELINE
 from lockwright.run import record

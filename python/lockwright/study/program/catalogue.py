@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
-from lockwright.study import tables
+from lockwright.study import toml_table
 from lockwright.study.program import entry
 from lockwright.study.program.entry import Program
-from lockwright.study.tables import Table
+from lockwright.study.toml_table import Table
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
 
@@ -30,11 +30,11 @@ def path(name: str, folder: Path = FOLDER) -> Path:
 
 def table(name: str, folder: Path = FOLDER) -> Table:
     """The keys of an entry, those that it takes `from` another among them."""
-    own = tables.load(path(name, folder))
+    own = toml_table.load(path(name, folder))
     below = own.text("from", "")
     if not below:
         return own
-    if below == name or tables.load(path(below, folder)).has("from"):
+    if below == name or toml_table.load(path(below, folder)).has("from"):
         raise own.complaint("from", f"'{below}' is not an entry of its own", "name one that is")
     values = {key: value for key, value in own.values.items() if key != "from"}
     return Table(own.file, own.key, changed(table(below, folder).values, values))

@@ -11,7 +11,7 @@ from typing import Any
 from lockwright.study.program.inputs import KINDS
 from lockwright.study.program.readers import READERS
 from lockwright.study.schema import METRICS
-from lockwright.study.tables import Table
+from lockwright.study.toml_table import Table
 
 Command = str | tuple[str, ...]
 """A line for `sh -ec`, or the words of a program."""

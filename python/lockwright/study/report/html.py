@@ -11,16 +11,16 @@ from lockwright.page import templates
 from lockwright.preload.locks import BASELINE
 from lockwright.study.analysis import Analysis
 from lockwright.study.dataset import DataSet
-from lockwright.study.report import links, lock_page, overview, program_page, traits
-from lockwright.study.report.figures import Figures
-from lockwright.study.report.verdicts import PartView
+from lockwright.study.report import common_traits, links, lock_page, overview, program_page
+from lockwright.study.report.all_figures import Figures
+from lockwright.study.report.verdicts import MetricView
 
 
 def render(
     data: DataSet, found: Analysis, figures: Figures, title: str, files: Sequence[str]
 ) -> str:
     """The whole file as text. title: plain text. files: what was read."""
-    views = [PartView(part) for part in found.parts]
+    views = [MetricView(part) for part in found.parts]
     locks = sorted({name for part in found.parts for name in part.whole.locks})
     lock_figures = {
         (view.part.name, lock): figure
@@ -48,7 +48,7 @@ def render(
         views=views,
         programs=sorted({name for part in found.parts for name in part.whole.applications}),
         locks=locks,
-        known_locks=traits.known(),
+        known_locks=common_traits.known(),
         missing=overview.missing(data, found.parts),
         tables={table.name: table for table in found.tables},
         tables_of_part=of_part,

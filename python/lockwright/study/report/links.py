@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from lockwright.page.table import Row
-from lockwright.study.report.figure import LOCK, PROGRAM
-from lockwright.study.table import Table
+from lockwright.page.rows import Row
+from lockwright.study.report.plots import LOCK, PROGRAM
+from lockwright.study.result_table import Table
 
 STUDY, MACHINE = "study", "machine"
 """Pages about one machine and metric, and about one machine."""

@@ -4,14 +4,14 @@ import math
 from typing import NamedTuple
 
 from lockwright.base import numbers
-from lockwright.page.table import Row, number
+from lockwright.page.rows import Row, number
 from lockwright.study.report import links
-from lockwright.study.report.figure import PROGRAM, Dots, Figure, series
-from lockwright.study.report.part_figures import WORDS
-from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, PartView
+from lockwright.study.report.metric_figures import WORDS
+from lockwright.study.report.plots import PROGRAM, Dots, Figure, series
+from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView
 
 
-def figure(view: PartView, lock: str) -> Figure | None:
+def figure(view: MetricView, lock: str) -> Figure | None:
     """How far it is behind the best lock of each lock-sensitive application."""
     part, found = view.part, view.standings
     chosen = part.sensitive.applications
@@ -50,7 +50,7 @@ class Summary(NamedTuple):
     places: int
 
 
-def summary(view: PartView, lock: str) -> Summary | None:
+def summary(view: MetricView, lock: str) -> Summary | None:
     """Where it wins and where it harms; None if it was run with no lock-sensitive application."""
     part, found = view.part, view.standings["max"]
     chosen = part.sensitive.applications
@@ -71,7 +71,7 @@ def summary(view: PartView, lock: str) -> Summary | None:
     )
 
 
-def columns(view: PartView) -> list[str]:
+def columns(view: MetricView) -> list[str]:
     """Headings of programs()."""
     counted = view.part.sample.counted
     return [
@@ -81,7 +81,7 @@ def columns(view: PartView) -> list[str]:
     ]
 
 
-def programs(view: PartView, lock: str) -> list[Row]:
+def programs(view: MetricView, lock: str) -> list[Row]:
     """A line for each application that the lock was run with."""
     part, found, used = view.part, view.standings, view.places
     rows = []

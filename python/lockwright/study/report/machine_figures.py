@@ -7,8 +7,8 @@ import pandas as pd
 from lockwright.study import energy, latency
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT, DataSet
-from lockwright.study.report.figure import PROGRAM, Dots, Figure, Points, Series, numbers, series
-from lockwright.study.report.part_figures import WORDS
+from lockwright.study.report.metric_figures import WORDS
+from lockwright.study.report.plots import PROGRAM, Dots, Figure, Points, Series, numbers, series
 from lockwright.study.schema import HIGHER, INTERPOSED, MANUAL
 
 Cloud = tuple[str, list[float], list[float], list[str]]

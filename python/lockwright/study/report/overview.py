@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from lockwright.page.table import Row, number
+from lockwright.page.rows import Row, number
 from lockwright.study.dataset import DataSet
-from lockwright.study.part import Part
+from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import links
 
 
-def contents(parts: Iterable[Part]) -> list[Row]:
+def contents(parts: Iterable[MachineMetric]) -> list[Row]:
     """A line for each machine and metric: programs, locks, counts and runs."""
     rows = []
     for part in parts:
@@ -36,7 +36,7 @@ def contents(parts: Iterable[Part]) -> list[Row]:
     return rows
 
 
-def missing(data: DataSet, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+def missing(data: DataSet, parts: Sequence[MachineMetric]) -> Iterator[tuple[str, str]]:
     """What a study cannot say for lack of data, and what would be needed."""
     pairs = {
         "Energy efficiency against throughput": ("throughput", "tpp"),

@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from lockwright.base import numbers
-from lockwright.page.table import Row, number
+from lockwright.page.rows import Row, number
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT
-from lockwright.study.part import Part
-from lockwright.study.report import links, traits
-from lockwright.study.report.figure import LOCK, PROGRAM, Dots, Figure, Lines, Series
-from lockwright.study.report.figure import numbers as to_numbers
-from lockwright.study.report.part_figures import WORDS
-from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, PartView, Standing
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.report import common_traits, links
+from lockwright.study.report.metric_figures import WORDS
+from lockwright.study.report.plots import LOCK, PROGRAM, Dots, Figure, Lines, Series
+from lockwright.study.report.plots import numbers as to_numbers
+from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, Standing
 from lockwright.study.rules import HARM
 
 _UNSTEADY = 0.20
 """A relative standard deviation above which the mean of the runs says little."""
 
 
-def figure(part: Part, application: str) -> Figure:
+def figure(part: MachineMetric, application: str) -> Figure:
     """The metric over the counts; for a single count, a dot for each lock."""
     means = part.whole.mean.loc[application].dropna(axis=1, how="all")
     counted = part.sample.counted or "count"
@@ -78,7 +78,7 @@ class Advice(NamedTuple):
     harm: str = numbers.percent(HARM)
 
 
-def advice(view: PartView, application: str) -> Advice:
+def advice(view: MetricView, application: str) -> Advice:
     """What the page of an application says of its locks."""
     part, found = view.part, view.standings
     words = found["max"].word.loc[application].dropna()
@@ -104,7 +104,7 @@ def advice(view: PartView, application: str) -> Advice:
     )
 
 
-def programs(view: PartView) -> list[Row]:
+def programs(view: MetricView) -> list[Row]:
     """A line for each application: whether the lock matters, and which to use."""
     effect, standing = view.part.effect, view.standings["max"]
     rows = []
@@ -126,7 +126,7 @@ def programs(view: PartView) -> list[Row]:
     return rows
 
 
-def columns(view: PartView) -> list[str]:
+def columns(view: MetricView) -> list[str]:
     """Headings of locks()."""
     used, sample = view.places, view.part.sample
     return [
@@ -138,7 +138,7 @@ def columns(view: PartView) -> list[str]:
     ]
 
 
-def locks(view: PartView, application: str) -> list[Row]:
+def locks(view: MetricView, application: str) -> list[Row]:
     """A line for each lock that the application was run with."""
     part, found, used = view.part, view.standings, view.places
     rows = []
@@ -171,7 +171,7 @@ def by_mean(standing: Standing, application: str, word: str) -> list[str]:
     return list(means.sort_values(ascending=False).index)
 
 
-def _effect(view: PartView, application: str) -> tuple[str, str]:
+def _effect(view: MetricView, application: str) -> tuple[str, str]:
     """Whether the lock matters, and how much better the best lock is than the worst."""
     part = view.part
     line = part.effect.loc[application]
@@ -193,7 +193,7 @@ def _effect(view: PartView, application: str) -> tuple[str, str]:
     return "The lock matters little", f"at {at}, {how} ({deviation})"
 
 
-def _reasons(view: PartView, application: str, good: list[str], bad: list[str]) -> Iterator[str]:
+def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]) -> Iterator[str]:
     part = view.part
     if part.rule.intervals:
         yield (
@@ -206,7 +206,7 @@ def _reasons(view: PartView, application: str, good: list[str], bad: list[str]) 
             f"Use: {part.rule.meaning}, and none is. Avoid: the best lock is more than"
             f" {100 * HARM:.0f} % better, or some runs came to no figure."
         )
-    shared = list(traits.in_common(good, bad))
+    shared = list(common_traits.in_common(good, bad))
     if shared:
         yield (
             " ".join(shared) + " What goes together is no proof of a cause, but says what to try."
@@ -223,7 +223,9 @@ def _reasons(view: PartView, application: str, good: list[str], bad: list[str]) 
         ).format(links.with_figures(LOCK, named))
 
 
-def _over_counts(part: Part, application: str, found: dict[str, Standing]) -> Iterator[str]:
+def _over_counts(
+    part: MachineMetric, application: str, found: dict[str, Standing]
+) -> Iterator[str]:
     firsts = {place: found[place].mean.loc[application].dropna() for place in PLACES}
     first, last = firsts["one"].idxmax(), firsts["max"].idxmax()
     counted = part.sample.counted

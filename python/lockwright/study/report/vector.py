@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockwright.base.errors import LockwrightError
-from lockwright.study.report.figure import (
+from lockwright.study.report.all_figures import Figures
+from lockwright.study.report.plots import (
     Bars,
     Boxes,
     Dots,
@@ -22,7 +23,6 @@ from lockwright.study.report.figure import (
     Plot,
     Points,
 )
-from lockwright.study.report.figures import Figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ import pandas as pd
 from lockwright.study import best_count
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT
-from lockwright.study.part import Part
-from lockwright.study.report.part_figures import places
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.report.metric_figures import places
 from lockwright.study.rules import HARM
 
 BEST, HARMFUL, BETWEEN = "use", "avoid", ""
@@ -33,7 +33,7 @@ class Standing:
     count: pd.DataFrame
 
 
-def standing(part: Part, place: str) -> Standing:
+def standing(part: MachineMetric, place: str) -> Standing:
     """How the locks of all applications stand at one, max or opt."""
     here = part.whole.at(place)
     counts = part.whole.counts(place)
@@ -54,7 +54,7 @@ def standing(part: Part, place: str) -> Standing:
     return Standing(word, here.mean, losses, counts)
 
 
-class PartView:
+class MetricView:
     """A part, and what its pages share.
 
     places: of "one", "max" and "opt" those that differ: of a study at one count, max only.
@@ -62,7 +62,7 @@ class PartView:
     per application and count, by lock.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: MachineMetric) -> None:
         """Computes all of it."""
         self.part = part
         self.places = places(part)

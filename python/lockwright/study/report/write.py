@@ -9,7 +9,7 @@ from lockwright.study import output
 from lockwright.study.analysis import Analysis
 from lockwright.study.dataset import DataSet
 from lockwright.study.report import html, vector
-from lockwright.study.report.figures import figures
+from lockwright.study.report.all_figures import figures
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 import resource
 from dataclasses import dataclass
 
-from lockwright.profile.others import Others
+from lockwright.profile.other_processes import OtherProcesses
 from lockwright.profile.watch import Seen
 
 
 @dataclass(frozen=True)
-class Run:
+class ProfiledRun:
     """What is known of a run besides its buffer. status: as wait() gives it; ended_ns: by the
     monotonic clock; usage: of the program and of all that it started and waited for; became: the
     program that the process was at last, if the profiler was not loaded into that one and nothing
@@ -22,6 +22,6 @@ class Run:
     child: int
     usage: resource.struct_rusage
     seen: Seen
-    others: Others
+    others: OtherProcesses
     became: str
     was_loaded: bool

@@ -21,7 +21,7 @@ _ELSEWHERE = {
 """Names that other studies use; the key is written in small letters, with dashes."""
 
 
-def of_project(name: str) -> str:
+def project_name(name: str) -> str:
     """The project's name of a lock. Small letters, dashes for underscores and blanks.
 
     A lock that is not known keeps its name in that spelling: a study may hold any lock.

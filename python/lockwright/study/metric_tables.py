@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lockwright.study import best_count, coverage, limits, ratio, variability
+from lockwright.study import best_count, best_lock_ratio, coverage, noise_limits, variability
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.dataset import COUNT
-from lockwright.study.part import Part
-from lockwright.study.table import MISSING, NUMBER, RATIO, TEXT, Table
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.result_table import MISSING, NUMBER, RATIO, TEXT, Table
 
 
-def of_part(part: Part) -> Iterator[Table]:
+def of_part(part: MachineMetric) -> Iterator[Table]:
     """All of one machine and metric."""
     name, title = part.name, part.sample.title
     yield _applications(part)
@@ -79,7 +79,7 @@ def of_part(part: Part) -> Iterator[Table]:
             "row_beats_col",
             aside=True,
         )
-    yield from _of_counts(part, chosen)
+    yield from _count_tables(part, chosen)
     for place in ("max", "opt"):
         yield Table(
             f"{name}.loss-{place}",
@@ -91,14 +91,14 @@ def of_part(part: Part) -> Iterator[Table]:
         )
 
 
-def _applications(part: Part) -> Table:
+def _applications(part: MachineMetric) -> Table:
     """What matters of each application, those first that the lock matters to most."""
     figures = part.effect
     frame = figures[["gain_one", "gain_max", "gain_opt", "rdev_max"]].copy()
     noise = ""
     formats = {"sensitive": TEXT, "best_at_max": TEXT}
     if part.rule.intervals:
-        ends = figures[[f"rdev_max_{end}" for end in limits.ENDS]].itertuples(index=False)
+        ends = figures[[f"rdev_max_{end}" for end in noise_limits.ENDS]].itertuples(index=False)
         frame["rdev_less_noise"] = [
             MISSING
             if math.isnan(low)
@@ -124,7 +124,7 @@ def _applications(part: Part) -> Table:
     )
 
 
-def _of_counts(part: Part, chosen: Cells) -> Iterator[Table]:
+def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
     name, title, counted = part.name, part.sample.title, part.sample.counted
     if part.changes is None:
         return
@@ -162,7 +162,7 @@ def _of_counts(part: Part, chosen: Cells) -> Iterator[Table]:
     yield Table(
         f"{name}.best-lock-ratio",
         f"{title}: best_lock ratio",
-        ratio.best_lock_ratio(part.whole, part.wanted or None, ratio.EXPECTED),
+        best_lock_ratio.best_lock_ratio(part.whole, part.wanted or None, best_lock_ratio.EXPECTED),
         "average of the lock over the counts / average of the best lock at each",
         "application",
         usual=RATIO,
@@ -170,7 +170,7 @@ def _of_counts(part: Part, chosen: Cells) -> Iterator[Table]:
     )
 
 
-def _variability(part: Part) -> Table:
+def _variability(part: MachineMetric) -> Table:
     return Table(
         f"{part.name}.variability",
         f"{part.sample.title}: variability",

@@ -12,7 +12,7 @@ from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 _STYLES = {OK: "green", WARN: "yellow", ABSENT: "cyan"}
 
 
-def show(console: Console, findings: Sequence[Finding], every: bool) -> None:
+def print_findings(console: Console, findings: Sequence[Finding], every: bool) -> None:
     """A line for each; below those that are not ok, or below all, what it means and what to do."""
     wide = max(len(each.name) for each in findings)
     for each in findings:

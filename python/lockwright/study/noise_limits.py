@@ -24,7 +24,7 @@ _LARGEST = 2.0**20
 """No factor is looked for beyond this; more is no limit at all."""
 
 
-def of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | None:
+def limits_of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | None:
     """For gain and R.Dev of the locks of one application, in the order of ENDS.
 
     Noise drives locks apart that are alike, so both figures come out too large, and the more so the
@@ -74,10 +74,10 @@ def of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | Non
     for each in ends(deviations, deviation):
         means = _exp(each * apart)
         of_deviation.append(float(_deviation(means.sum(), (means**2).sum(), len(means))))
-    return _three(of_gain), _three(of_deviation)
+    return _as_limits(of_gain), _as_limits(of_deviation)
 
 
-def _three(values: list[float]) -> Limits:
+def _as_limits(values: list[float]) -> Limits:
     quiet, low, high = values
     return quiet, low, high
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lockwright.profile import touches
+from lockwright.profile import working_set
 
 _STREAMS = "b = bytearray({mib} * 2**20); s = slice(None, None, 4096); v = bytes(len(b[s]))\n"
 _STREAMS += "print(flush=True)\nwhile True: b[s] = v"
@@ -21,7 +21,9 @@ def rate(mib: int, cpu: float) -> float:
         assert process.stdout is not None
         process.stdout.readline()
         # One that gets no processor is given up.
-        seen = next(filter(None, (touches.look(process.pid, cpu) for _ in range(8))), None)
+        seen = next(
+            filter(None, (working_set.touched_per_second(process.pid, cpu) for _ in range(8))), None
+        )
         process.kill()
     if seen is None:
         pytest.skip(
@@ -37,7 +39,7 @@ def test_a_process_that_uses_more_memory_touches_more() -> None:
 
 def test_a_process_that_ends_ends_the_looks() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        looks = touches.Touches(process.pid)
+        looks = working_set.Touches(process.pid)
         process.wait()
     seen = looks.stop()
     assert seen is None or seen >= 0
@@ -51,5 +53,5 @@ def test_the_last_level_counts_and_instructions_do_not(tmp_path: Path) -> None:
         place.mkdir()
         for name, text in (("level", level), ("type", kind), ("size", size)):
             (place / name).write_text(f"{text}\n")
-    assert touches.last_cache(tmp_path) == 2**20
-    assert touches.last_cache(tmp_path / "none") is None
+    assert working_set.last_level_cache_size(tmp_path) == 2**20
+    assert working_set.last_level_cache_size(tmp_path / "none") is None

@@ -1,4 +1,4 @@
-"""One sitting at a tour: begins it or goes on with it, measures, and writes its files."""
+"""One session at a tour: begins it or goes on with it, measures, and writes its files."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.table import CLAIMS, choose
 from lockwright.bench.report import Report, noise
 from lockwright.bench.rounds import Pace, Seen
-from lockwright.bench.tour import figures, page, plan, store
+from lockwright.bench.tour import page, store, tour_figures, tour_plan
 from lockwright.bench.tour.drive import Clock, drive
 from lockwright.bench.tour.page import Tour
 from lockwright.doctor import examine
@@ -32,7 +32,7 @@ RUNS, REPORT, FIGURES, WHOLE = "runs.jsonl", "report.html", "figures.csv", "tour
 
 
 @dataclass
-class Sitting:
+class TourSession:
     """A tour in its directory, with the runs that were made by now."""
 
     directory: Path
@@ -46,21 +46,21 @@ class Sitting:
         """Names of the claims that are tested."""
         return self.header.claims
 
-    def plan(self) -> plan.Plan:
+    def plan(self) -> tour_plan.Plan:
         """What is run: the claims that can be shown here, beside the tour's own figures."""
         claims = choose(",".join(self.claims)) if self.claims else []
-        return plan.make(
+        return tour_plan.make(
             self.header.locks, self.header.processors, measure.possible(claims, self.here)
         )
 
 
-def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float) -> Sitting:
+def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float) -> TourSession:
     """A tour of the locks (None: those of the papers), in a directory that it makes.
 
     Raises LockwrightError for locks that there are not, and where there is a tour already.
     """
     here = measure.machine()
-    chosen = [subject.name for subject in subjects(locks, _usual(here))]
+    chosen = [subject.name for subject in subjects(locks, _default_locks(here))]
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -77,7 +77,7 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
         provenance.FINDINGS: provenance.as_facts(examine.here()),
     }
     count = len(
-        plan.make(
+        tour_plan.make(
             chosen, here.processors, measure.possible(CLAIMS, here) if with_claims else []
         ).cases()
     )
@@ -86,76 +86,76 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
         locks=chosen,
         claims=claims,
         processors=here.processors,
-        seconds=round(plan.seconds_of_a_run(60 * minutes, count), 3),
+        seconds=round(tour_plan.seconds_of_a_run(60 * minutes, count), 3),
         loops_per_us=loops_per_us(),
         facts=facts,
     )
     store.begin(directory / RUNS, header)
     store.adopt(directory / RUNS)
-    return Sitting(directory, header, here)
+    return TourSession(directory, header, here)
 
 
-def resume(directory: Path) -> Sitting:
+def resume(directory: Path) -> TourSession:
     """The tour that is in the directory. Raises LockwrightError where none can be gone on with."""
     header, seen, failures = store.load(directory / RUNS)
     todo = "its runs do not compare: begin one in another directory"
     check_facts(header.facts, provenance.machine(), "the tour", todo)
     store.adopt(directory / RUNS)
-    return Sitting(directory, header, measure.machine(), seen, failures)
+    return TourSession(directory, header, measure.machine(), seen, failures)
 
 
-def sit(sitting: Sitting, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
+def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
     """Measures for so long; returns what there is then, the signal that ended it, if one did, and
     the minutes that were left.
     """
-    command = _words(sitting, minutes)
+    command = _words(session, minutes)
     report = Report("tour", command, {}, [])
-    report.meters = Meters(energy=not sitting.here.no_energy)
-    by_name = {each.name: each for each in _subjects(sitting.header.locks)}
-    pace = Pace(sitting.header.seconds, plan.WARM_UP, sitting.header.loops_per_us)
+    report.meters = Meters(energy=not session.here.no_energy)
+    by_name = {each.name: each for each in _subjects(session.header.locks)}
+    pace = Pace(session.header.seconds, tour_plan.WARM_UP, session.header.loops_per_us)
     clock = Clock(60 * minutes)
 
     def keep(one: Case, turn: int, outcome: Outcome) -> None:
-        store.add(sitting.directory / RUNS, one, turn, outcome)
+        store.add(session.directory / RUNS, one, turn, outcome)
 
     stopped = None
-    wanted = sitting.plan()
+    wanted = session.plan()
     try:
         with interrupts.heeded():
-            drive(report, wanted, by_name, pace, sitting.seen, clock, keep)
+            drive(report, wanted, by_name, pace, session.seen, clock, keep)
     except interrupts.Stopped as signal:
         stopped = signal
-    sitting.failures += report.failures
+    session.failures += report.failures
     remarks = report.remarks()
     if report.busy is not None:
         remarks.append(noise(report.busy))
-    remarks += [f"Failed: {failure}" for failure in dict.fromkeys(sitting.failures)]
-    claims = choose(",".join(sitting.claims)) if sitting.claims else []
+    remarks += [f"Failed: {failure}" for failure in dict.fromkeys(session.failures)]
+    claims = choose(",".join(session.claims)) if session.claims else []
     tour = Tour(
-        sitting.header,
+        session.header,
         wanted,
-        sitting.seen,
-        measure.findings(claims, sitting.seen, sitting.here),
+        session.seen,
+        measure.findings(claims, session.seen, session.here),
         remarks,
         shlex.join(command),
-        sitting.here.no_energy,
+        session.here.no_energy,
         stopped is not None,
     )
     return tour, stopped, clock.left / 60
 
 
-def _words(sitting: Sitting, minutes: float) -> list[str]:
+def _words(session: TourSession, minutes: float) -> list[str]:
     """The command that takes such a tour."""
-    words = [*invocation.words(), "bench", "tour", "--minutes", f"{minutes:g}"]
-    chosen = [name for name in sitting.header.locks if name != LIBC]
-    if chosen != _usual(sitting.here):
+    words = [*invocation.command_words(), "bench", "tour", "--minutes", f"{minutes:g}"]
+    chosen = [name for name in session.header.locks if name != LIBC]
+    if chosen != _default_locks(session.here):
         words += ["--locks", ",".join(chosen)]
-    return [*words, *([] if sitting.claims else ["--no-claims"]), "-o", str(sitting.directory)]
+    return [*words, *([] if session.claims else ["--no-claims"]), "-o", str(session.directory)]
 
 
-def _usual(here: Machine) -> list[str]:
+def _default_locks(here: Machine) -> list[str]:
     """The locks that a tour shows if none are named."""
-    return [name for name in plan.LOCKS if name in here.locks]
+    return [name for name in tour_plan.LOCKS if name in here.locks]
 
 
 def _subjects(locks: Sequence[str]) -> list[Subject]:
@@ -165,7 +165,7 @@ def _subjects(locks: Sequence[str]) -> list[Subject]:
 
 def write(tour: Tour, directory: Path) -> list[Path]:
     """Writes the report and the files with the figures; returns their paths, the report first."""
-    rows = list(figures.rows(tour.plan, tour.seen))
+    rows = list(tour_figures.rows(tour.plan, tour.seen))
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [])
     writer.writeheader()
@@ -188,8 +188,8 @@ def write(tour: Tour, directory: Path) -> list[Path]:
     return [directory / name for name in contents]
 
 
-def to_go_on(directory: Path, minutes_left: float) -> str:
+def resume_command(directory: Path, minutes_left: float) -> str:
     """The command that goes on with a tour that was stopped."""
     minutes = max(0.1, math.ceil(10 * minutes_left) / 10)
-    words = [*invocation.words(), "bench", "tour", "--resume", "-o", str(directory)]
+    words = [*invocation.command_words(), "bench", "tour", "--resume", "-o", str(directory)]
     return shlex.join([*words, "--minutes", f"{minutes:g}"])

@@ -12,7 +12,7 @@ from lockwright.study.rules import Rule
 
 
 @dataclass(frozen=True)
-class Part:
+class MachineMetric:
     """whole: the cells of all applications. wanted: counts to look for changes at, and the range of
     the best_lock ratio; empty for those that most applications were run at, and for all."""
 

@@ -8,7 +8,7 @@ from lockwright.profile.buffer import Buffer, Buffers, table_size
 
 
 @dataclass(frozen=True)
-class Others:
+class OtherProcesses:
     """count: of them. taken: acquisitions, at most; is_exact: no less, either. waited: ns, summed
     over their threads. unseen: that may be of interest, but there was no file for them; alive: that
     go on."""
@@ -21,7 +21,7 @@ class Others:
     alive: tuple[int, ...] = ()
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def descriptions(self) -> tuple[str, ...]:
         """What a user has to know of them, each in a few words."""
         if not self.count:
             return ()
@@ -53,14 +53,14 @@ class Others:
         )
 
 
-def others(family: Buffers, chosen: Buffer) -> Others:
+def other_processes(family: Buffers, chosen: Buffer) -> OtherProcesses:
     """All but the process that is chosen."""
     seen = {buffer.pid: buffer for buffer in family.all() if buffer.taken and buffer is not chosen}
     seen.pop(chosen.pid, None)
     noted = [each for each in family.first.other_processes if each.pid not in {chosen.pid, *seen}]
     pids = sorted({*seen, *(each.pid for each in noted if each.pid)})
     beyond = max(0, int(family.first["others"]) - (table_size("other_processes") - 1))
-    return Others(
+    return OtherProcesses(
         count=len(pids) + beyond,
         taken=sum(each.taken for each in seen.values()) + sum(each.taken for each in noted),
         is_exact=all(each.taken <= 1 for each in noted),

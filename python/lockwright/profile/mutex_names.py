@@ -1,6 +1,6 @@
 """What a mutex is called."""
 
-from lockwright.profile.functions import brief
+from lockwright.profile.function_names import brief
 from lockwright.profile.record import CREATED, OBJECT, Frame, Place, via
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from lockwright.bench.cases import Case
 from lockwright.bench.rounds import Seen
 from lockwright.bench.statistic import STATISTICS, latency
-from lockwright.bench.tour.plan import DELAYS, Plan
+from lockwright.bench.tour.tour_plan import DELAYS, Plan
 from lockwright.run.bench_program import LIBC, Outcome
 from lockwright.stats import inference
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from lockwright.study.analysis import Analysis
 from lockwright.study.dataset import DataSet
-from lockwright.study.report import machine_figures, part_figures, program_page
-from lockwright.study.report.figure import Figure
+from lockwright.study.report import machine_figures, metric_figures, program_page
+from lockwright.study.report.plots import Figure
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Figures:
 
 def figures(data: DataSet, found: Analysis, baseline: str) -> Figures:
     """Every one that the data allow."""
-    of_part = {part.name: list(part_figures.of_part(part)) for part in found.parts}
+    of_part = {part.name: list(metric_figures.of_part(part)) for part in found.parts}
     of_program = {
         (part.name, name): program_page.figure(part, name)
         for part in found.parts

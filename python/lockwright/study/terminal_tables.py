@@ -8,10 +8,10 @@ from rich.text import Text
 
 from lockwright.base.terminal import print_wrapped
 from lockwright.study.analysis import Analysis
-from lockwright.study.table import TEXT, Table
+from lockwright.study.result_table import TEXT, Table
 
 
-def show(console: Console, analysis: Analysis, tables: Sequence[Table]) -> None:
+def print_tables(console: Console, analysis: Analysis, tables: Sequence[Table]) -> None:
     """Prints some of the tables, what their cells mean, and what all of them come to."""
     for table in tables:
         print_wrapped(console, "", f"{table.title} [{table.name}]", "bold")

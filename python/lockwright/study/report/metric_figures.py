@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from lockwright.study import best_count, ratio
-from lockwright.study.part import Part
-from lockwright.study.report.figure import (
+from lockwright.study import best_count, best_lock_ratio
+from lockwright.study.machine_metric import MachineMetric
+from lockwright.study.report.plots import (
     LOCK,
     PROGRAM,
     Bars,
@@ -38,7 +38,7 @@ _WIDEST = 3.0
 """How far behind the best lock a curve of coverage goes."""
 
 
-def places(part: Part) -> list[str]:
+def places(part: MachineMetric) -> list[str]:
     """Those that differ: of a study at one count, max only."""
     return (
         ["one", "max", "opt"]
@@ -47,7 +47,7 @@ def places(part: Part) -> list[str]:
     )
 
 
-def of_part(part: Part) -> Iterator[Figure]:
+def of_part(part: MachineMetric) -> Iterator[Figure]:
     """All of one machine and metric, in the order in which they are read."""
     yield _gain(part)
     if not part.sensitive.applications:
@@ -68,7 +68,7 @@ def of_part(part: Part) -> Iterator[Figure]:
         yield _ratio(part)
 
 
-def _gain(part: Part) -> Figure:
+def _gain(part: MachineMetric) -> Figure:
     table = part.effect.sort_values("gain_max", ascending=False)
     shown = []
     for place in places(part):
@@ -94,7 +94,7 @@ def _gain(part: Part) -> Figure:
     )
 
 
-def _relative(part: Part, place: str) -> Figure:
+def _relative(part: MachineMetric, place: str) -> Figure:
     means = part.sensitive.at(place).mean
     relative = means.div(means.max(axis=1), axis=0)
     relative = relative.loc[relative.min(axis=1).sort_values().index]
@@ -113,7 +113,7 @@ def _relative(part: Part, place: str) -> Figure:
     )
 
 
-def _pairwise(part: Part, place: str) -> Figure:
+def _pairwise(part: MachineMetric, place: str) -> Figure:
     matrix = part.matrices[place]
     order = matrix.average.sort_values(ascending=False).index
     shares = matrix.loc[order, order]
@@ -131,7 +131,7 @@ def _pairwise(part: Part, place: str) -> Figure:
     )
 
 
-def _harmful(part: Part) -> Figure:
+def _harmful(part: MachineMetric) -> Figure:
     used = [place for place in places(part) if place in part.harmful]
     table = part.harmful[used].sort_values("max")
     low, high = table["max"].min(), table["max"].max()
@@ -158,7 +158,7 @@ def _harmful(part: Part) -> Figure:
     )
 
 
-def _coverage(part: Part, place: str) -> Figure:
+def _coverage(part: MachineMetric, place: str) -> Figure:
     losses = 1 + best_count.loss(part.sensitive, place)
     behind = np.geomspace(1.0, _WIDEST, 41)
     curves = {
@@ -186,7 +186,7 @@ def _coverage(part: Part, place: str) -> Figure:
     )
 
 
-def _portfolio(part: Part) -> Figure:
+def _portfolio(part: MachineMetric) -> Figure:
     """Locks that together hold one of the best for as many applications as possible, greedily."""
     here = part.sensitive.at("max")
     good = pd.DataFrame(
@@ -219,7 +219,7 @@ def _portfolio(part: Part) -> Figure:
     )
 
 
-def _changes(part: Part) -> Figure:
+def _changes(part: MachineMetric) -> Figure:
     assert part.changes is not None
     table = part.changes.loc[part.changes.iloc[:, -2].sort_values(ascending=False).index]
     whole = table.columns[-2]
@@ -237,7 +237,7 @@ def _changes(part: Part) -> Figure:
     )
 
 
-def _best_count(part: Part) -> Figure:
+def _best_count(part: MachineMetric) -> Figure:
     table = best_count.breakdown(part.sensitive)
     last = table.index.max()
     return Figure(
@@ -252,7 +252,7 @@ def _best_count(part: Part) -> Figure:
     )
 
 
-def _opt_gain(part: Part) -> Figure:
+def _opt_gain(part: MachineMetric) -> Figure:
     gains, where = best_count.opt_gain(part.sensitive), part.sensitive.counts("opt")
     gains = gains.loc[gains.mean(axis=1).sort_values(ascending=False).index]
     gains = gains[gains.mean().sort_values().index]
@@ -284,8 +284,10 @@ def _opt_gain(part: Part) -> Figure:
     )
 
 
-def _ratio(part: Part) -> Figure:
-    table = ratio.best_lock_ratio(part.sensitive, part.wanted or None, ratio.EXPECTED)
+def _ratio(part: MachineMetric) -> Figure:
+    table = best_lock_ratio.best_lock_ratio(
+        part.sensitive, part.wanted or None, best_lock_ratio.EXPECTED
+    )
     table = table[table.median().sort_values(ascending=False).index]
     known = {lock: table[lock].dropna() for lock in table if table[lock].notna().any()}
     first = next(iter(known))

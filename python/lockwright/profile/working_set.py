@@ -32,7 +32,7 @@ MOST = 8 << 30
 """Bytes of memory in use above which no look is taken: it would hold the process up."""
 
 
-def last_cache(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int | None:
+def last_level_cache_size(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int | None:
     """Bytes of the last-level cache, or None where the system does not tell."""
     found: dict[int, int] = {}
     units = {"K": 2**10, "M": 2**20, "G": 2**30}
@@ -47,7 +47,7 @@ def last_cache(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int |
     return found[max(found)] if found else None
 
 
-def ran(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
     """Seconds of processor time that the present threads of a process have had. Raises OSError
     where there is no such process, or the kernel does not tell."""
     total = 0
@@ -57,7 +57,7 @@ def ran(pid: int) -> float:
     return total / 1e9
 
 
-def look(pid: int, enough: float) -> float | None:
+def touched_per_second(pid: int, enough: float) -> float | None:
     """Bytes that the process touches for each second of processor time, while it runs for `enough`
     seconds of that; None where it does not, or the kernel does not tell."""
     process = Path("/proc") / str(pid)
@@ -65,13 +65,13 @@ def look(pid: int, enough: float) -> float | None:
         if int((process / "statm").read_text().split()[1]) * mmap.PAGESIZE > MOST:
             return None
         (process / "clear_refs").write_text(_CLEAR_REFERENCED)
-        began, until = ran(pid), time.monotonic() + _LONGEST
-        while ran(pid) - began < enough:
+        began, until = processor_seconds(pid), time.monotonic() + _LONGEST
+        while processor_seconds(pid) - began < enough:
             if time.monotonic() > until:
                 return None
             time.sleep(_POLL)
         rolled_up = (process / "smaps_rollup").read_text()
-        used = ran(pid) - began
+        used = processor_seconds(pid) - began
     except (OSError, ValueError, IndexError):
         return None
     for line in rolled_up.splitlines():
@@ -87,7 +87,7 @@ class Touches:
     def __init__(self, pid: int) -> None:
         """Begins at once, in a thread that has the signal mask of the caller."""
         self._pid = pid
-        self._enough = 2 * (last_cache() or USUAL_CACHE) / RATE
+        self._enough = 2 * (last_level_cache_size() or USUAL_CACHE) / RATE
         self._seen: list[float] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -104,7 +104,7 @@ class Touches:
         pause = _FIRST
         while not self._ended.wait(pause):
             began = time.monotonic()
-            seen = look(self._pid, self._enough)
+            seen = touched_per_second(self._pid, self._enough)
             if seen is not None:
                 self._seen.append(seen)
             pause = max(pause * _GROWTH, time.monotonic() - began)

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.processors import allowed
-from lockwright.machine.tree import Tree
+from lockwright.machine.procfs import Tree
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lockwright.profile import wrappers
-from lockwright.profile.naming import name_of
+from lockwright.profile.mutex_names import name_of
 from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.wrappers import Call
 
 
-def told(
+def with_lines(
     mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
 ) -> list[Mutex]:
     """The same mutexes. releases: by the index of a mutex and the number of its site, where what
@@ -72,10 +72,10 @@ def _named(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
     for i, count in zip(created, counts, strict=True):
         mutexes[i] = replace(mutexes[i], place=replace(mutexes[i].place, wrappers=count))
     named = [replace(each, name=name_of(each.place, each.instances == 1)) for each in mutexes]
-    return _numbered(_told_apart(named))
+    return _numbered(_distinguished(named))
 
 
-def _told_apart(mutexes: list[Mutex]) -> list[Mutex]:
+def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
     """Places of one function have its name: those get their line, or else the offset, too."""
     places: dict[str, set[tuple[str, int]]] = {}
     for each in mutexes:

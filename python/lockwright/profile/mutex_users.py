@@ -13,7 +13,7 @@ _WORDS = 3
 """In which a record keeps a bit for each thread, by the remainder of its number."""
 
 
-def takers(buffer: Buffer) -> NDArray[np.uint64]:
+def frequent_users(buffer: Buffer) -> NDArray[np.uint64]:
     """A bit for each thread that takes mutexes, or waits for them, not much more rarely than the
     average thread."""
     threads = buffer.threads
@@ -27,7 +27,7 @@ def takers(buffer: Buffer) -> NDArray[np.uint64]:
     return found
 
 
-def users(seen: NDArray[np.uint64], taking: NDArray[np.uint64]) -> int:
+def user_count(seen: NDArray[np.uint64], taking: NDArray[np.uint64]) -> int:
     """Of the threads that were seen at a mutex, those that `takers` has; all where that leaves less
     than the two that it takes to wait for each other."""
     few = _count(seen & taking)

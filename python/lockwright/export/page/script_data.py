@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from lockwright.export.places import site_name, thread_name
+from lockwright.export.labels import site_name, thread_name
 from lockwright.profile.record import Distribution, Mutex, Profile
 
 BINS = 10

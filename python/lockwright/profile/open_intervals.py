@@ -14,7 +14,7 @@ from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, is_shared, lower
 
 
 @dataclass(frozen=True)
-class Unfinished:
+class OpenInterval:
     """One wait, or one hold. kind: as of a moment; record, thread: their numbers; caller: of the
     lock function, 0 if that is not known; begin, end: in ticks of the clock."""
 
@@ -31,7 +31,7 @@ class Unfinished:
         return self.end - self.begin
 
 
-def unfinished(buffer: Buffer, last_ns: int) -> list[Unfinished]:
+def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
     """Those that were there when the process was last seen, at `last_ns` of the monotonic clock,
     and had not ended when it did; what came later cannot be told from the end of the process."""
     if not buffer.pid or not last_ns:
@@ -43,14 +43,14 @@ def unfinished(buffer: Buffer, last_ns: int) -> list[Unfinished]:
         number, begin = int(thread["waiting_for"]) - 1, int(thread["waiting_since"])
         if number < len(records) and 0 < begin < end:
             caller = int(thread["waiting_site"])
-            found.append(Unfinished(WAIT, number, int(thread["number"]), caller, begin, end))
+            found.append(OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end))
     held = (records["hold_begin"] > records["released"]) & (records["hold_begin"] < end)
     held &= ~is_shared(records) & (records["destroyed"] == 0)
     for number in (int(each) for each in np.flatnonzero(held)):
         record = records[number]
         thread_number = max(int(record["last_thread"]) - 1, 0)
         caller, begin = _holder(buffer, record), int(record["hold_begin"])
-        found.append(Unfinished(HOLD, number, thread_number, caller, begin, end))
+        found.append(OpenInterval(HOLD, number, thread_number, caller, begin, end))
     return found
 
 
@@ -62,7 +62,7 @@ def _holder(buffer: Buffer, record: np.void) -> int:
     return int(record["first_site"]) if record["samples"] == 1 else 0
 
 
-def circle(found: Iterable[Unfinished]) -> list[int]:
+def circle(found: Iterable[OpenInterval]) -> list[int]:
     """The records of mutexes in a deadlock: whoever held one waited for the next, and so round to
     the first. Empty if none is known."""
     found = list(found)
@@ -79,9 +79,9 @@ def circle(found: Iterable[Unfinished]) -> list[int]:
     return []
 
 
-def as_details(buffer: Buffer, found: Iterable[Unfinished]) -> Rows:
+def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
     """The same as rows of the buffer's details, one for each mutex."""
-    by_record: defaultdict[int, list[Unfinished]] = defaultdict(list)
+    by_record: defaultdict[int, list[OpenInterval]] = defaultdict(list)
     for each in found:
         by_record[each.record].append(each)
     rows = np.zeros(len(by_record), buffer.details.dtype)
