@@ -1,1 +1,1 @@
-"""Which mutex costs a program time, where in its code, and who waits for whom."""
+"""Which mutexes cost a program time, where in its code, and which threads wait for which."""

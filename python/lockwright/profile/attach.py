@@ -1,4 +1,4 @@
-"""The profile of a process that runs already, looked at for a while."""
+"""Profiles a running process from outside for some seconds."""
 
 import contextlib
 import os
@@ -29,8 +29,8 @@ _LIMITS = (
 
 
 def attach(pid: int, seconds: float) -> Profile:
-    """Looks at a process for so long, or until it ends. Raises LockwrightError without the right
-    to, and for what is no process."""
+    """Watches a process for so many seconds, or until it ends. Raises LockwrightError without the
+    permission to, and for a pid that names no process."""
     with Attached(pid) as target:
         return _profile(target, seconds)
 

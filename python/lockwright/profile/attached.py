@@ -1,8 +1,8 @@
-"""Who sleeps for which mutex in a process that runs already, by what the kernel tells in /proc.
+"""Finds the sleeping waiters of a running process, from what /proc shows.
 
-A thread that sleeps for a mutex is in the system call futex, with the mutex's address; in the mutex
-stands who holds it. Nothing is put into the process, and it is not stopped. What does not sleep is
-not seen: acquisitions that did not wait, and for how long a mutex was held.
+A thread that sleeps for a mutex is in the system call futex with the mutex's address, and the mutex
+holds the number of its owner. Nothing is injected into the process, and it is not stopped. What
+does not sleep is not seen: uncontended acquisitions, and the length of critical sections.
 """
 
 import contextlib
@@ -21,23 +21,23 @@ from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
 EVERY = 0.01
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 _WAITS = (0, 9)
-"""The operations by which a thread sleeps until a word changes, without their flags."""
+"""Futex operations that sleep until a word changes, without their flags."""
 _SLEEPERS = 2
-"""What a mutex's word says when somebody may sleep for it, and what those who sleep wait to
-change."""
+"""The value of a mutex's word when it may have sleeping waiters; a waiter sleeps until it
+changes."""
 _STACK = 2048
-"""Bytes of the stack in which the caller of the lock function is looked for."""
+"""Bytes of the stack that are searched for the caller of the lock function."""
 _LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", "liblockwright-")
 
 
 @dataclass
 class Wait:
-    """One thread that sleeps for one mutex. begin, end: ns since the first look; caller: an address
-    in the code that wants it, 0 if unknown."""
+    """One thread that sleeps for one mutex. begin, end: ns since the first sample; caller: address
+    of the code that called the lock function, 0 if unknown."""
 
     address: int
     begin: float
@@ -47,11 +47,11 @@ class Wait:
 
 @dataclass
 class Seen:
-    """What the looks have come to: numbers by the address of the mutex.
+    """Sums over the samples, by the address of the mutex.
 
-    waits: those that are over, with their threads. waiters: threads, summed over the looks; waited:
-    looks at which anyone waited for it; most: waiters at one look; owned: those that have been seen
-    to be held by a thread of the process. names: of threads. threads: summed over the looks.
+    waits: finished waits, with their threads. waiters: waiting threads, summed over the samples;
+    waited: samples with any waiter; most: waiters in one sample. owned: mutexes that were seen with
+    an owner in the process. names: of threads. threads: summed over the samples.
     """
 
     waits: list[tuple[int, Wait]] = field(default_factory=list)
@@ -68,10 +68,10 @@ class Seen:
 
 
 class Attached:
-    """A process that is looked at. asleep: the waits that go on, by thread."""
+    """A process that is sampled. asleep: the unfinished waits, by thread."""
 
     def __init__(self, pid: int) -> None:
-        """Raises LockwrightError without the right to, and for what is no process."""
+        """Raises LockwrightError without the permission to, and for a pid that names no process."""
         futex = _FUTEX.get(platform.machine())
         if futex is None:
             raise LockwrightError(
@@ -106,18 +106,18 @@ class Attached:
 
     @property
     def elapsed(self) -> float:
-        """Since it was attached to, in ns."""
+        """Nanoseconds since the first sample."""
         return 1e9 * (time.monotonic() - self.began)
 
     def symbols(self) -> Symbols:
-        """Names for addresses, also in files that were loaded meanwhile."""
+        """Resolves addresses, also in files that were loaded since."""
         with contextlib.suppress(OSError):
             self.mappings = _mappings(self.process)
             self._code = [each for each in self.mappings if each[1]]
         return Symbols([each for each, _ in self.mappings], self.program)
 
     def look(self) -> bool:
-        """Notes who sleeps for what; False if the process has ended."""
+        """Records the waiter of each mutex; False if the process has ended."""
         try:
             tids = [int(each.name) for each in (self.process / "task").iterdir()]
             if len(tids) == 1 and _is_zombie(self.process):
@@ -164,12 +164,12 @@ class Attached:
 
 
 def _is_zombie(process: Path) -> bool:
-    """Whether it has ended, and whoever started it has not asked how."""
+    """Whether the process is a zombie: it has ended, and its parent has not waited for it."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 def place_of(address: int, caller: int, symbols: Symbols) -> Place:
-    """What tells a mutex from others: the variable that it lies in, or else who waits for it."""
+    """The symbol of the variable that a mutex lies in, or else the caller that waits for it."""
     if symbols.mapping(address) is not None:
         return Place(OBJECT, symbols.place(address))
     return Place(FIRST_TAKEN, symbols.caller(caller) if caller else Frame("", 0), -1)
@@ -178,8 +178,8 @@ def place_of(address: int, caller: int, symbols: Symbols) -> Place:
 def _sleeper(
     path: Path, memory: int, futex: int, tids: list[int]
 ) -> tuple[int, int, int, bool] | None:
-    """What may be the mutex that a thread sleeps for, its kind, the thread's stack pointer, and
-    whether it has an owner now."""
+    """The address of the mutex that a thread may sleep for, its kind, the thread's stack pointer,
+    and whether the mutex has an owner now."""
     try:
         words = path.read_text().split()
         if len(words) < 9 or int(words[0]) != futex:
@@ -196,7 +196,7 @@ def _sleeper(
 
 
 def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:
-    """The innermost return address on the stack that lies outside the C library; 0 if none does."""
+    """The innermost return address on the stack outside the C library; 0 if there is none."""
     try:
         data = os.pread(memory, _STACK, stack)
     except OSError:
@@ -229,7 +229,8 @@ def _is_after_call(memory: int, address: int) -> bool:
 
 
 def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
-    """The files in memory, each part with whether it is code; what follows one is its own."""
+    """The mapped files, each part with whether it is code; the anonymous mapping behind a file
+    counts as its data."""
     found: list[tuple[Mapping, bool]] = []
     bases: dict[str, int] = {}
     for line in (process / "maps").read_text(errors="replace").splitlines():
@@ -248,7 +249,7 @@ def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
 
 
 def _base(path: Path, start: int) -> int:
-    """What addresses of a file count from, if its first byte lies at `start`."""
+    """The address from which a file's addresses count, if its first byte is mapped at `start`."""
     with contextlib.suppress(OSError):
         header = load(path).header
         if header is not None and not header.shared:

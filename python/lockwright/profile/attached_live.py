@@ -1,4 +1,4 @@
-"""What the mutexes of a process that ran already do at the moment."""
+"""What the mutexes of a process that is attached to do at the moment."""
 
 from collections import defaultdict
 
@@ -8,11 +8,11 @@ from lockwright.profile.mutex_names import name_of
 from lockwright.profile.symbols import Symbols
 
 _RECENT = 2.5e9 * EVERY
-"""Nanoseconds for which a look says that a thread waits now."""
+"""Nanoseconds that a sample counts as waiting for a thread that waits in it."""
 
 
 class AttachedLive:
-    """Sums up what was seen since the last time, and forgets it."""
+    """Sums up the samples since the last call, and clears them."""
 
     def __init__(self, target: Attached) -> None:
         """target: which something else looks at."""
@@ -22,8 +22,8 @@ class AttachedLive:
         self._symbols: Symbols | None = None
 
     def state(self, most: int) -> State:
-        """Of the mutexes that cost most since the last time. How often they were taken is not
-        known, nor who held them; in that place stands who waited."""
+        """The mutexes that cost most since the last call. Acquisitions and holders are not known;
+        `holder` is where the mutex was waited for."""
         target, now = self._target, self._target.elapsed
         seen = target.seen
         began, self._before = self._before, now

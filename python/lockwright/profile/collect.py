@@ -22,7 +22,7 @@ LIBRARY = "probe/liblockwright-probe.so"
 
 
 def probe_path() -> Path:
-    """What is preloaded. Raises LockwrightError if it was not built."""
+    """The profiler's library. Raises LockwrightError if it was not built."""
     path = locks.directory() / LIBRARY
     if not path.is_file():
         raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
@@ -32,7 +32,7 @@ def probe_path() -> Path:
 
 @dataclass(frozen=True)
 class Profiled:
-    """A profile, and the status with which the program ended, as wait() gives it."""
+    """A profile, and the wait() status of the program."""
 
     profile: Profile
     status: int
@@ -43,10 +43,10 @@ def profile(
     environment: dict[str, str] | None = None,
     also: Callable[[Buffer], None] | None = None,
 ) -> Profiled:
-    """Runs a command, in the foreground and to its end, and says what its mutexes did.
+    """Runs a command in the foreground to its end, and profiles its mutexes.
 
-    also: called 25 times a second with what there is so far. Raises LockwrightError if the
-    command cannot be run with the profiler in it.
+    also: called 25 times a second with the buffer so far. Raises LockwrightError if the command
+    cannot be run with the profiler in it.
     """
     from lockwright.profile.convert import to_profile
 

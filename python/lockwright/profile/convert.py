@@ -1,4 +1,4 @@
-"""From what stands in a buffer to a profile."""
+"""Makes a profile of a buffer."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from lockwright.profile.record import Creation, Moment, Process, Profile
 from lockwright.profile.symbols import Mapping, Symbols
 
 _MOST_MOMENTS = 20_000
-"""Of a timeline, the longest: more than a screen has room for."""
+"""Moments of the timeline that are kept, the longest ones: more than a screen has room for."""
 
 
 def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
@@ -55,7 +55,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
 
 
 def symbols_of(buffer: Buffer, program: str) -> Symbols:
-    """Names for the addresses in a buffer. program: the path of what was started."""
+    """Resolves the addresses in a buffer. program: path of the program that was started."""
     mappings = [
         Mapping(
             os.fsdecode(bytes(each["path"])),
@@ -69,7 +69,7 @@ def symbols_of(buffer: Buffer, program: str) -> Symbols:
 
 
 def _duration(buffer: Buffer, run: ProfiledRun) -> float:
-    """In ns, from the first mutex taken to the end."""
+    """Nanoseconds from the first acquisition to the end."""
     if not buffer.pid:
         return 0.0
     begin = int(buffer["begin_ns"])
@@ -112,14 +112,15 @@ def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: flo
 
 
 def _processors(looks: Counter[int]) -> int:
-    """As many as the threads might use at most of the looks; else those that we may."""
+    """Processors that the threads could use in most of the samples; without samples, those that
+    this process may use."""
     (most,) = looks.most_common(1) or [(0, 0)]
     return most[0] or len(os.sched_getaffinity(0))
 
 
 def _own(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
-    """What the process has used, without those that it started: what they have all used is known
-    when they have ended, but the processes apart only at the last look."""
+    """What the process has used, without its children: the sums over all are known when they have
+    ended, those of each process at the last sample."""
     usage, seen = run.usage, run.seen
     whole = {
         "cpu_user": usage.ru_utime * 1e9,

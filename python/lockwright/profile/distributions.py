@@ -1,4 +1,4 @@
-"""Histograms of a buffer, as distributions."""
+"""Makes distributions of a buffer's histograms."""
 
 from typing import Any
 
@@ -12,9 +12,10 @@ from lockwright.profile.record import Distribution
 def distribution(
     count: float, total: float, samples: int, weights: NDArray[Any] | None, nanoseconds: float
 ) -> Distribution:
-    """Of durations that are known by count and total, in ticks of so many nanoseconds.
+    """A distribution of which count and total are known.
 
-    weights: of the buckets; None where there are no more than sums.
+    total: in ticks of so many nanoseconds. weights: of the histogram's buckets; None where there is
+    only the sum.
     """
     whole = float(weights.sum()) if weights is not None else 0.0
     if weights is None or not whole:
@@ -33,7 +34,7 @@ def distribution(
 
 
 def below(weights: NDArray[Any], ticks: float) -> float:
-    """How much weight lies below a bound, that of the bucket that it cuts in proportion."""
+    """The weight below a bound; the bucket that the bound cuts counts in proportion."""
     bounds = lower_bounds()
     widths = np.diff(bounds)
     shares = np.clip((ticks - bounds[:-1]) / widths, 0.0, 1.0)
@@ -41,7 +42,7 @@ def below(weights: NDArray[Any], ticks: float) -> float:
 
 
 def _quantile(weights: NDArray[Any], share: float) -> float:
-    """In ticks, as if the durations in a bucket were spread over it evenly."""
+    """A quantile in ticks, with the durations of a bucket spread evenly over it."""
     sums = np.cumsum(weights)
     wanted = share * float(sums[-1])
     at = int(np.searchsorted(sums, wanted, side="left"))

@@ -1,4 +1,4 @@
-"""Names of functions as people write them."""
+"""Shortens the names of functions for people."""
 
 import re
 
@@ -6,8 +6,8 @@ _CLONE = re.compile(r"( \[clone [^]]*\]|\.(constprop|isra|part|cold|lto_priv|llv
 
 
 def function(symbol: str) -> str:
-    """A symbol without the parameters of the function, and without what the compiler calls a part
-    or a special form of it."""
+    """A symbol without the function's parameters and without the compiler's suffixes for parts and
+    clones."""
     symbol = _CLONE.sub("", symbol)
     name = symbol.removesuffix(" const")
     if not name.endswith(")"):
@@ -22,7 +22,7 @@ def function(symbol: str) -> str:
 
 
 LONG = 60
-"""Letters from which on a name is shown without what its templates are made of."""
+"""Letters above which a name is shown without template arguments."""
 
 _TAG = re.compile(r"\[abi:\w+\]")
 _COMPARES = re.compile(r"\boperator\s*[-<>]")
@@ -30,8 +30,8 @@ _LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)\}")
 
 
 def brief(symbol: str) -> str:
-    """A function as a person would say it: `function`, and of one with a long name no arguments of
-    templates, nor the parameters of lambdas."""
+    """A function's name without parameters; a long name also loses template arguments and the
+    parameters of lambdas."""
     name = _TAG.sub("", function(symbol))
     if len(name) <= LONG:
         return name
@@ -42,7 +42,7 @@ def brief(symbol: str) -> str:
 
 
 def without_arguments(name: str, instead: str = "") -> str:
-    """With that in the place of each < and > and what stands between them."""
+    """The name with `instead` for each <...>."""
     if _COMPARES.search(name):
         return name
     kept: list[str] = []

@@ -1,4 +1,4 @@
-"""What the mutexes of a program do at the moment, from its buffer while it runs."""
+"""What the mutexes of a running program do at the moment, from its buffer."""
 
 import time
 from dataclasses import dataclass, replace
@@ -15,10 +15,13 @@ from lockwright.profile.watch import Seen
 
 @dataclass(frozen=True)
 class Row:
-    """A mutex during the last interval. lost: ns that threads waited for each second; waiting:
-    threads, now; contended: share of the acquisitions; rate: acquisitions a second; both None if
-    unknown. holder: where it was taken by those for whom others waited most, or "": where these are
-    not known, where it was waited for most."""
+    """A mutex during the last interval.
+
+    lost: ns waited for each second, summed over threads; waiting: threads, now; contended: share of
+    the acquisitions; rate: acquisitions a second; both None if unknown. holder: call site of the
+    holds that others waited longest for, or "" if unknown; where holds are unknown, the call site
+    that waited longest.
+    """
 
     name: str
     lost: float
@@ -30,8 +33,11 @@ class Row:
 
 @dataclass(frozen=True)
 class State:
-    """The program during the last interval. elapsed: ns since its first mutex; threads: that it
-    has; lost: as in a Row, over all mutexes; rows: the worst first."""
+    """The program during the last interval.
+
+    elapsed: ns since its first mutex; threads: how many it has; lost: as in a Row, over all
+    mutexes; rows: the worst first.
+    """
 
     elapsed: float
     threads: int
@@ -42,7 +48,7 @@ class State:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Since the program began, by record, in the order of the records. now: ns, monotonic."""
+    """Sums since the start of the program, in the order of the records. now: ns, monotonic."""
 
     now: int
     waited: NDArray[np.float64]
@@ -52,10 +58,10 @@ class _Sums:
 
 
 class Live:
-    """Looks at a buffer again and again."""
+    """Reads a buffer repeatedly."""
 
     def __init__(self, buffer: Buffer, program: str) -> None:
-        """program: the path of what was started."""
+        """program: path of the program that runs."""
         self.buffer, self._program = buffer, program
         self._before = self._sums()
         self._blocks: dict[int, NDArray[np.uint64]] = {}
@@ -63,7 +69,7 @@ class Live:
         self._names: dict[int, str] = {}
 
     def look(self, most: int) -> State:
-        """What came since the last look, of the mutexes that cost most."""
+        """The last interval: the mutexes that cost most."""
         before, now = self._before, self._sums()
         self._before = now
         seconds = max((now.now - before.now) / 1e9, 1e-9)
@@ -128,7 +134,7 @@ class Live:
             return 0
 
     def _know_names(self) -> None:
-        """A file that was loaded since may be what an address lies in."""
+        """The symbol of an address, also in a file that was loaded since."""
         if self._modules != len(self.buffer.modules):
             self._modules = len(self.buffer.modules)
             self._names.clear()

@@ -1,4 +1,4 @@
-"""Functions of libraries that take a mutex, or initialise one, for who calls them."""
+"""Library functions that lock or initialise a mutex for their callers."""
 
 import re
 
@@ -26,7 +26,7 @@ _KNOWN = re.compile(
 
 
 def is_known(symbol: str) -> bool:
-    """Whether it is such a function of a standard library or of another that many use."""
+    """Whether a function is of the standard library or of another widely used one."""
     plain = without_arguments(function(symbol))
     words = plain.split()
     return bool(words) and _KNOWN.fullmatch(words[-1]) is not None

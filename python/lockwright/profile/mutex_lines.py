@@ -1,4 +1,4 @@
-"""Gives the frames of mutexes their lines, and tells wrappers from the functions that call them."""
+"""Adds source lines to the frames of mutexes, and separates lock wrappers from their callers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,8 +13,11 @@ from lockwright.profile.wrappers import Call
 def with_lines(
     mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
 ) -> list[Mutex]:
-    """The same mutexes. releases: by the index of a mutex and the number of its site, where what
-    was taken there was released."""
+    """The same mutexes, with source lines, wrappers and names.
+
+    releases: by the index of a mutex and the number of its site, the frame that released what was
+    taken there.
+    """
     released = [releases(index) for index in range(len(mutexes))]
     frames = {frame for each in mutexes for site in each.sites for frame in site.stack}
     frames |= {frame for each in mutexes for frame in (each.place.frame, *each.place.stack)}
@@ -47,8 +50,8 @@ def with_lines(
 
 
 def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
-    """The place with its stack: of a mutex that was first seen when it was taken, that of the same
-    caller's site with most waiting."""
+    """A mutex's place with its stack. Of a mutex that was first seen when it was taken, it is the
+    stack of the same caller's site with most waiting."""
     place = mutex.place
     if place.kind == OBJECT:
         return place
@@ -65,8 +68,7 @@ def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]
 
 
 def _named(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
-    """Wrappers around an initialisation are told like those around a lock function, but for what
-    releases it."""
+    """Finds wrappers around initialisations as around lock functions, but without releases."""
     created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
     counts = wrappers.counts([Call(i, mutexes[i].place.stack) for i in created], symbols.function)
     for i, count in zip(created, counts, strict=True):
@@ -76,7 +78,7 @@ def _named(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
 
 
 def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
-    """Places of one function have its name: those get their line, or else the offset, too."""
+    """Adds the line, or else the offset, to the names of mutexes of one function."""
     places: dict[str, set[tuple[str, int]]] = {}
     for each in mutexes:
         places.setdefault(each.name, set()).add(_at(each.place))
@@ -89,7 +91,7 @@ def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
 
 
 def _numbered(mutexes: list[Mutex]) -> list[Mutex]:
-    """Those that have one name still were made by one caller of a wrapper."""
+    """Numbers mutexes that share a name still: one caller of a wrapper made them."""
     same: dict[str, list[int]] = {}
     for i, each in enumerate(mutexes):
         if each.place.wrappers and each.instances == 1:

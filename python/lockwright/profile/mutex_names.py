@@ -1,12 +1,15 @@
-"""What a mutex is called."""
+"""Names mutexes."""
 
 from lockwright.profile.function_names import brief
 from lockwright.profile.record import CREATED, OBJECT, Frame, Place, via
 
 
 def name_of(place: Place, is_one: bool) -> str:
-    """is_one: it is one mutex, and not all of that place. Of a place that was called by way of
-    wrappers the number is not in it, which counts what all of their callers made."""
+    """The name of a mutex.
+
+    is_one: the place stands for a single mutex, not for all of that place. A place reached through
+    wrappers has no ordinal in its name: the ordinal counts the mutexes of all callers.
+    """
     frame = place.frame
     name = _short(frame)
     if place.kind == OBJECT:
@@ -23,7 +26,7 @@ def name_of(place: Place, is_one: bool) -> str:
 
 
 def _short(frame: Frame) -> str:
-    """A symbol without the parameters of a function, or file and offset."""
+    """A symbol without the function's parameters, or file and offset."""
     if not frame.symbol:
         return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"
     return brief(frame.symbol)

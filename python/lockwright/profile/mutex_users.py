@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from lockwright.profile.buffer import Buffer
 
 _RARELY = 0.01
-"""Of what the average thread does. A thread that opened the files, started the others and waits for
-their end takes mutexes, too, but it never stands in line with them."""
+"""Share of the average thread's acquisitions. A thread that only starts the others and waits for
+their end takes mutexes too, but does not compete for them."""
 
 _WORDS = 3
-"""In which a record keeps a bit for each thread, by the remainder of its number."""
+"""Words in which a record keeps a bit for each thread, by the remainder of its number."""
 
 
 def frequent_users(buffer: Buffer) -> NDArray[np.uint64]:
@@ -28,8 +28,8 @@ def frequent_users(buffer: Buffer) -> NDArray[np.uint64]:
 
 
 def user_count(seen: NDArray[np.uint64], taking: NDArray[np.uint64]) -> int:
-    """Of the threads that were seen at a mutex, those that `takers` has; all where that leaves less
-    than the two that it takes to wait for each other."""
+    """How many of the threads that were seen at a mutex are frequent users; all of them where fewer
+    than two are."""
     few = _count(seen & taking)
     return few if few > 1 else _count(seen)
 

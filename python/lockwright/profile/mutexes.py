@@ -24,10 +24,10 @@ from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import Seen
 
 _APART = 32
-"""Mutexes of one place that are shown one by one where there are many, those that cost most."""
+"""Mutexes of one place that are shown one by one where there are many: those that cost most."""
 
 _STANDS_OUT = 16
-"""Looks at a mutex that make it worth telling from others of its place."""
+"""Samples that make a mutex worth showing apart from others of its place."""
 
 _TYPES = ("normal", "recursive", "error-checking", "adaptive")
 _SUMS = (
@@ -53,7 +53,7 @@ _SUMS = (
 
 
 class Mutexes:
-    """Those that were seen, in the order of the time lost."""
+    """The mutexes that were seen, in the order of the time lost."""
 
     def __init__(
         self, buffer: Buffer, symbols: Symbols, seen: Seen, nanoseconds: float, duration: float
@@ -81,17 +81,17 @@ class Mutexes:
         return self._index.get(record)
 
     def site_of(self, record: int, caller: int) -> int:
-        """Which of its mutex's sites a caller is, or -1."""
+        """The number of a call site among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
     def named(self, record: int) -> str:
-        """What the mutex of one record is called."""
+        """The name of the mutex of one record."""
         found = self._buffer.records[record]
         is_one = not is_shared(found)
         return name_of(self._place(found, is_one), is_one)
 
     def all_mutexes(self) -> list[Mutex]:
-        """All of them."""
+        """All mutexes, the one with the most time lost first."""
         groups = self._groups()
         records = self._buffer.records
         groups.sort(
@@ -109,7 +109,7 @@ class Mutexes:
         return with_lines(mutexes, self._symbols, self._sites.releases)
 
     def _groups(self) -> list[list[int]]:
-        """The numbers of the records that make one mutex of the profile."""
+        """The records that make up each mutex of the profile."""
         records = self._buffer.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
@@ -139,9 +139,9 @@ class Mutexes:
         return groups
 
     def _apart(self, numbers: list[int]) -> int:
-        """How many of the mutexes of a place, the most costly first, are shown one by one: of many
-        only those that stand out, as two of a table may, but none of those that a thread has on
-        its stack for a moment."""
+        """How many mutexes of a place are shown one by one, the most costly first: of many only
+        those that stand out, as two of a table may, but none that lives on a thread's stack for a
+        moment."""
         if len(numbers) <= 2 * _APART:
             return len(numbers)
         records = self._buffer.records
@@ -233,7 +233,7 @@ class Mutexes:
         return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
 
     def _order(self, record: Any) -> int:
-        """Which of the mutexes it is that were first seen at a place."""
+        """The ordinal of a mutex among those first seen at its place."""
         records = self._buffer.records
         earlier = (
             (records["first_site"] == record["first_site"])
@@ -252,8 +252,7 @@ class Mutexes:
         return max(len(group), 2)
 
     def _with_threads(self, of: str, counts: NDArray[Any]) -> NDArray[np.int64]:
-        """By record, what stands with the threads still: each has one mutex, of that number plus
-        one."""
+        """By record, the counts that threads keep for it still; each has one mutex, from 1 on."""
         found = np.zeros(len(self._buffer.records) + 1, np.int64)
         numbers = np.minimum(self._buffer.threads[of], len(self._buffer.records)).astype(np.int64)
         np.add.at(found, numbers, counts.astype(np.int64))

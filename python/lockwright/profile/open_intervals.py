@@ -1,7 +1,7 @@
-"""What had not ended when the process did: waits and holds of its last moments.
+"""Waits and holds that had not ended when the process did.
 
-A thread writes down a wait when it is over. In a deadlock, and where a thread keeps a mutex to the
-end, that never happens; but the buffer has when it began.
+A thread records a wait when it is over. In a deadlock, and where a thread holds a mutex to the end,
+that never happens; but the buffer has its beginning.
 """
 
 from collections import defaultdict
@@ -15,8 +15,11 @@ from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, is_shared, lower
 
 @dataclass(frozen=True)
 class OpenInterval:
-    """One wait, or one hold. kind: as of a moment; record, thread: their numbers; caller: of the
-    lock function, 0 if that is not known; begin, end: in ticks of the clock."""
+    """One wait or hold.
+
+    kind: WAIT or HOLD; record, thread: their numbers; caller: of the lock function, 0 if unknown;
+    begin, end: in ticks of the clock.
+    """
 
     kind: str
     record: int
@@ -27,13 +30,13 @@ class OpenInterval:
 
     @property
     def ticks(self) -> int:
-        """How long it lasted."""
+        """The duration in ticks."""
         return self.end - self.begin
 
 
 def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
-    """Those that were there when the process was last seen, at `last_ns` of the monotonic clock,
-    and had not ended when it did; what came later cannot be told from the end of the process."""
+    """The open waits and holds when the process was last seen, at `last_ns` of the monotonic clock.
+    Later events cannot be told from the end of the process."""
     if not buffer.pid or not last_ns:
         return []
     end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
@@ -55,7 +58,7 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
 
 
 def _holder(buffer: Buffer, record: np.void) -> int:
-    """Who took it for the hold that was noted last."""
+    """The caller of the lock function for the last recorded hold."""
     if record["detail"] and record["hold_site"]:
         detail = buffer.details[int(record["detail"]) - 1]
         return int(detail["sites"]["caller"][int(record["hold_site"]) - 1])
@@ -63,8 +66,8 @@ def _holder(buffer: Buffer, record: np.void) -> int:
 
 
 def circle(found: Iterable[OpenInterval]) -> list[int]:
-    """The records of mutexes in a deadlock: whoever held one waited for the next, and so round to
-    the first. Empty if none is known."""
+    """The records of the mutexes in a deadlock: the holder of each waited for the next, and the
+    holder of the last for the first. Empty if there was none."""
     found = list(found)
     holders = {each.record: each.thread for each in found if each.kind == HOLD}
     wanted = {each.thread: each.record for each in found if each.kind == WAIT}
@@ -80,7 +83,7 @@ def circle(found: Iterable[OpenInterval]) -> list[int]:
 
 
 def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
-    """The same as rows of the buffer's details, one for each mutex."""
+    """The intervals as rows of the buffer's details, one for each mutex."""
     by_record: defaultdict[int, list[OpenInterval]] = defaultdict(list)
     for each in found:
         by_record[each.record].append(each)
@@ -111,7 +114,7 @@ def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
 
 
 def _site(row: np.void, sites: dict[int, int], caller: int) -> int:
-    """The number of a caller's site, the last one for all that have no room."""
+    """The number of a caller's site; the last one stands for all that have no room."""
     at = sites.setdefault(caller, min(len(sites), len(row["sites"]) - 1))
     row["sites"][at]["caller"] = caller
     return at

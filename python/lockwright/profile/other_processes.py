@@ -1,4 +1,4 @@
-"""The processes of a run that took mutexes, but for the one that its profile is of."""
+"""The processes of a run that took mutexes, other than the profiled one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +9,12 @@ from lockwright.profile.buffer import Buffer, Buffers, table_size
 
 @dataclass(frozen=True)
 class OtherProcesses:
-    """count: of them. taken: acquisitions, at most; is_exact: no less, either. waited: ns, summed
-    over their threads. unseen: that may be of interest, but there was no file for them; alive: that
-    go on."""
+    """Sums over these processes.
+
+    taken: acquisitions; is_exact: whether that is exact or an upper bound. waited: ns, summed over
+    their threads. unseen: processes of interest without a buffer of their own; alive: processes
+    that still run.
+    """
 
     count: int
     taken: float
@@ -22,7 +25,7 @@ class OtherProcesses:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """What a user has to know of them, each in a few words."""
+        """What a user has to know about them, each in a few words."""
         if not self.count:
             return ()
         one = self.count == 1
@@ -54,7 +57,7 @@ class OtherProcesses:
 
 
 def other_processes(family: Buffers, chosen: Buffer) -> OtherProcesses:
-    """All but the process that is chosen."""
+    """All processes but the chosen one."""
     seen = {buffer.pid: buffer for buffer in family.all() if buffer.taken and buffer is not chosen}
     seen.pop(chosen.pid, None)
     noted = [each for each in family.first.other_processes if each.pid not in {chosen.pid, *seen}]

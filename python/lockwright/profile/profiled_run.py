@@ -9,10 +9,12 @@ from lockwright.profile.watch import Seen
 
 @dataclass(frozen=True)
 class ProfiledRun:
-    """What is known of a run besides its buffer. status: as wait() gives it; ended_ns: by the
-    monotonic clock; usage: of the program and of all that it started and waited for; became: the
-    program that the process was at last, if the profiler was not loaded into that one and nothing
-    was seen; was_loaded: whether the profiler was loaded at all."""
+    """What is known of a run besides its buffer.
+
+    status: of wait(); ended_ns: monotonic; usage: of the program and the children that it waited
+    for; became: the program that the process ran last, if the profiler was not loaded into that one
+    and nothing was seen; was_loaded: whether the profiler was loaded at all.
+    """
 
     command: tuple[str, ...]
     program: str

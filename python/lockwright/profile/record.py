@@ -46,8 +46,8 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Frame:
-    """A place in code or data: a file that was loaded, the offset in its address space, and what is
-    known of it by symbols and debug information."""
+    """A place in code or data: a loaded file, the offset in its address space, and what symbols and
+    debug information say about it."""
 
     module: str
     offset: int
@@ -57,18 +57,18 @@ class Frame:
 
     @property
     def shown(self) -> str:
-        """The most telling name: symbol and source, or module and offset."""
+        """The most specific name: symbol and source, or module and offset."""
         name = self.symbol or f"{Path(self.module).name}+{self.offset:#x}"
         return f"{name} ({self.source})" if self.source else name
 
     @property
     def brief(self) -> str:
-        """The same with the function as a person would say it."""
+        """The same with a shortened function name."""
         return replace(self, symbol=brief(self.symbol)).shown
 
 
 def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """What to call the place of a stack; "" of an empty one."""
+    """The name of a stack's place; "" for an empty stack."""
     if not stack:
         return ""
     if not 0 < wrappers < len(stack):
@@ -77,7 +77,7 @@ def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
 
 
 def via(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """The outermost wrapper, in parentheses, unless all of them are of libraries."""
+    """The outermost wrapper, in parentheses, unless all wrappers are library functions."""
     named = [frame for frame in stack[:wrappers] if not is_known(frame.symbol)]
     return f" (via {replace(named[-1], source='').brief})" if named else ""
 
@@ -87,16 +87,16 @@ OBJECT = "object"
 CREATED = "created"
 """The mutex was initialised by a call: the frame is the caller."""
 FIRST_TAKEN = "first taken"
-"""Neither is known: the frame is the first caller that was seen to take it."""
+"""Neither is known: the frame is the first caller that was seen to lock it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """By what a mutex can be found again in another run.
+    """What identifies a mutex across runs.
 
-    kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: which of the mutexes of that place, from 0, in
-    the order in which they were created; -1 where the record stands for all of them. stack: of the
-    call, where it was walked; its innermost frame is of the same place. wrappers: as of a Site.
+    kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: index among the mutexes of that place in the
+    order of their creation; -1 where the record stands for all of them. stack: of the call, where
+    it was walked; its innermost frame is of the same place. wrappers: as in a Site.
     """
 
     kind: str
@@ -108,9 +108,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Site:
-    """A stack from which a mutex was taken. stack[0] is the caller of the lock function, and the
-    last the outermost that is known. waited, held: ns, of threads that came this way. wrappers: how
-    many of the innermost frames are of functions that take the mutex for their callers."""
+    """A stack from which a mutex was taken.
+
+    stack[0] is the caller of the lock function, and the last frame the outermost known. waited,
+    held: ns, of threads that came this way. wrappers: how many of the innermost frames are
+    functions that lock the mutex for their callers.
+    """
 
     stack: tuple[Frame, ...]
     acquisitions: float
@@ -121,14 +124,16 @@ class Site:
 
     @property
     def shown(self) -> str:
-        """The place that tells most: who called the wrappers, with the outermost of these."""
+        """The most specific place: the caller of the wrappers, with the outermost of these."""
         return shown(self.stack, self.wrappers)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Threads at `waiter` waited for one that had taken the mutex at `holder`. Both are indices
-    into the mutex's sites; holder is -1 where it is not known."""
+    """Waits at one site for holds of another.
+
+    waiter, holder: indices into the mutex's sites; holder is -1 where it is not known. waited: ns.
+    """
 
     holder: int
     waiter: int
@@ -185,24 +190,24 @@ class Mutex:
         return self.waiting.total
 
     def holder(self, block: Block) -> str:
-        """Where the holder of a block took it; "" where that is not known."""
+        """The site of a block's holder; "" where that is not known."""
         return self.taken_at(block.holder, True)
 
     def waiter(self, block: Block) -> str:
-        """Where the waiter of a block came to it; "" where that is not known."""
+        """The site of a block's waiter; "" where that is not known."""
         return self.taken_at(block.waiter, False)
 
     def taken_at(self, index: int, holds: bool) -> str:
-        """The place of a site, of which only the caller of the lock function is certain. Where that
-        is a wrapper by which several functions came, the one that has half of what was held, or
-        waited, is named as the most likely."""
+        """The place of a site of which only the caller of the lock function is certain. Where that
+        is a wrapper with several callers, the caller with half of the holding, or waiting, is named
+        as the most likely."""
         if not 0 <= index < len(self.sites) or not self.sites[index].stack:
             return ""
         return self._callers[index][holds]
 
     @cached_property
     def _callers(self) -> list[tuple[str, str]]:
-        """By the number of a site, its place for those who waited and for those who held."""
+        """The place of each site, by its number: of waiters and of holders."""
         shares: dict[tuple[Frame, ...], dict[str, list[float]]] = {}
         for site in self.sites:
             sums = shares.setdefault(site.stack[:1], {}).setdefault(site.shown, [0.0, 0.0])
@@ -218,7 +223,7 @@ class Mutex:
 
     @property
     def contended_share(self) -> float:
-        """Of the acquisitions, those that found it held; from 0 to 1."""
+        """The share of acquisitions that found it held, from 0 to 1."""
         return min(1.0, self.contended / self.acquisitions) if self.acquisitions else 0.0
 
 
@@ -327,7 +332,8 @@ class Profile:
 
     @property
     def from_within(self) -> bool:
-        """Whether the profiler was in the program, and saw its calls; else only who slept."""
+        """Whether the profiler was in the program and saw its calls; else only sleeping waiters
+        were seen."""
         return self.mechanism == "preload"
 
     @property
@@ -382,7 +388,8 @@ def _check_type(wanted: Any, value: Any) -> None:
 
 
 def _build(wanted: Any, value: Any) -> Any:
-    """`value`, of JSON's types, as what an annotation says. Raises ValueError if it is another."""
+    """`value`, of JSON's types, as an annotation's type. Raises ValueError if it has another
+    type."""
     _check_type(typing.get_origin(wanted) or wanted, value)
     if dataclasses.is_dataclass(wanted):
         hints = typing.get_type_hints(wanted)

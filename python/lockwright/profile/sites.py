@@ -1,4 +1,5 @@
-"""From where a mutex was taken, and who waited for whom, from the details of a buffer."""
+"""The call sites of a mutex, and which site's holds blocked which site's waiters, from the details
+of a buffer."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -11,19 +12,19 @@ from lockwright.profile.record import Block, Frame, Site
 from lockwright.profile.symbols import Symbols
 
 _STACKS = 8
-"""Stacks that are kept of one caller, those with most waiting and holding."""
+"""Stacks that are kept for one caller, those with most waiting and holding."""
 
 
 @dataclass(frozen=True)
 class Waits:
-    """All of a mutex, of which only some were looked into. contended: how many; waited: ticks."""
+    """All waits of a mutex, of which only some were sampled. contended: how many; waited: ticks."""
 
     contended: int
     waited: int
 
 
 class Sites:
-    """Those of all mutexes, by the index of the mutex."""
+    """The sites of all mutexes, by the index of the mutex."""
 
     def __init__(self, buffer: Buffer, symbols: Symbols, nanoseconds: float) -> None:
         """nanoseconds: of a tick."""
@@ -33,18 +34,21 @@ class Sites:
         self._stacks = self._stacks_by_caller()
 
     def number(self, index: int, caller: int) -> int:
-        """Which of a mutex's sites a caller is, the first of its stacks; or -1."""
+        """The number of a caller's first stack among a mutex's sites; -1 if it has none."""
         return self._numbers.get((index, caller), -1)
 
     def releases(self, index: int) -> dict[int, Frame]:
-        """By the number of a mutex's site, where what was taken there was released."""
+        """Where what was taken at a site was released, by the number of the site."""
         return self._releases[index]
 
     def sites_and_blocks(
         self, index: int, group: list[int], details: NDArray[Any], waits: Waits
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
-        """group: the records that make the mutex of this index; waits: what to share out among
-        its sites as those do that were looked into."""
+        """The sites of a mutex, and which of them blocked which.
+
+        group: the records that make up the mutex of this index; waits: the total that is shared out
+        among the sites in proportion to the samples.
+        """
         callers, pairs, releasers = _summed(details)
         if not callers:
             self._only_first(group, callers)
@@ -82,7 +86,7 @@ class Sites:
         return tuple(sites), blocks
 
     def _only_first(self, group: list[int], callers: dict[int, list[int]]) -> None:
-        """Of a mutex without details only the first caller is known."""
+        """Records the only known caller of a mutex without details."""
         records = self._buffer.records
         first = int(records["first_site"][group[0]])
         if first:
@@ -100,8 +104,8 @@ class Sites:
     def _shares(
         self, group: list[int], caller: int
     ) -> list[tuple[tuple[Frame, ...], float, float]]:
-        """The stacks of a caller, with the shares of its waiting and of its holding that they have,
-        the largest first. Those that were walked stand for all."""
+        """The stacks of a caller with their shares of its waiting and its holding, the largest
+        first. The walked stacks stand for all."""
         walked: dict[tuple[int, ...], list[float]] = {}
         for number in group:
             for stack in self._stacks.get((number, caller), ()):
@@ -130,8 +134,8 @@ def _share(whole: int, part: int) -> float:
 def _summed(
     details: NDArray[Any],
 ) -> tuple[dict[int, list[int]], dict[tuple[int, int], list[int]], dict[int, int]]:
-    """By caller, its acquisitions, contended ones, time waited and held; by pair of callers, how
-    often and how long one waited for the other; by caller, who released it last."""
+    """By caller: acquisitions, contended ones, time waited and held. By pair of callers: how often
+    and how long one waited for the other. By caller: the last one to release it."""
     callers: dict[int, list[int]] = {}
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     releasers: dict[int, int] = {}

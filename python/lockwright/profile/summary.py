@@ -56,7 +56,7 @@ def sentence(profile: Profile) -> str:
 
 
 def _others(profile: Profile) -> str:
-    """What a program without mutexes took instead."""
+    """What a program without mutexes used instead."""
     process = profile.process
     if process.rwlock_calls:
         return (
@@ -71,7 +71,7 @@ def _number(count: float, what: str) -> str:
 
 
 def _time(ns: float) -> str:
-    """Of a distribution, in which nothing is as short as 0."""
+    """A duration; 0 means that there is no distribution."""
     return numbers.time(ns) if ns else "-"
 
 

@@ -1,4 +1,4 @@
-"""What an address in a process is called: file, symbol and, with debug information, line."""
+"""Resolves addresses of a process: file, symbol and, with debug information, source line."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from lockwright.profile.record import Frame
 
 @dataclass(frozen=True)
 class Mapping:
-    """A file in memory: from `start` to `end`, with addresses that count from `base`."""
+    """A mapped file: from `start` to `end`, with addresses that count from `base`."""
 
     path: str
     start: int
@@ -23,10 +23,10 @@ class Mapping:
 
 
 class Symbols:
-    """Names for the addresses of one process."""
+    """Resolves the addresses of one process."""
 
     def __init__(self, mappings: Iterable[Mapping], program: str) -> None:
-        """program: the path of what the process runs, for which the loader has no name."""
+        """program: path of the process's executable, for which the loader has no name."""
         self._mappings = [
             each if each.path else replace(each, path=program) for each in mappings if each.end
         ]
@@ -34,11 +34,11 @@ class Symbols:
         self._frames: dict[int, Frame] = {}
 
     def mapping(self, address: int) -> Mapping | None:
-        """The file that an address lies in; None for the heap, a stack or what is unknown."""
+        """The file that an address lies in; None for the heap, a stack or an unknown address."""
         return next((each for each in self._mappings if each.start <= address < each.end), None)
 
     def place(self, address: int) -> Frame:
-        """The place of data, or of an instruction."""
+        """The place of data or of an instruction."""
         if address not in self._frames:
             self._frames[address] = self._name(address, address)
         return self._frames[address]
@@ -61,8 +61,8 @@ class Symbols:
         return Frame(mapping.path, offset, found[0], found[1] + address - inside)
 
     def function(self, frame: Frame) -> tuple[str, str] | None:
-        """What a call that returns to a frame is in: the file and a name, or where it begins; None
-        if that is not known."""
+        """The function that a call returns to: its file and its name, or its start; None if
+        unknown."""
         if frame.symbol:
             return frame.module, function(frame.symbol)
         module = self._modules.get(frame.module)
@@ -70,8 +70,8 @@ class Symbols:
         return None if begin is None else (frame.module, f"{begin:#x}")
 
     def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, tuple[Frame, ...]]:
-        """Each frame with its line, where that can be found, behind those of the functions that
-        the compiler put into it, the innermost first."""
+        """Each frame with its source line, where there is one, behind the frames of the functions
+        inlined into it, the innermost first."""
         by_module: defaultdict[str, set[Frame]] = defaultdict(set)
         for frame in frames:
             if frame.module in self._modules and load(Path(frame.module)).has_lines:

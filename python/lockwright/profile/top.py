@@ -29,18 +29,18 @@ from lockwright.profile.live import Live, Row, State
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
 _ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "waited for at")
-"""Those of a process that is looked at from outside."""
+"""The mutexes of a process that is attached to."""
 
 _OTHER_LINES = 7
-"""Lines of the screen that are no mutexes."""
+"""Lines of the screen that are not mutexes."""
 
 _NAMED = 3
-"""Mutexes in one line, where there is no screen."""
+"""Mutexes in one line where there is no screen."""
 
 
 @dataclass(frozen=True)
 class Streams:
-    """What standard output was, and the terminal that standard input was, if it was one."""
+    """The original standard output, and the terminal that was standard input, if it was one."""
 
     out: IO[str]
     terminal: int | None
@@ -48,9 +48,8 @@ class Streams:
 
 @contextmanager
 def diverted(path: Path) -> Iterator[Streams]:
-    """Inside, standard output and standard error go to a file, and nothing comes from a terminal
-    to standard input. Raises LockwrightError if there is no file.
-    """
+    """Redirects standard output and standard error to a file, and gives /dev/null for a
+    standard input that is a terminal. Raises LockwrightError if the file cannot be made."""
     try:
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -84,7 +83,7 @@ def _flush() -> None:
 
 @contextmanager
 def _unbuffered(terminal: int) -> Iterator[None]:
-    """Inside, each key comes as it is pressed, and is not shown."""
+    """Delivers each key as it is pressed, without echo."""
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal, termios.TCSANOW)
@@ -94,7 +93,8 @@ def _unbuffered(terminal: int) -> Iterator[None]:
 
 
 def _in_foreground(terminal: int) -> bool:
-    """Whether the terminal's keys are for us; to ask for them else would stop us."""
+    """Whether we are in the terminal's foreground group; a read from the background would stop
+    us."""
     try:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     except OSError:
@@ -102,7 +102,7 @@ def _in_foreground(terminal: int) -> bool:
 
 
 class Top:
-    """Shows at regular times what mutexes do: `look` or `look_at` is to be called often."""
+    """Shows the mutexes at regular times; the caller calls `look` or `look_at` often."""
 
     def __init__(self, streams: Streams, program: str, title: str, interval: float) -> None:
         """streams.out: a terminal, which shows the last interval, or a file, which gets a line for
@@ -120,7 +120,7 @@ class Top:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Takes the terminal, and gives it back as it was."""
+        """Takes the terminal over, and restores it."""
         if not self._console.is_terminal:
             yield
             return
@@ -133,7 +133,8 @@ class Top:
                 yield
 
     def look(self, buffer: Buffer) -> None:
-        """Shows what there is if it is time to, and ends the program if the key for that came."""
+        """Shows the state if it is due, and ends the program if the user pressed the key for
+        that."""
         if self._key() == b"q" and buffer.pid:
             self.stopped = True
             with contextlib.suppress(ProcessLookupError):
@@ -146,7 +147,7 @@ class Top:
         self._show(self._live.look)
 
     def look_at(self, live: AttachedLive) -> None:
-        """The same of a process that goes on when the key ends this."""
+        """The same for a process that continues after the key."""
         self._columns, self._hint = _ATTACHED_COLUMNS, "q ends this, the program goes on"
         self._show(live.state)
         self.stopped = self._key() == b"q" or self._console.quiet
@@ -196,7 +197,7 @@ class Top:
 
 
 def program_line(state: State) -> str:
-    """The program in a line."""
+    """The program in one line."""
     return (
         f"{numbers.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
         f" {numbers.time(state.lost)} lost a second"
@@ -204,7 +205,7 @@ def program_line(state: State) -> str:
 
 
 def mutex_cells(row: Row) -> tuple[str, ...]:
-    """A mutex, by the columns."""
+    """A mutex as the cells of a row."""
     known = []
     if row.contended is not None:
         known.append(numbers.share(row.contended))

@@ -1,4 +1,4 @@
-"""What can only be seen of a program from outside, at regular times while it runs."""
+"""Samples a running program from outside at regular times."""
 
 import contextlib
 import os
@@ -16,10 +16,11 @@ from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.working_set import Touches
 
 _EVERY = 0.04
-"""Seconds between two looks, each of which takes some tenths of a millisecond."""
+"""Seconds between two samples, each of which takes some tenths of a millisecond."""
 
 _TASKS = 64
-"""Threads whose state a look asks for, at some ten microseconds each; of more, every so many-th."""
+"""Threads whose state a sample reads, at some ten microseconds each; of more threads, every
+n-th."""
 
 _POLICY = 38
 """Where a thread's `stat` has its scheduling policy, counted from the word behind the name."""
@@ -29,14 +30,13 @@ _REALTIME_POLICIES = (os.SCHED_FIFO, os.SCHED_RR)
 
 @dataclass
 class Seen:
-    """What the looks have come to.
+    """Sums over the samples.
 
-    waiters: by the number of the record, summed over the looks; waited: looks at which anyone
-    waited for it; most: waiters at one look. runnable: threads that ran or were ready to, summed
-    over the looks, wanting: those that waited for a mutex included; realtime: those with a
-    real-time policy, the most at one look; touched: see Process.
-    processors: how often the threads might use so many. own: what the process has used, at the last
-    look, of_others: what those have that it started and waited for; empty without a look.
+    waiters: by the number of the record; waited: samples with any waiter; most: waiters in one
+    sample. runnable: threads that ran or were ready to, wanting: the same with those that waited
+    for a mutex; realtime: threads with a real-time policy, the most in one sample; touched: see
+    Process. processors: how often the threads could use so many. own: what the process has used, at
+    the last sample, of_others: the same of its reaped children; empty without a sample.
     """
 
     looks: int = 0
@@ -58,11 +58,11 @@ class Seen:
 
 
 class Watcher:
-    """Looks at the buffers of a run, and at the processes that fill them, until it is stopped."""
+    """Samples the buffers of a run and the processes that fill them, until it is stopped."""
 
     def __init__(self, buffers: Buffers, also: Callable[[Buffer], None] | None = None) -> None:
-        """also: called at each look, in the thread of the watcher, with the buffer of the process
-        that has spent most time on mutexes."""
+        """also: called at each sample, in the watcher's thread, with the buffer of the process that
+        spent most time on mutexes."""
         self._buffers = buffers
         self._also = also
         self._over = threading.Event()
@@ -70,12 +70,12 @@ class Watcher:
         self._looks: dict[int, _Looks] = {}
 
     def start(self) -> None:
-        """To be called with those signals blocked that this thread must not take."""
+        """Starts the thread; the caller has blocked the signals that it must not take."""
         self._thread.start()
 
     def stop(self) -> tuple[Buffer, Seen]:
-        """Ends the looking; the buffer of the process that spent most time on mutexes, and what was
-        seen of it."""
+        """Stops the thread; returns the buffer of the process that spent most time on mutexes, and
+        the samples of it."""
         self._over.set()
         self._thread.join()
         chosen = self._buffers.chosen()
@@ -101,7 +101,7 @@ def _nothing(buffer: Buffer) -> Seen:
 
 
 class _Looks:
-    """What is seen of one process."""
+    """The samples of one process."""
 
     def __init__(self, buffer: Buffer) -> None:
         self._buffer, self._seen = buffer, _nothing(buffer)
@@ -151,8 +151,8 @@ class _Looks:
 
 
 def used(process: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """What a process has used so far, and what those have that it started and waited for: by the
-    names of Process. Raises OSError where it is not known."""
+    """What a process has used so far, and its reaped children, by the names of Process. Raises
+    OSError where it is not known."""
     words = (process / "stat").read_text().rpartition(")")[2].split()
     tick = 1e9 / os.sysconf("SC_CLK_TCK")
     at = {"minor_faults": 7, "major_faults": 9}
@@ -165,8 +165,9 @@ def used(process: Path) -> tuple[dict[str, float], dict[str, float]]:
 
 @dataclass(frozen=True)
 class _Tasks:
-    """The threads of a process at one moment: those that run or are ready to; with those that wait
-    for a mutex; those with a real-time policy; and the processors that any may use."""
+    """Counts the threads of a process at one moment: those that run or are ready to; the same with
+    those that wait for a mutex; those with a real-time policy; and the processors that any may
+    use."""
 
     running: float
     wanting: float
@@ -175,7 +176,7 @@ class _Tasks:
 
 
 def _tasks(process: Path, waiting: set[int]) -> _Tasks:
-    """waiting: the threads that do."""
+    """waiting: the threads that wait for a mutex."""
     tasks = []
     with contextlib.suppress(OSError):
         tasks = list((process / "task").iterdir())

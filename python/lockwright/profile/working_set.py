@@ -1,9 +1,9 @@
-"""How much memory a process touches in a short time: the kernel marks pages that are used.
+"""Measures how much memory a process touches in a short time, from the kernel's referenced bits.
 
-Where no counter tells of stalled cycles, this says whether a program works on more memory than the
-caches hold: a look lasts until it has run long enough to touch twice the last-level cache at RATE.
-A page counts once however often it is used, so it is the least that is possible; but a page counts
-whole, however little of it is used.
+Without a counter of stalled cycles, this shows whether a program works on more memory than the
+caches hold: a sample lasts until the process has run long enough to touch twice the last-level
+cache at RATE. A page counts once however often it is used, which makes the result a lower bound;
+but it counts whole, however little of it is used.
 """
 
 import contextlib
@@ -14,26 +14,26 @@ import time
 from pathlib import Path
 
 RATE = 1.6e9
-"""Bytes touched for each second of processor time from which on a program streams over memory:
-about a fifth of what one processor can, and page by page a miss for every 2.5 us."""
+"""Bytes touched per second of processor time above which a program streams over memory: about a
+fifth of what one processor can do, and page by page a miss every 2.5 µs."""
 
 USUAL_CACHE = 32 * 2**20
-"""Bytes of the last-level cache where the system does not tell."""
+"""Bytes of the last-level cache where the system does not report it."""
 
 _POLL, _LONGEST = 0.005, 2.0
-"""Seconds between two looks at how long the process ran, and until a look is given up."""
+"""Seconds between two checks of how long the process ran, and until a sample is given up."""
 
 _FIRST, _GROWTH = 0.1, 1.6
-"""Seconds until the first look, and how much longer each pause is than the one before."""
+"""Seconds until the first sample, and the growth of the pauses."""
 
 _CLEAR_REFERENCED = "1"
 
 MOST = 8 << 30
-"""Bytes of memory in use above which no look is taken: it would hold the process up."""
+"""Bytes of memory in use above which no sample is taken: it would hold the process up."""
 
 
 def last_level_cache_size(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int | None:
-    """Bytes of the last-level cache, or None where the system does not tell."""
+    """Bytes of the last-level cache, or None where the system does not report it."""
     found: dict[int, int] = {}
     units = {"K": 2**10, "M": 2**20, "G": 2**30}
     for place in tree.glob("index*"):
@@ -48,8 +48,8 @@ def last_level_cache_size(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache"
 
 
 def processor_seconds(pid: int) -> float:
-    """Seconds of processor time that the present threads of a process have had. Raises OSError
-    where there is no such process, or the kernel does not tell."""
+    """Seconds of processor time that the live threads of a process have used. Raises OSError if the
+    process is gone or the kernel does not report it."""
     total = 0
     for task in (Path("/proc") / str(pid) / "task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -58,8 +58,8 @@ def processor_seconds(pid: int) -> float:
 
 
 def touched_per_second(pid: int, enough: float) -> float | None:
-    """Bytes that the process touches for each second of processor time, while it runs for `enough`
-    seconds of that; None where it does not, or the kernel does not tell."""
+    """Bytes that the process touches per second of processor time, while it runs for `enough`
+    seconds of it; None if it does not, or the kernel does not report it."""
     process = Path("/proc") / str(pid)
     try:
         if int((process / "statm").read_text().split()[1]) * mmap.PAGESIZE > MOST:
@@ -82,10 +82,10 @@ def touched_per_second(pid: int, enough: float) -> float | None:
 
 
 class Touches:
-    """Looks at a process now and then, from the start until it is stopped."""
+    """Samples a process now and then until it is stopped."""
 
     def __init__(self, pid: int) -> None:
-        """Begins at once, in a thread that has the signal mask of the caller."""
+        """Starts a thread, with the signal mask of the caller."""
         self._pid = pid
         self._enough = 2 * (last_level_cache_size() or USUAL_CACHE) / RATE
         self._seen: list[float] = []
@@ -94,8 +94,8 @@ class Touches:
         self._thread.start()
 
     def stop(self) -> float | None:
-        """The median of what was seen, bytes for each second of processor time; None where no look
-        succeeded."""
+        """The median of the samples, in bytes per second of processor time; None without a
+        sample."""
         self._ended.set()
         self._thread.join()
         return statistics.median(self._seen) if self._seen else None

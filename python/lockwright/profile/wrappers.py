@@ -1,10 +1,9 @@
-"""Functions that take a mutex for their callers, such as `my_lock(m)` or `Mutex::Lock()`: what
-tells where a program waits is who called them.
+"""Finds functions that lock a mutex for their callers, such as `my_lock(m)` or `Mutex::Lock()`:
+their caller is what tells where a program waits.
 
-A function is taken for one if it is known by its name, or if it returns with the mutex held: what
-was seen to release the mutex is another function. Where that was not seen, and for functions that
-call another wrapper, it is one that takes several mutexes at a single place and is called by
-several functions.
+A function counts as a wrapper if it is known by its name, or if it returns with the mutex held:
+another function released the mutex. Where releases were not seen, and for functions that call
+another wrapper, it is one that locks several mutexes at a single place and has several callers.
 """
 
 from collections import defaultdict
@@ -24,7 +23,7 @@ _SYSTEM = ("libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++", "libc++."
 
 @dataclass(frozen=True)
 class Call:
-    """A way in which a mutex was taken. releases: frames of the calls that released it."""
+    """One way in which a mutex was taken. releases: frames of the calls that released it."""
 
     mutex: int
     stack: tuple[Frame, ...]
@@ -37,10 +36,8 @@ def named(frame: Frame) -> Key | None:
 
 
 def counts(calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = named) -> list[int]:
-    """How many frames of each stack, from the innermost, are of wrappers; the last is never one.
-
-    function_of: the function that a frame is in, None if that is not known.
-    """
+    """How many innermost frames of each stack are wrappers; the last frame never is. function_of:
+    the function of a frame, None if unknown."""
     found = [_past_known(call.stack, 0) for call in calls]
     for level in range(_LEVELS):
         groups: defaultdict[Key, list[int]] = defaultdict(list)
