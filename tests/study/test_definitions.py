@@ -7,18 +7,16 @@ import math
 import pandas as pd
 import pytest
 from lockwright.study import (
-    best_count,
     best_lock_ratio,
     cells,
     changes,
-    coverage,
+    descriptive,
     effect,
     energy,
     latency,
     validation,
-    variability,
 )
-from lockwright.study.pairwise import pairwise
+from lockwright.study.descriptive import pairwise
 from lockwright.study.rules import Margin
 
 from . import made
@@ -49,14 +47,14 @@ def test_an_application_is_sensitive_above_a_tenth() -> None:
 def test_best_count_of_each_lock() -> None:
     found = made.of(APP)
     assert found.counts("opt").loc["a"].to_dict() == {"x": 2, "y": 2, "z": 1}
-    assert best_count.opt_gain(found).loc["a"].to_dict() == pytest.approx(
+    assert descriptive.opt_gain(found).loc["a"].to_dict() == pytest.approx(
         {"x": 0, "y": 0, "z": 5 / 4 - 1}
     )
-    assert best_count.breakdown(found).share.to_dict() == pytest.approx({1: 1 / 3, 2: 2 / 3})
+    assert descriptive.breakdown(found).share.to_dict() == pytest.approx({1: 1 / 3, 2: 2 / 3})
 
 
 def test_loss_against_the_best() -> None:
-    found = best_count.loss(made.of(APP), "max")
+    found = descriptive.loss(made.of(APP), "max")
     assert found.loc["a"].to_dict() == pytest.approx({"x": 20 / 12 - 1, "y": 0, "z": 4})
 
 
@@ -75,9 +73,9 @@ FOUR = {
 
 
 def test_among_the_best_within_five_per_cent() -> None:
-    shares = coverage.best_share(made.of(FOUR), RULE)["max"]
+    shares = descriptive.best_share(made.of(FOUR), RULE)["max"]
     assert shares.to_dict() == {"x": 2 / 4, "y": 3 / 4, "z": 0}
-    whole = coverage.spread(shares.to_frame()).loc[:, "max"]
+    whole = descriptive.spread(shares.to_frame()).loc[:, "max"]
     assert whole["min"] == 0
     assert whole["max"] == 0.75
     assert whole["mean"] == pytest.approx(1.25 / 3)
@@ -86,7 +84,7 @@ def test_among_the_best_within_five_per_cent() -> None:
 
 def test_harmful_above_fifteen_per_cent() -> None:
     """100/88 - 1 is 13.6 %, 100/80 - 1 is 25 %."""
-    shares = coverage.harmful_share(made.of(FOUR), RULE)["max"]
+    shares = descriptive.harmful_share(made.of(FOUR), RULE)["max"]
     assert shares.to_dict() == {"x": 2 / 4, "y": 0, "z": 1 / 3}
 
 
@@ -255,7 +253,7 @@ def test_validation_of_interposition() -> None:
 
 def test_variability() -> None:
     """Relative deviations of 0, 7.07 % and 28.3 %; a single run has none."""
-    found = variability.variability(
+    found = descriptive.variability(
         made.sample(
             {
                 ("a", 1, "x"): [1.0, 1.0],

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lockwright.study import best_count, changes, coverage, effect, lock_names, reading
+from lockwright.study import changes, descriptive, effect, lock_names, reading
 from lockwright.study.analysis import Analysis, Choices, analyse
 from lockwright.study.cells import Cells, of
 from lockwright.study.dataset import DataSet
-from lockwright.study.pairwise import pairwise
+from lockwright.study.descriptive import pairwise
 from lockwright.study.result_table import MISSING, text
 from lockwright.study.rules import Margin
 
@@ -142,7 +142,7 @@ def test_loss_and_gain_at_the_best_count(file: str, name: str) -> None:
 
 def check_best(file: str, machine: str, metric: str) -> None:
     cells = sensitive(machine, metric)
-    check_shares(cells, coverage.best_share(cells, RULE), theirs(file, locks_beside=True))
+    check_shares(cells, descriptive.best_share(cells, RULE), theirs(file, locks_beside=True))
 
 
 def check_shares(cells: Cells, found: pd.DataFrame, wanted: Lines) -> None:
@@ -170,7 +170,7 @@ def test_t12_harmful() -> None:
         lock: {place: line[f"A64_{place}"] for place in ("max", "opt")}
         for lock, line in theirs("seed_T12_harmful.csv", locks_beside=True).items()
     }
-    check_shares(cells, coverage.harmful_share(cells, RULE), wanted)
+    check_shares(cells, descriptive.harmful_share(cells, RULE), wanted)
 
 
 # Pairwise matrices
@@ -340,7 +340,7 @@ def test_every_published_table_has_a_test() -> None:
 
 def test_t10_best_counts_a64() -> None:
     """19/23/26/11/21 % for 1, 2, 4, 6 and 8 nodes: what memcached's 22 and 22 pairs leave open."""
-    found = best_count.breakdown(sensitive("A-64", "throughput")).share
+    found = descriptive.breakdown(sensitive("A-64", "throughput")).share
     pairs = int(sensitive("A-64", "throughput").counts("opt").notna().sum().sum())
     more = len(MEMCACHED) * (28 - len(NOT_ON_MEMCACHED))
     for share, wanted in zip(found, (19, 23, 26, 11, 21), strict=True):

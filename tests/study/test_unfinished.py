@@ -8,11 +8,11 @@ import pytest
 from lockwright.study import reading
 from lockwright.study.analysis import analyse
 from lockwright.study.dataset import DataSet
+from lockwright.study.descriptive import unfinished
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import html
 from lockwright.study.report.all_figures import figures
 from lockwright.study.report.verdicts import BEST, HARMFUL, standing
-from lockwright.study.unfinished import unfinished
 
 GOOD = {"x": 10.0, "y": 10.0, "z": 1.0}
 

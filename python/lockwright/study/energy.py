@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from lockwright.study.best_count import opt_gain
 from lockwright.study.cells import Cells
 from lockwright.study.dataset import COUNT
+from lockwright.study.descriptive import opt_gain
 from lockwright.study.rules import TOLERANCE
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from lockwright.study import changes, coverage, effect, pairwise, unfinished
+from lockwright.study import changes, descriptive, effect
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.dataset import Sample
 from lockwright.study.rules import Rule
@@ -33,8 +33,8 @@ class MachineMetric:
 
     @cached_property
     def unfinished(self) -> pd.DataFrame:
-        """See unfinished.unfinished."""
-        return unfinished.unfinished(self.sample)
+        """See descriptive.unfinished."""
+        return descriptive.unfinished(self.sample)
 
     @cached_property
     def sensitive(self) -> Cells:
@@ -43,18 +43,18 @@ class MachineMetric:
 
     @cached_property
     def best(self) -> pd.DataFrame:
-        """See coverage.best_share."""
-        return coverage.best_share(self.sensitive, self.rule)
+        """See descriptive.best_share."""
+        return descriptive.best_share(self.sensitive, self.rule)
 
     @cached_property
     def harmful(self) -> pd.DataFrame:
-        """See coverage.harmful_share."""
-        return coverage.harmful_share(self.sensitive, self.rule)
+        """See descriptive.harmful_share."""
+        return descriptive.harmful_share(self.sensitive, self.rule)
 
     @cached_property
     def matrices(self) -> dict[str, pd.DataFrame]:
-        """See pairwise.pairwise, at each of PLACES."""
-        return {place: pairwise.pairwise(self.sensitive, self.rule, place) for place in PLACES}
+        """See descriptive.pairwise, at each of PLACES."""
+        return {place: descriptive.pairwise(self.sensitive, self.rule, place) for place in PLACES}
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lockwright.study import best_count, best_lock_ratio, coverage, noise_limits, variability
+from lockwright.study import best_lock_ratio, descriptive, noise_limits
 from lockwright.study.cells import PLACES, Cells
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
@@ -62,7 +62,7 @@ def of_part(part: MachineMetric) -> Iterator[Table]:
     yield Table(
         f"{name}.coverage",
         f"{title}: coverage",
-        coverage.spread(best).T,
+        descriptive.spread(best).T,
         "smallest, largest, mean and standard deviation over the locks of the share of applications"
         " where a lock is among the best, in %",
         "at",
@@ -84,7 +84,7 @@ def of_part(part: MachineMetric) -> Iterator[Table]:
         yield Table(
             f"{name}.loss-{place}",
             f"{title}: what a lock loses against the best, at {place}",
-            best_count.loss(chosen, place),
+            descriptive.loss(chosen, place),
             "best / lock - 1 in %",
             "application",
             aside=True,
@@ -111,7 +111,7 @@ def _applications(part: MachineMetric) -> Table:
             " taken off, and its 95 % interval, which counts for sensitive"
         )
     frame["sensitive"] = _marks(figures)
-    frame["best_at_max"] = coverage.best_locks(part.whole, part.rule, "max")
+    frame["best_at_max"] = descriptive.best_locks(part.whole, part.rule, "max")
     return Table(
         f"{part.name}.applications",
         f"{part.sample.title}: the applications",
@@ -131,11 +131,11 @@ def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
     yield Table(
         f"{name}.best-count",
         f"{title}: {counted} at which locks are at their best",
-        best_count.breakdown(chosen),
+        descriptive.breakdown(chosen),
         "in % of all pairs of a lock-sensitive application and a lock",
         counted,
     )
-    gains, where = best_count.opt_gain(chosen), chosen.counts("opt")
+    gains, where = descriptive.opt_gain(chosen), chosen.counts("opt")
     joined = gains.copy().astype(object)
     for lock in gains.columns:
         joined[lock] = [
@@ -174,7 +174,7 @@ def _variability(part: MachineMetric) -> Table:
     return Table(
         f"{part.name}.variability",
         f"{part.sample.title}: variability",
-        variability.variability(part.sample),
+        descriptive.variability(part.sample),
         "configurations whose relative standard deviation is above the limit, in %",
         "lock",
         aside=True,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from lockwright.study import best_count, best_lock_ratio
+from lockwright.study import best_lock_ratio, descriptive
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report.plots import (
     LOCK,
@@ -159,7 +159,7 @@ def _harmful(part: MachineMetric) -> Figure:
 
 
 def _coverage(part: MachineMetric, place: str) -> Figure:
-    losses = 1 + best_count.loss(part.sensitive, place)
+    losses = 1 + descriptive.loss(part.sensitive, place)
     behind = np.geomspace(1.0, _WIDEST, 41)
     curves = {
         lock: [100 * (losses[lock].dropna() <= limit + 1e-9).mean() for limit in behind]
@@ -238,7 +238,7 @@ def _changes(part: MachineMetric) -> Figure:
 
 
 def _best_count(part: MachineMetric) -> Figure:
-    table = best_count.breakdown(part.sensitive)
+    table = descriptive.breakdown(part.sensitive)
     last = table.index.max()
     return Figure(
         f"{part.name}.best-count",
@@ -253,7 +253,7 @@ def _best_count(part: MachineMetric) -> Figure:
 
 
 def _opt_gain(part: MachineMetric) -> Figure:
-    gains, where = best_count.opt_gain(part.sensitive), part.sensitive.counts("opt")
+    gains, where = descriptive.opt_gain(part.sensitive), part.sensitive.counts("opt")
     gains = gains.loc[gains.mean(axis=1).sort_values(ascending=False).index]
     gains = gains[gains.mean().sort_values().index]
     where = where.loc[gains.index, gains.columns]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lockwright.study import best_count
+from lockwright.study import descriptive
 from lockwright.study.cells import PLACES
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
@@ -37,7 +37,7 @@ def standing(part: MachineMetric, place: str) -> Standing:
     """How the locks of all applications stand at one, max or opt."""
     here = part.whole.at(place)
     counts = part.whole.counts(place)
-    losses = best_count.loss(part.whole, place)
+    losses = descriptive.loss(part.whole, place)
     lost = set(part.unfinished[["application", COUNT, "lock"]].itertuples(index=False, name=None))
     words = {}
     for name in here.applications:

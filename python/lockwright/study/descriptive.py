@@ -1,0 +1,128 @@
+"""Tables that describe the locks of a study, as TOCS 2019 has them.
+
+The count at which each lock is best (Tables 9, 10, 15), for how many applications a lock is among
+the best or harmful (11, 12, 31 to 37), every lock against every other (38 to 51), how far the runs
+of one configuration lie apart, and the runs that came to no figure: a lock under which a program
+hangs or crashes is no choice.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from lockwright.study.cells import PLACES, Cells, Row
+from lockwright.study.dataset import COUNT, Sample
+from lockwright.study.rules import Flags, Rule
+
+_KEYS = ["application", COUNT, "lock"]
+LIMITS = (0.05, 0.10, 0.20)
+"""Relative standard deviations; TOCS 2019 repeats runs above the first."""
+
+
+def opt_gain(cells: Cells) -> pd.DataFrame:
+    """m(opt) / m(max) - 1 per application and lock (Tables 9, 25-30)."""
+    return cells.at("opt").mean / cells.at("max").mean - 1
+
+
+def breakdown(cells: Cells) -> pd.DataFrame:
+    """Share of all (application, lock) pairs by the count at which they are best (Table 10)."""
+    counts = cells.counts("opt").stack().dropna().astype(int)
+    shares = counts.value_counts(normalize=True).sort_index()
+    return pd.DataFrame({"count": shares.index, "share": shares.to_numpy()}).set_index("count")
+
+
+def loss(cells: Cells, place: str) -> pd.DataFrame:
+    """max / m - 1 per application and lock: what is lost against the best (Tables 52-65, 84-87)."""
+    means = cells.at(place).mean
+    return means.rdiv(means.max(axis=1), axis=0) - 1
+
+
+def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
+    """A line per lock: the share of the applications where it is among the best (Tables 31-37)."""
+    return _share(cells, rule.among_best, PLACES)
+
+
+def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
+    """A line per lock: the share of the applications that it harms (Table 12)."""
+    return _share(cells, rule.harmful, ("max", "opt"))
+
+
+def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series:
+    """The names of the best locks of each application, best first, and how many more there are."""
+    here = cells.at(place)
+    names = {}
+    for application in here.applications:
+        good = here.mean.loc[application][rule.among_best(here.row(application))]
+        ranked = list(good.sort_values(ascending=False).index)
+        more = f" +{len(ranked) - most}" if len(ranked) > most else ""
+        names[application] = ", ".join(ranked[:most]) + more
+    return pd.Series(names, dtype=object)
+
+
+def spread(shares: pd.DataFrame) -> pd.DataFrame:
+    """min, max, average and sample standard deviation of shares over the locks (Table 11)."""
+    return shares.agg(["min", "max", "mean", "std"])
+
+
+def _share(cells: Cells, chosen: Callable[[Row], Flags], places: tuple[str, ...]) -> pd.DataFrame:
+    """Of the applications that a lock was run on at that place; NaN where there are none."""
+    columns = {}
+    for place in places:
+        here = cells.at(place)
+        flags = {name: chosen(here.row(name)) for name in here.applications}
+        table = pd.DataFrame(flags, index=here.locks, dtype=float).T
+        columns[place] = table.where(here.mean.notna()).mean()
+    return pd.DataFrame(columns, dtype=np.float64).rename_axis("lock")
+
+
+def pairwise(cells: Cells, rule: Rule, place: str) -> pd.DataFrame:
+    """Share of the common applications where the lock of the line is better than the column's.
+
+    The column `average` is the mean over the other locks (Fig. 3, Tables 38-51, 80-83).
+    """
+    here = cells.at(place)
+    locks = here.locks
+    wins = np.zeros((len(locks), len(locks)))
+    common = np.zeros_like(wins)
+    for application in here.applications:
+        row = here.row(application)
+        ran = ~np.isnan(row.mean)
+        wins += rule.better(row)
+        common += ran[:, None] & ran[None, :]
+    with np.errstate(invalid="ignore"):
+        shares = np.where(common > 0, wins / common, np.nan)
+    np.fill_diagonal(shares, np.nan)
+    table = pd.DataFrame(shares, index=locks, columns=locks)
+    return table.assign(average=table.mean(axis=1))
+
+
+def variability(sample: Sample) -> pd.DataFrame:
+    """Share of the configurations whose relative standard deviation is above each of LIMITS.
+
+    A line per lock, and one for all. Configurations with a single run are left out.
+    """
+    groups = sample.frame.groupby(["application", COUNT, "lock"]).value
+    relative = (groups.std(ddof=1) / groups.mean()).dropna()
+    lines = {lock: _shares(part) for lock, part in relative.groupby(level="lock")}
+    return pd.DataFrame({"all": _shares(relative)} | lines).T
+
+
+def _shares(relative: pd.Series) -> dict[str, float]:
+    return {f"above_{limit:.0%}": float((relative > limit).mean()) for limit in LIMITS}
+
+
+def unfinished(sample: Sample) -> pd.DataFrame:
+    """A line per configuration with such runs: application, count, lock, unfinished, runs (of all
+    outcomes) and outcome, the most frequent one; empty if all runs finished."""
+    lost = sample.unfinished.groupby(_KEYS).outcome
+    number = lost.size()
+    runs = number.add(sample.frame.groupby(_KEYS).size().reindex(number.index), fill_value=0)
+    table = pd.DataFrame(
+        {
+            "unfinished": number,
+            "runs": runs.astype(int),
+            "outcome": lost.agg(lambda words: words.value_counts().index[0]),
+        }
+    )
+    return table.reset_index().sort_values(["application", COUNT, "lock"], ignore_index=True)
