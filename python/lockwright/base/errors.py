@@ -21,7 +21,7 @@ class LockwrightError(Exception):
 
 
 def explain(error: LockwrightError) -> None:
-    """Says an error in its line; nothing is lost where nobody can read it."""
+    """Prints an error as its line; does nothing where standard error cannot be written."""
     import contextlib
     import sys
 
@@ -30,7 +30,7 @@ def explain(error: LockwrightError) -> None:
 
 
 def warn(text: str) -> None:
-    """Says in one line what the user should know; nothing is lost where nobody can read it."""
+    """Prints a warning in one line; does nothing where standard error cannot be written."""
     import contextlib
     import sys
 

@@ -1,4 +1,4 @@
-"""Result files: tried before anything is measured, written whole or not at all."""
+"""Result files: checked before anything is measured, written whole or not at all."""
 
 import contextlib
 import os
@@ -23,8 +23,8 @@ _reserved = sys.stdout
 
 @contextlib.contextmanager
 def reserved_output() -> Iterator[None]:
-    """Keeps standard output for what is written to STANDARD_OUTPUT: all else that is printed goes
-    to standard error."""
+    """Keeps standard output for what is written to STANDARD_OUTPUT: everything else that is printed
+    goes to standard error."""
     global _reserved
     before, _reserved = _reserved, sys.stdout
     try:
@@ -36,7 +36,8 @@ def reserved_output() -> Iterator[None]:
 
 
 def try_out_all(named: Mapping[str, Path]) -> None:
-    """Raises LockwrightError if one of the files, by option, cannot be written, or two are one."""
+    """Raises LockwrightError if one of the files, by option, cannot be written, or two are the
+    same."""
     seen: dict[Path, str] = {}
     for option, path in named.items():
         try_out(path, option)
@@ -49,7 +50,8 @@ def try_out_all(named: Mapping[str, Path]) -> None:
 
 
 def try_out(path: Path, option: str) -> None:
-    """Raises LockwrightError if a file cannot be put at `path`. Leaves what is there as it is."""
+    """Raises LockwrightError if a file cannot be put at `path`. Leaves an existing file as it
+    is."""
     if path == STANDARD_OUTPUT:
         return
     try:
@@ -112,7 +114,7 @@ def _home(path: Path) -> Path:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether there is something that a rename would replace instead of fill."""
+    """Whether there is a file that a rename would replace instead of fill."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -121,7 +123,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or those of any file made now."""
+    """Permissions of the file that is replaced, or else those of a new file."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

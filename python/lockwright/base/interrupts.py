@@ -27,7 +27,8 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Inside, these signals raise Stopped. What nohup made us ignore stays ignored."""
+    """Inside the block, these signals raise Stopped. A signal that nohup made us ignore stays
+    ignored."""
     wanted = [each for each in STOPPING if signal.getsignal(each) != signal.SIG_IGN]
     before = {each: signal.signal(each, _stop) for each in wanted}
     try:

@@ -1,4 +1,4 @@
-"""How this command was called, so that the lines it tells a user to type work as they are."""
+"""How this command was called, so that the lines it suggests to the user work as they are."""
 
 import shutil
 import sys

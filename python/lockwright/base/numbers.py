@@ -1,4 +1,4 @@
-"""Numbers as people read them, and as programs print them: as many digits as say something."""
+"""Formats numbers for people, and parses those that programs print."""
 
 import math
 import re
@@ -6,7 +6,7 @@ import re
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
 LEAST, MOST = 0.01, 100.0
-"""An end of an interval beyond these says only that too little is known."""
+"""Beyond these, an end of an interval says only that too little is known."""
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))

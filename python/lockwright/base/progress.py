@@ -11,13 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from lockwright.base.terminal import errors
 
 Likes = Sequence[Hashable]
-"""What a run is like, the closest first: runs that share the first take about as long; failing
-these, those that share the second; and so on."""
+"""Kinds of a run, the closest first: runs of the same first kind take about as long; without any,
+those of the same second kind; and so on."""
 
 
 def remaining_seconds(done: Iterable[tuple[Likes, float]], to_do: Iterable[Likes]) -> float | None:
-    """Estimate from the runs made and their seconds: each run takes as long as its like did, or
-    else as any did. None if none was made."""
+    """Seconds that the remaining runs will take: each as long as the runs most like it did, or else
+    as all did. None if no run was made."""
     seconds: dict[Hashable, list[float]] = {}
     for likes, taken in done:
         for like in (*likes, None):
@@ -29,7 +29,7 @@ def remaining_seconds(done: Iterable[tuple[Likes, float]], to_do: Iterable[Likes
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+    """A duration for people."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:
@@ -38,13 +38,14 @@ def duration(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error that is no error."""
+    """Prints a line on standard error that is not an error."""
     print(f"lockwright: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Puts off signals: stopped half-way, the display leaves the terminal without a cursor."""
+    """Defers signals: interrupted half-way, the display would leave the terminal without a
+    cursor."""
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     )
@@ -58,7 +59,7 @@ class Display:
     """Shows the progress between `with` and its end."""
 
     def __init__(self, total: int, done: int) -> None:
-        """total: all runs; done: those made already."""
+        """total: all runs; done: those made before."""
         self._live: Progress | None = None
         self._line: str | None = None
         if sys.stderr.isatty():
@@ -94,8 +95,8 @@ class Display:
     def next(self, about: str, line: str, left: float | None) -> None:
         """A run is about to start.
 
-        about: what it is; line: what is said where no one looks at a terminal, if that is another
-        line than the last one; left: seconds until the end, if that is known.
+        about: what it is; line: what is printed where there is no terminal, if it differs from the
+        last line; left: seconds until the end, if known.
         """
         remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:
@@ -105,11 +106,11 @@ class Display:
             say(", ".join(part for part in (line, remains) if part))
 
     def grow(self, total: int) -> None:
-        """There are more runs to make than was known."""
+        """There are more runs to make than was known before."""
         if self._live:
             self._live.update(self._task, total=total)
 
     def done(self) -> None:
-        """A run has ended or was left out."""
+        """A run has ended or was skipped."""
         if self._live:
             self._live.advance(self._task)

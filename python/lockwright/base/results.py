@@ -1,4 +1,4 @@
-"""Files of results, in SQLite: how they are opened, what their errors say, who writes to them."""
+"""Result files in SQLite: how they are opened, their errors, and which process owns them."""
 
 import errno
 import os
@@ -18,7 +18,8 @@ def now() -> str:
 
 @contextmanager
 def guard(path: Path, go_on: str) -> Iterator[None]:
-    """Errors of SQLite inside become LockwrightError. go_on: how to, once there is room again."""
+    """Turns errors of SQLite into LockwrightError. go_on: how to continue once there is room
+    again."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -80,11 +81,11 @@ def _boot() -> str:
 
 
 def this_process() -> str:
-    """Names this process among all that ever were."""
+    """Identifies this process uniquely, across reboots too."""
     return f"{os.getpid()} {_start_time(os.getpid())} {_boot()}"
 
 
 def is_alive(owner: str) -> bool:
-    """Whether the process of that name still runs, on this machine."""
+    """Whether the process of that identity still runs on this machine."""
     pid, start, boot = owner.split(" ")
     return bool(start) and boot == _boot() and _start_time(int(pid)) == start

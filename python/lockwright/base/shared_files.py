@@ -1,12 +1,12 @@
 """Files in memory that a program under test writes and the command reads.
 
-They lie in a directory of their own for each run, which is gone when the run is over, however that
-ends: the command removes it; if the command is killed, a small process that waits for the command's
-end does; if that is killed too, the next run of the same user does.
+They lie in a directory of their own for each run, which is removed when the run is over, however it
+ends: the command removes it; if the command is killed, a small guard process does; if that is
+killed too, the next run of the same user does.
 
-The program may change its user before it opens a file, which only one that root started can. The
-files of root may therefore be opened by everybody who knows their names, and nobody else can find
-these out: the directory cannot be listed, and the names are chosen at random.
+A program that root started may change its user before it opens a file. The files of root may
+therefore be opened by anyone who knows their names, and nobody else can find the names out: the
+directory cannot be listed, and the names are random.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ def _make(path: Path, size: int) -> None:
 
 @contextmanager
 def _folder(place: Path) -> Iterator[Path]:
-    """A new directory, whose lock is held until it is removed."""
+    """A new directory, locked until it is removed."""
     for _ in range(_TRIES):
         folder = place / f"{_PREFIX}{secrets.token_hex(8)}"
         with contextlib.ExitStack() as at_the_end:
@@ -89,7 +89,7 @@ def _folder(place: Path) -> Iterator[Path]:
 
 
 def _locked(folder: Path) -> int | None:
-    """A descriptor that has the lock; None if another run took the directory for abandoned."""
+    """A descriptor that holds the lock; None if another run took the directory for abandoned."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -103,10 +103,8 @@ def _locked(folder: Path) -> int | None:
 
 @contextmanager
 def _guarded(folder: Path) -> Iterator[None]:
-    """Has a process of its own remove the directory when we end, whatever ends us.
-
-    It is in a session of its own, where no signal to our group or from our terminal reaches it.
-    """
+    """Starts a process that removes the directory when we end, however we end. It has a session of
+    its own, where no signal to our group or from our terminal reaches it."""
     told, ours = os.pipe2(os.O_CLOEXEC)
     script = 'read -r _; rm -rf -- "$1"'
     try:
@@ -137,7 +135,7 @@ def _guarded(folder: Path) -> Iterator[None]:
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Removes what runs of this user have left that were killed with their guards."""
+    """Removes directories of this user whose command and guard were killed."""
     for folder in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if folder.lstat().st_uid != os.geteuid():

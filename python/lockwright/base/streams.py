@@ -1,4 +1,4 @@
-"""The standard streams where the caller closed them, or stopped reading."""
+"""Standard streams that the caller closed or stopped reading."""
 
 import os
 import sys
@@ -8,11 +8,11 @@ _left = False
 
 
 def open_closed() -> None:
-    """Gives the standard streams that the caller closed a file that nobody reads.
+    """Opens /dev/null in the place of standard streams that the caller closed.
 
-    Else the next file that is opened would take the place of one of them, and `print` to a
-    standard error that is closed goes to standard output. A program that is started does not
-    inherit these files: it finds its streams closed, as it would without us.
+    Otherwise the next opened file would take the place of one of them, and a `print` to a closed
+    standard error would go to standard output. Programs that we start do not inherit these files:
+    they find their streams closed.
     """
     for handle, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -23,14 +23,14 @@ def open_closed() -> None:
 
 
 def leave_output() -> None:
-    """Lets standard output go nowhere, since nobody takes what is written to it."""
+    """Discards standard output, because its reader has left."""
     global _left
     _left = True
     discard_writes(sys.stdout)
 
 
 def discard_writes(stream: IO[str]) -> None:
-    """Lets a stream go nowhere, also what has not been written yet."""
+    """Discards what is written to a stream, including what is still buffered."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

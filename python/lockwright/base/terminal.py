@@ -18,19 +18,19 @@ _LONGEST_LINE = 100
 
 
 class _Console(Console):
-    """A console whose reader may leave: what else is to be done, such as files, is done still."""
+    """A console whose reader may leave: the rest of the work, such as files, is still done."""
 
     def on_broken_pipe(self) -> None:
-        """Goes on in silence."""
+        """Continues without output."""
         self.quiet = True
         streams.leave_output()
 
 
 class _Errors(Console):
-    """The same on standard error: the status says still how the program ended."""
+    """The same on standard error: the exit status still says how the program ended."""
 
     def on_broken_pipe(self) -> None:
-        """Goes on in silence."""
+        """Continues without output."""
         self.quiet = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stderr.fileno())
@@ -38,16 +38,16 @@ class _Errors(Console):
 
 
 class _Besides(Console):
-    """A console that is not what the command is for: without a reader nothing else changes."""
+    """A console for secondary output: nothing changes if its reader leaves."""
 
     def on_broken_pipe(self) -> None:
-        """Goes on in silence."""
+        """Continues without output."""
         self.quiet = True
         streams.discard_writes(self.file)
 
 
 def besides(file: IO[str]) -> Console:
-    """Console on a file, that is quiet once its reader has left."""
+    """A console on a file, which is silent once its reader has left."""
     width = None if file.isatty() else PIPE_WIDTH
     return _Besides(file=file, width=width, highlight=False, markup=False)
 

@@ -1,4 +1,4 @@
-"""Calls a tool of the system for an answer: the dynamic linker, addr2line, a compiler."""
+"""Runs a system tool and returns its output: the dynamic linker, addr2line, a compiler."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 60.0
-"""After which a tool is killed."""
+"""Seconds after which a tool is killed."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ def call(
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
 ) -> Answer:
-    """Calls a tool and waits for its end. given: what it reads; environment: None for our own."""
+    """Runs a tool to its end. given: its standard input; environment: None for our own."""
     try:
         done = subprocess.run(
             words,

@@ -1,4 +1,4 @@
-"""One thing that was looked at."""
+"""One finding about the machine."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ ABSENT = "absent"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, and what it means for a measurement of locks.
+    """What was examined, and what it means for a measurement of locks.
 
-    level: OK, WARN (it disturbs a measurement, or forbids one) or ABSENT (the machine does not
-    have it, or does not say). found: what is there, in a few words. effect: what that does to a
-    measurement. advice: what to do about it; "" where nothing is to be done.
+    level: OK, WARN (it disturbs a measurement, or prevents one) or ABSENT (the machine does not
+    have it, or does not report it). found: the state, in a few words. effect: its consequence for a
+    measurement. advice: what to do about it; "" where there is nothing to do.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What other programs, and a host, take of the processors."""
+"""What other programs, and the host of a virtual machine, use of the processors."""
 
 import os
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ BUSY = 0.10
 run in ten then shares its processor, and a run-to-run difference of that size is no news."""
 
 STOLEN = 0.01
-"""Share of the processors' time that a host may take: each time it stops a processor in whose
-hands a lock may be."""
+"""Share of the processors' time that a host may take: it may preempt a processor whose thread holds
+a lock."""
 
 _NAMED = 3
 """How many of the busiest programs are named."""
@@ -110,7 +110,7 @@ def between(
 
 
 def others(load: Load | None) -> Finding:
-    """What other programs took while it was looked."""
+    """What other programs used during the examination."""
     effect = (
         "threads wait for processors instead of locks, and a holder is stopped in the middle of "
         "its section, which the waiters of some locks bear and of others do not"

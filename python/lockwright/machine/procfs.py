@@ -1,4 +1,4 @@
-"""Reads of /proc, /sys and /etc below a root directory, which a test makes up."""
+"""Reads /proc, /sys and /etc below a root directory, which a test may replace."""
 
 from pathlib import Path
 
@@ -11,25 +11,25 @@ class Tree:
         self.root = root
 
     def path(self, name: str) -> Path:
-        """Where the file lies here."""
+        """The file's path on this machine."""
         return self.root / name.lstrip("/")
 
     def text(self, name: str) -> str | None:
-        """The file without space around it; None if it is not there or cannot be read."""
+        """The file's text without surrounding space; None if it is absent or unreadable."""
         try:
             return self.path(name).read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
             return None
 
     def number(self, name: str) -> int | None:
-        """The file as a whole number; None if it is none."""
+        """The file's whole number; None if it holds none."""
         try:
             return int(self.text(name) or "")
         except ValueError:
             return None
 
     def exists(self, name: str) -> bool:
-        """Whether there is something of that name, readable or not."""
+        """Whether there is a file of that name, readable or not."""
         return self.path(name).exists()
 
     def match(self, pattern: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""On what, with what and how something was measured."""
+"""What was measured, on which machine and with which tools."""
 
 import os
 import platform
@@ -10,14 +10,14 @@ from lockwright.machine.finding import Finding
 from lockwright.machine.procfs import Tree
 
 MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
-"""Facts that must be the same when a comparison is resumed: else its runs do not compare."""
+"""Facts that must be equal when a comparison is resumed: otherwise its runs do not compare."""
 
 FINDINGS = "findings"
-"""Key of what `lockwright doctor` says of the machine, as it was before the first run."""
+"""Key of the findings of `lockwright doctor` before the first run."""
 
 
 def machine() -> dict[str, Any]:
-    """Facts about the machine, and what the locks were built with; those that can be had."""
+    """Facts about the machine and the build of the locks, as far as they are known."""
     from lockwright.machine import processors
 
     tree = Tree()
@@ -38,7 +38,7 @@ def machine() -> dict[str, Any]:
 
 
 def gather(program: Path, libraries: Path) -> dict[str, Any]:
-    """Those of the machine, of the program that is compared, and of the environment."""
+    """Facts about the machine, the compared program and the environment."""
     facts = machine() | {"program": str(program.resolve()), "libraries": str(libraries)}
     for name, value in sorted(os.environ.items()):
         if name.startswith("LOCKWRIGHT_"):
@@ -76,7 +76,7 @@ def revision() -> str | None:
 
 
 def compiler() -> str | None:
-    """What the library of the baseline says that it was compiled by; None if it says nothing."""
+    """The compiler that the baseline's library names; None if it names none."""
     from lockwright.base.errors import LockwrightError
     from lockwright.elf.file import load
     from lockwright.preload import locks

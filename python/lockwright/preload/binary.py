@@ -1,7 +1,7 @@
-"""Finds the program a command means, and says beforehand why a lock could not be put into it.
+"""Finds the program of a command, and reports beforehand why a lock could not be preloaded.
 
-The dynamic linker ignores LD_PRELOAD without a word where it cannot or may not obey it; a
-measurement made then is one of the C library's mutex. So every such case is found here.
+The dynamic linker silently ignores LD_PRELOAD where it cannot or may not obey it; such a run would
+measure the C library's mutex. So every such case is found here.
 """
 
 import errno
@@ -18,7 +18,7 @@ _MAX_INTERPRETERS = 5
 """Depth of scripts that are run by scripts; the kernel's own limit (BINPRM_MAX_RECURSION)."""
 
 _GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
-"""What Go's linker writes, and stripping leaves."""
+"""Sections that Go's linker writes, and that stripping keeps."""
 
 
 def find(command: str) -> Path:
@@ -53,9 +53,9 @@ def find(command: str) -> Path:
 def check(program: Path, library: Path, arguments: list[str] | None = None) -> str | None:
     """Raises LockwrightError if `library` could not be preloaded into `program`.
 
-    Returns what makes it doubtful that the program uses the mutexes that the library swaps, or
-    None. A script is judged by its interpreter. `arguments`: those of `program`, without its name;
-    `env` is looked through to the program that it starts.
+    Returns a reason to doubt that the program uses the mutexes that the library replaces, or None.
+    A script is judged by its interpreter. `arguments`: those of `program`, without its name; `env`
+    is followed to the program that it starts.
     """
     native = load(library).header
     if native is None:
@@ -96,11 +96,9 @@ _SANITIZER_STARTS = ("__asan_init", "__hwasan_init", "__lsan_init", "__tsan_init
 
 
 def sanitizer(program: Path) -> str | None:
-    """The library of a sanitizer that a program built with it asks for.
-
-    It has to come before a lock's. ThreadSanitizer tells apart what is ordered by each call that
-    passes through it, and then calls what comes next; AddressSanitizer does not start elsewhere.
-    """
+    """The library of a sanitizer that a program was built with. It has to come before a lock's:
+    ThreadSanitizer orders events by the calls that pass through it, and forwards them to the next
+    library; AddressSanitizer refuses to start elsewhere."""
     return next((name for name in load(program).needed if _SANITIZER_NAME.match(name)), None)
 
 
@@ -118,10 +116,8 @@ def _name(program: Path, shown: Path) -> str:
 
 
 def _check_privilege(program: Path, shown: Path) -> None:
-    """The dynamic linker drops LD_PRELOAD for a program that gains rights by being run.
-
-    A script is not asked: the kernel ignores such bits of its file.
-    """
+    """The dynamic linker drops LD_PRELOAD for a program that gains privileges when it is run.
+    Scripts are not checked: the kernel ignores such bits of their files."""
     mode = program.stat().st_mode
     for bit, name in ((stat.S_ISUID, "set-user-ID"), (stat.S_ISGID, "set-group-ID")):
         if mode & bit:
@@ -205,12 +201,13 @@ def _is_go(program: Path) -> bool:
 
 
 def _calls_mutexes(program: Path) -> bool:
-    """Itself, without the libraries that it is linked with."""
+    """Whether the program itself, without its libraries, names pthread_mutex_lock."""
     return b"\0pthread_mutex_lock\0" in load(program).section(".dynstr")
 
 
 def _doubt(program: Path, shown: Path) -> str | None:
-    """What speaks against the program's mutexes being the C library's, in one line; or None."""
+    """Why the program's mutexes may not be the C library's, in one line; None if nothing says
+    so."""
     if _is_go(program):
         return (
             f"{_name(program, shown)} is a Go program: Go's own locks stay as they are, and only"

@@ -62,12 +62,12 @@ class Counts:
 
     @property
     def taken(self) -> int:
-        """How often a mutex was taken, ours or the C library's, or another lock of ours."""
+        """Acquisitions of mutexes, by our library and by the C library, and of other locks."""
         return self.acquisitions + self.handed_over + self.reads + self.writes + self.spins
 
     @property
     def took_a_lock(self) -> bool:
-        """Whether any of them was."""
+        """Whether any lock was taken."""
         return self.taken > 0
 
 
@@ -102,10 +102,8 @@ def read(path: Path) -> Counts:
 
 
 def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> LockwrightError | None:
-    """Why no lock of ours can have served the program; None if one has.
-
-    ended: the process that was started, when it had ended, if that is known.
-    """
+    """Why none of our locks can have served the program; None if one has. ended: the started
+    process after its end, if it is known."""
     if counts.took_a_lock:
         return None
     if counts.processes == 0:

@@ -1,4 +1,4 @@
-"""One counter of energy, and what it has counted between readings."""
+"""An energy counter, and the energy between its readings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which counters of energy this machine lets one read."""
+"""Finds the energy counters that can be read on this machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,8 @@ NOWHERE = "neither /sys/class/powercap nor the events power/energy-* are there"
 
 @dataclass(frozen=True)
 class Sources:
-    """domains: to read from. absent: why a kind cannot be told, by the kind, where some of it is
-    there. refused: why a domain cannot be read, by its name, by both ways.
-    """
+    """domains: readable ones. absent: by kind, why it cannot be given although some domains have
+    it. refused: by domain, why neither interface reads it."""
 
     domains: list[Domain] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
@@ -29,7 +28,7 @@ class Sources:
         return _by_reason(self.refused)
 
     def close(self) -> None:
-        """Gives up what reading needs."""
+        """Closes the counters."""
         for each in self.domains:
             each.close()
 
@@ -43,7 +42,7 @@ def _by_reason(reasons: Mapping[str, str]) -> str:
 
 
 def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
-    """All domains that can be read: each kind by powercap, or else by perf.
+    """All readable domains: each kind by powercap, or else by perf.
 
     A kind is read only if that is possible for all its sockets: the sum over some of them would
     pass for the sum over all.

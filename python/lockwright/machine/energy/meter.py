@@ -1,4 +1,4 @@
-"""Energy over a while: read at both ends, and often enough between that no counter laps itself."""
+"""Energy over a period: read at both ends, and often enough between that no counter wraps twice."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ _SHORTEST = 0.01
 
 
 def period(domains: Sequence[Domain]) -> float:
-    """Seconds between readings: half the least time in which a counter can come round."""
+    """Seconds between readings: half the least time in which a counter can wrap."""
     ranges = [each.range_ * each.joules for each in domains if each.range_ is not None]
     soonest = min(ranges, default=_LONGEST * 2 * MOST_WATTS) / MOST_WATTS
     return min(_LONGEST, max(_SHORTEST, soonest / 2))
@@ -58,7 +58,7 @@ class Meter:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Reads all, and goes on reading."""
+        """Reads all domains, and keeps reading."""
         self._times = []
         self._counts = {each.name: [] for each in self._domains}
         self._failed = {}
@@ -68,7 +68,7 @@ class Meter:
         self._thread.start()
 
     def end(self) -> Used:
-        """Reads all once more, and says what was used since `begin`."""
+        """Reads all once more, and returns what was used since `begin`."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -79,8 +79,8 @@ class Meter:
     def between(self, began: float, ended: float) -> Used:
         """What was used between two times of the clock, after `end`.
 
-        A time between two readings is taken to lie on a straight line between them. Beyond the
-        first and the last reading nothing is known: the times are brought back to these.
+        Between two readings the energy is taken to grow linearly. Before the first and after the
+        last reading nothing is known: times are clamped to these.
         """
         began, ended = (min(max(at, self._times[0]), self._times[-1]) for at in (began, ended))
         joules: dict[str, float] = {}
@@ -102,7 +102,7 @@ class Meter:
         return Used(ended - began, kept, absent)
 
     def sample(self) -> None:
-        """Reads all; one that cannot be read any more is said at the end."""
+        """Reads all domains; one that can no longer be read is reported at the end."""
         self._times.append(self._clock())
         for each in self._domains:
             if each.name in self._failed:
@@ -118,7 +118,7 @@ class Meter:
 
 
 def _overlap(first: float, last: float, began: float, ended: float) -> float:
-    """Which share of the time from `first` to `last` lies between `began` and `ended`."""
+    """Which share of the period from `first` to `last` lies between `began` and `ended`."""
     if last <= first:
         # No time passed: what was used then belongs to whatever it touches.
         return 1.0 if began <= first <= ended else 0.0
