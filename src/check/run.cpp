@@ -35,7 +35,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
   }
   ~suite() {
     current->~program();
-    model_env::execution_now.bury_pieces();
+    model_env::execution_now.destroy_pieces();
     model_env::execution_now.end();
     if (model_env::execution_now.nodes_taken != 0) {
       model_env::fail("a queue node was never given back", rl::test_result_memory_leak, RL_INFO);
