@@ -60,16 +60,37 @@ def test_a_lock_takes_sixty_lines_at_most() -> None:
     assert len((HEADER + ROW).splitlines()) <= 60
 
 
-def test_the_lock_of_the_page(tree: Path) -> None:
-    """Built, listed, explained, and under a program, by the commands of the page."""
-    if shutil.which("ninja") is None or shutil.which("xz") is None:
-        pytest.skip("ninja or xz is not installed")
-    *build, export, lists, informs, runs = part("3. Look at it")
+def test_the_page_names_all_traits_and_cases_and_the_option_of_the_mutants() -> None:
+    """A trait that it does not explain is one that an author overlooks."""
+    header = (locate.ROOT / "include/lockwright/lock.hpp").read_text()
+    body = header.partition("struct lock_traits {")[2].partition("[[nodiscard]]")[0]
+    members = set(re.findall(r"^  [\w:]+ (?:const )?\*?(\w+)(?: =|;|$)", body, re.MULTILINE))
+    assert {"category", "light", "hardened_trylock", "suits"} <= members
+    explained = set(re.findall(r"`(\w+)`", PAGE.partition("## 2. What it states")[2]))
+    assert members <= explained
+    mutants = next(line for line in part("5. Test and measure") if "mutants" in line)
+    option = mutants.split()[-2]
+    assert f'"{option}"' in (locate.ROOT / "scripts/mutants.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def libraries(tree: Path) -> Path:
+    """The directory of its libraries, built by the commands of the page."""
+    if shutil.which("ninja") is None:
+        pytest.skip("ninja is not installed")
+    *build, export, _, _, _ = part("4. Look at it")
     for command in build:
         done = run(tree, command, CXXFLAGS="-Werror")
         assert done.returncode == 0, done.stdout + done.stderr
     assert export == "export LOCKWRIGHT_LIBDIR=build/release/lib"
-    libraries = tree / "build/release/lib"
+    return tree / "build/release/lib"
+
+
+def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
+    """Built, listed, explained, and under a program, by the commands of the page."""
+    if shutil.which("xz") is None:
+        pytest.skip("xz is not installed")
+    *_, lists, informs, runs = part("4. Look at it")
     assert {path.name for path in libraries.glob("*.so")} == {
         "liblockwright-my-lock.so",
         "liblockwright-mixed.so",
@@ -103,9 +124,9 @@ def test_the_lock_of_the_page(tree: Path) -> None:
     assert outcome.status == 0, outcome.describe()
 
 
-def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path) -> None:
+def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries: Path) -> None:
     """Where its traits say so, and nowhere else."""
-    rows = registry(tree / "build/release/lib").rows
+    rows = registry(libraries).rows
     assert [row["name"] for row in rows] == ["my-lock"]
     known = Registry(tree, [*made.LOCKS.rows, *rows])
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 from advise import made
+from lockwright.preload.locks import Registry
 from lockwright.profile.record import OBJECT, Frame, Place
-from lockwright.tune.per_mutex import Layout, search
+from lockwright.tune.per_mutex import Layout, for_the_rest, search
 from support.processes import captured
 
 from .conftest import Cli, Program
@@ -236,12 +237,20 @@ def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
             (n for n, one in layouts.items() if one.locks[1] == "hmcs"), None
         )
 
-    found = search((1, 2), "mcs-stp", ("hmcs", "ttas"), attempt)
+    found = search((1, 2), "mcs-stp", "futex", ("hmcs", "ttas"), attempt)
     assert found is not None
     assert found.locks == {1: "hmcs", 2: "ttas"}
     assert {one.locks[1] for one in asked[0].values()} == {"mcs-stp", "hmcs", "ttas", "futex"}
     assert {one.locks[1] for one in asked[1].values()} == {"hmcs"}
-    assert search((1, 2), "mcs-stp", ("hmcs",), lambda _: None) is None
+    assert search((1, 2), "mcs-stp", "futex", ("hmcs",), lambda _: None) is None
+
+
+def test_the_rest_gets_the_smallest_light_lock_that_parks() -> None:
+    """By what the locks state; the baseline where none does."""
+    assert for_the_rest(made.LOCKS) == "futex"
+    smaller = made.lock("new", bytes_in_place=1, **made.PARKS)
+    assert for_the_rest(Registry(Path("/"), [*made.LOCKS.rows, smaller])) == "new"
+    assert for_the_rest(Registry(Path("/"), [made.lock("ttas")])) == "pthread"
 
 
 def test_one_lock_for_all_is_no_plan() -> None:
@@ -252,7 +261,7 @@ def test_one_lock_for_all_is_no_plan() -> None:
         asked.append([one.locks for one in layouts.values()])
         return None
 
-    assert search((1, 2), "futex", ("hmcs",), attempt) is None
+    assert search((1, 2), "futex", "futex", ("hmcs",), attempt) is None
     assert asked == [[{1: "hmcs", 2: "futex"}], [{1: "futex", 2: "hmcs"}]]
 
 

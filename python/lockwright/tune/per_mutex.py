@@ -9,9 +9,6 @@ from lockwright.plan.read import read
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.profile.record import Profile
 
-REST = "futex"
-"""What all other mutexes get: four bytes, one instruction to let go, and waiters sleep."""
-
 _MOST = 3
 """Mutexes that get a lock of their own."""
 
@@ -32,15 +29,26 @@ def hot(profile: Profile) -> tuple[int, ...]:
     return tuple(ranks[:_MOST])
 
 
+def for_the_rest(known: Registry) -> str:
+    """What all other mutexes get: the smallest light lock whose waiters park."""
+    fitting = [lock for lock in known if lock.light and lock.parking and lock.name != BASELINE]
+    sizes = {
+        lock.name: (lock.bytes_per_mutex_outside, lock.bytes_per_node, lock.bytes_in_place)
+        for lock in fitting
+    }
+    return min(sizes, key=sizes.__getitem__, default=BASELINE)
+
+
 @dataclass(frozen=True)
 class Layout:
-    """Which mutex has which lock: by rank; the rest have REST."""
+    """Which mutex has which lock: by rank, and all others."""
 
     locks: Mapping[int, str]
+    rest: str
 
     def text(self, profile: Path) -> str:
         """The plan's file. profile: that the ranks are of."""
-        parts = [f'lock = "{REST}"\n']
+        parts = [f'lock = "{self.rest}"\n']
         parts += [
             f'\n[[mutex]]\nprofile = "{profile}"\nrank = {rank}\nlock = "{lock}"\n'
             for rank, lock in sorted(self.locks.items())
@@ -51,7 +59,7 @@ class Layout:
     def shown(self) -> str:
         """In a few words."""
         each = ", ".join(f"{lock} at rank {rank}" for rank, lock in sorted(self.locks.items()))
-        return f"{each}, {REST} elsewhere"
+        return f"{each}, {self.rest} elsewhere"
 
 
 def variables(
@@ -71,19 +79,22 @@ better than that lock."""
 
 
 def search(
-    ranks: Sequence[int], single: str, shortlist: Sequence[str], attempt: Try
+    ranks: Sequence[int], single: str, rest: str, shortlist: Sequence[str], attempt: Try
 ) -> Layout | None:
     """Greedily: all hot mutexes get the best single lock; then each in turn, the worst first, tries
-    the locks of the shortlist. None if nothing is better than the single lock."""
-    best = Layout(dict.fromkeys(ranks, REST if single == BASELINE else single))
+    the locks of the shortlist. None if nothing is better than the single lock.
+
+    rest: the lock of all other mutexes.
+    """
+    best = Layout(dict.fromkeys(ranks, rest if single == BASELINE else single), rest)
     won = False
     for rank in ranks:
         own = best.locks[rank]
-        others = [lock for lock in dict.fromkeys((*shortlist, REST)) if lock not in (own, BASELINE)]
+        others = [lock for lock in dict.fromkeys((*shortlist, rest)) if lock not in (own, BASELINE)]
         layouts = {
-            f"plan-{rank}-{lock}": Layout({**best.locks, rank: lock})
+            f"plan-{rank}-{lock}": Layout({**best.locks, rank: lock}, rest)
             for lock in (own, *others[: _LOCKS - 1])
-            if {*{**best.locks, rank: lock}.values()} != {REST}  # else it is no plan, but one lock
+            if {*{**best.locks, rank: lock}.values()} != {rest}  # else it is no plan, but one lock
         }
         name = attempt(layouts)
         if name is not None and name in layouts:

@@ -235,10 +235,11 @@ def _resumed(
 ) -> "Comparison":
     """The interrupted race of this command, with the budget of this command line."""
     from lockwright.commands.common import comparison_steps as steps
+    from lockwright.preload.locks import BASELINE
 
     def fits(other: "Plan") -> bool:
         if other.budget is None or (
-            named and set(_own_locks(other)) - set(named.locks) - {"pthread"}
+            named and set(_own_locks(other)) - set(named.locks) - {BASELINE}
         ):
             return False
         own = replace(prepared.plan, locks=other.locks, reserves=other.reserves)

@@ -51,7 +51,8 @@ def write_plan(
     def attempt(layouts: "Mapping[str, Layout]") -> str | None:
         return _race(options, prepared, store, layouts, beside, single, each)
 
-    best = per_mutex.search(ranks, single, entry.locks, attempt)
+    rest = per_mutex.for_the_rest(prepared.registry)
+    best = per_mutex.search(ranks, single, rest, entry.locks, attempt)
     if best is None:
         say(f"no plan was better than {single} alone; none is written")
         return

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base import files
+from lockwright.preload.locks import BASELINE
 from lockwright.study import output
 from lockwright.study.analysis import Analysis
 from lockwright.study.dataset import DataSet
@@ -21,7 +22,7 @@ class Place:
     data: tuple[Path, ...]
     title: str | None = None
     kind: str = "pdf"
-    baseline: str = "pthread"
+    baseline: str = BASELINE
 
 
 def write(data: DataSet, found: Analysis, place: Place) -> Iterator[str]:
