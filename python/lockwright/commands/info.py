@@ -17,6 +17,12 @@ _REALTIME = {
 }
 """Under SCHED_FIFO and SCHED_RR, by Lock.realtime."""
 
+_OVERSUBSCRIPTION = {
+    True: "threads make progress though they outnumber the processors",
+    False: "not known to make progress with more threads than processors",
+}
+"""By Lock.survives_oversubscription."""
+
 
 @click.command("info")
 @click.argument("name", metavar="LOCK", shell_complete=complete.lock)
@@ -46,6 +52,7 @@ def command(name: str) -> None:
             "suited to",
             ", ".join(f"{each.case} ({each.why})" for each in lock.suits) or "not stated",
         ),
+        ("over-subscription", _OVERSUBSCRIPTION[lock.survives_oversubscription]),
         ("real-time threads", _REALTIME[lock.realtime]),
         ("trylock", lock.trylock),
         ("timed lock", lock.timedlock),

@@ -18,6 +18,8 @@ _MEANINGS = (
         "hardened trylock",
         "a trylock is slow enough that calling it in a loop does not flood the lock",
     ),
+    ("yields", "a waiter yields its processor a number of times before it sleeps"),
+    ("low traffic", "a waiter polls rarely, or few threads circulate"),
     (
         "bytes",
         "inside the program's own mutex + outside it for each mutex"

@@ -125,7 +125,6 @@ class Lock:
             "hardened trylock": self.hardened_trylock,
             "yields": self.yields,
             "low traffic": self.low_traffic,
-            "survives over-subscription": self.survives_oversubscription and not self.parking,
         }
         return [word for word, has in named.items() if has]
 

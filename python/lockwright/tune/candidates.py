@@ -1,6 +1,5 @@
 """The locks that take part in a race: who is recommended, and who joins in case that is wrong."""
 
-import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,10 @@ NAMED, ADVISED, HEDGE = "named", "advised", "hedge"
 """Why a lock takes part: the user named it, the advice did, or as one of its family."""
 
 DIVERSE = 3
-"""How many of these prove that a program is not lock-sensitive."""
+"""How many families prove that a program is not lock-sensitive."""
+
+_FIRST = 3
+"""Ranks up to this are among the first to try."""
 
 
 @dataclass(frozen=True)
@@ -63,28 +65,33 @@ def advised(
     ]
     families = {family(known.find(each.lock)) for each in chosen}
     hedges = []
-    for lock in sorted(known, key=_prominence):
-        if lock.name == BASELINE or not _possible(lock.name, known):
-            continue
-        mine = family(lock)
-        if mine not in families:
-            families.add(mine)
+    for lock in representatives(lock for lock in known if _possible(lock.name, known)):
+        if family(lock) not in families:
             doubt = "in case the advice is wrong: " if chosen else ""
-            hedges.append(Entrant(lock.name, HEDGE, f"{doubt}one of its family, {mine.described}"))
+            described = family(lock).described
+            hedges.append(Entrant(lock.name, HEDGE, f"{doubt}one of its family, {described}"))
     return (*chosen, *hedges[:most])
 
 
-def _prominence(lock: Lock) -> tuple[bool, float, bool, float]:
-    """Orders the locks that may stand for their families: those first that park, then by how well
-    they suit more threads than processors, then those with low traffic, then by how well they suit
-    any other case; the registry's order decides."""
-    crowded = lock.suitability("crowded")
-    return (
-        not lock.parking,
-        crowded.rank if crowded else math.inf,
-        not lock.low_traffic,
-        min((each.rank for each in lock.suits), default=math.inf),
+def representatives(locks: Iterable[Lock]) -> list[Lock]:
+    """One lock of each family: of those that survive over-subscription, if any do, the one that is
+    among the first to try in the most cases; then the smaller, then the first in the registry.
+    Families that park come first, then those of the category that the registry has first."""
+    known = [lock for lock in locks if lock.name != BASELINE]
+    categories = list(dict.fromkeys(lock.category for lock in known))
+    chosen: dict[Family, Lock] = {}
+    for lock in sorted(known, key=_prominence):
+        chosen.setdefault(family(lock), lock)
+    return sorted(
+        chosen.values(),
+        key=lambda lock: (not lock.parking, categories.index(lock.category), lock.yields),
     )
+
+
+def _prominence(lock: Lock) -> tuple[object, ...]:
+    first = sorted(each.rank for each in lock.suits if each.rank <= _FIRST)
+    size = (lock.bytes_per_mutex_outside, lock.bytes_per_node)
+    return not lock.survives_oversubscription, -len(first), first, size
 
 
 def relatives(locks: Iterable[str], known: Registry) -> tuple[str, ...]:
