@@ -60,12 +60,12 @@ def test_load_is_the_share_of_others_and_of_the_host(tmp_path: Path) -> None:
     assert seen.busiest[0][1] == pytest.approx(0.3)
     assert load.between(after, after, 0) is None
     tree = machine.make(tmp_path / "now", {"/proc/stat": stat(140, 340, 70)})
-    assert load.steal(tree, seen).level == WARN
-    assert load.others(seen).level == WARN
-    assert "db 30 %" in load.others(seen).found
-    assert load.others(load.Load(0.02, 0.0)).level == OK
-    assert load.others(None).level == ABSENT
-    assert load.steal(Tree(tmp_path / "nowhere"), None).level == ABSENT
+    assert load.steal_finding(tree, seen).level == WARN
+    assert load.others_finding(seen).level == WARN
+    assert "db 30 %" in load.others_finding(seen).found
+    assert load.others_finding(load.Load(0.02, 0.0)).level == OK
+    assert load.others_finding(None).level == ABSENT
+    assert load.steal_finding(Tree(tmp_path / "nowhere"), None).level == ABSENT
 
 
 def test_programs_whose_names_have_anything_in_them(tmp_path: Path) -> None:

@@ -35,11 +35,16 @@ def two_nodes() -> dict[str, object]:
 
 #: What a reader makes of a machine: its files, the level, and words of what was found.
 CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
-    (processors.count, {}, ABSENT, "does not say"),
-    (processors.count, machine.processors(8, 2), OK, "16 processors on 8 cores of 1 package"),
-    (processors.count, machine.processors(1), WARN, "1 processor on 1 core"),
+    (processors.count_finding, {}, ABSENT, "does not say"),
     (
-        processors.count,
+        processors.count_finding,
+        machine.processors(8, 2),
+        OK,
+        "16 processors on 8 cores of 1 package",
+    ),
+    (processors.count_finding, machine.processors(1), WARN, "1 processor on 1 core"),
+    (
+        processors.count_finding,
         machine.processors(8, 2) | {"/proc/self/status": "Cpus_allowed_list:\t0-1,8"},
         WARN,
         "3 processors on 2 cores of 1 package; the machine has 16",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lockwright.machine import meters
 from lockwright.machine.energy import find, meter, pmu, powercap
-from lockwright.machine.energy.domain import Domain, steps
+from lockwright.machine.energy.domain import Domain, joules_between
 from support import machine
 from support.machine import POWER, POWERCAP
 
@@ -23,7 +23,7 @@ def domain(counts: Iterator[int], range_: int | None = 999, kind: str = "package
 
 
 def used(each: Domain, counts: list[int]) -> float:
-    return sum(steps(each, counts))
+    return sum(joules_between(each, counts))
 
 
 def test_a_count_that_begins_again_is_carried_on() -> None:

@@ -107,7 +107,7 @@ def test_one_round_has_no_interval_and_zero_has_no_ratio() -> None:
     assert one.low is None
     assert one.high is None
     assert one.deviation is None
-    assert inference.judged([one, None]) == [one, None]
+    assert inference.with_significance([one, None]) == [one, None]
     assert inference.paired_ratio([], [], lower_is_better=False) is None
     assert inference.paired_ratio([0, 1], [1, 1], lower_is_better=False) is None
 
@@ -123,13 +123,13 @@ def test_an_absurd_interval_is_still_finite() -> None:
 def test_one_lock_is_judged_by_its_own_interval() -> None:
     """Ratios 2, 2.1, 1.9 are above 1 for sure, 1, 2, 4 are not; the reverse is worse."""
     for values, better in (([2, 2.1, 1.9], True), ([1, 2, 4], False)):
-        (ratio,) = inference.judged(
+        (ratio,) = inference.with_significance(
             [inference.paired_ratio(values, [1] * 3, lower_is_better=False)]
         )
         assert ratio is not None
         assert ratio.better == better
         assert not ratio.worse
-    (ratio,) = inference.judged(
+    (ratio,) = inference.with_significance(
         [inference.paired_ratio([2, 2.1, 1.9], [1] * 3, lower_is_better=True)]
     )
     assert ratio is not None
@@ -144,7 +144,7 @@ def test_the_stricter_interval_by_hand(own: float, used: float) -> None:
     def judged(mean: float) -> bool:
         # Its own interval leaves out 1.
         ratio = inference.Ratio(math.exp(mean), math.exp(mean / 2), math.exp(2 * mean), own, 3)
-        first = inference.judged([ratio, *[replace(ratio, deviation=0.1)] * 10])[0]
+        first = inference.with_significance([ratio, *[replace(ratio, deviation=0.1)] * 10])[0]
         assert first is not None
         return first.shown
 
@@ -160,16 +160,18 @@ def test_twelve_locks_that_are_alike_have_a_winner_in_few_comparisons() -> None:
         values = [[math.exp(rng.gauss(0, 0.1)) for _ in range(5)] for _ in range(12)]
         ratios = [inference.paired_ratio(each, values[0], False) for each in values[1:]]
         plain += any(ratio is not None and (ratio.low or 0) > 1 for ratio in ratios)
-        claimed += any(ratio is not None and ratio.better for ratio in inference.judged(ratios))
+        claimed += any(
+            ratio is not None and ratio.better for ratio in inference.with_significance(ratios)
+        )
     assert plain > 20
     assert claimed <= 10
 
 
 def test_modified_z_scores_by_hand() -> None:
     """Median 3, absolute deviations 2 1 0 1 97, their median 1."""
-    scores = inference.deviations([1, 2, 3, 4, 100])
+    scores = inference.modified_z_scores([1, 2, 3, 4, 100])
     assert scores == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 97 / 1.4826])
-    assert inference.deviations([5, 5, 5, 9]) == [0, 0, 0, 0]
+    assert inference.modified_z_scores([5, 5, 5, 9]) == [0, 0, 0, 0]
 
 
 def test_marks_and_order_for_throughput() -> None:

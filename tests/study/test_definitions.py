@@ -50,11 +50,11 @@ def test_best_count_of_each_lock() -> None:
     assert descriptive.opt_gain(found).loc["a"].to_dict() == pytest.approx(
         {"x": 0, "y": 0, "z": 5 / 4 - 1}
     )
-    assert descriptive.breakdown(found).share.to_dict() == pytest.approx({1: 1 / 3, 2: 2 / 3})
+    assert descriptive.best_counts(found).share.to_dict() == pytest.approx({1: 1 / 3, 2: 2 / 3})
 
 
 def test_loss_against_the_best() -> None:
-    found = descriptive.loss(made.of(APP), "max")
+    found = descriptive.loss_to_best(made.of(APP), "max")
     assert found.loc["a"].to_dict() == pytest.approx({"x": 20 / 12 - 1, "y": 0, "z": 4})
 
 

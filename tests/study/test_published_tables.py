@@ -340,7 +340,7 @@ def test_every_published_table_has_a_test() -> None:
 
 def test_t10_best_counts_a64() -> None:
     """19/23/26/11/21 % for 1, 2, 4, 6 and 8 nodes: what memcached's 22 and 22 pairs leave open."""
-    found = descriptive.breakdown(sensitive("A-64", "throughput")).share
+    found = descriptive.best_counts(sensitive("A-64", "throughput")).share
     pairs = int(sensitive("A-64", "throughput").counts("opt").notna().sum().sum())
     more = len(MEMCACHED) * (28 - len(NOT_ON_MEMCACHED))
     for share, wanted in zip(found, (19, 23, 26, 11, 21), strict=True):

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def _traits() -> dict[str, dict[str, object]]:
     return {row["name"]: row for row in rows}
 
 
-def traits(lock: str) -> Mapping[str, object]:
+def traits(lock: str) -> Mapping[str, Any]:
     """What the algorithm states about itself; of one that is not built here, None."""
     return _traits().get(lock) or defaultdict(lambda: None)
 

@@ -10,12 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from lockwright.base.terminal import errors
 
-Likes = Sequence[Hashable]
+Similarity = Sequence[Hashable]
 """Kinds of a run, the closest first: runs of the same first kind take about as long; without any,
 those of the same second kind; and so on."""
 
 
-def remaining_seconds(done: Iterable[tuple[Likes, float]], to_do: Iterable[Likes]) -> float | None:
+def remaining_seconds(
+    done: Iterable[tuple[Similarity, float]], to_do: Iterable[Similarity]
+) -> float | None:
     """Seconds that the remaining runs will take: each as long as the runs most like it did, or else
     as all did. None if no run was made."""
     seconds: dict[Hashable, list[float]] = {}
@@ -37,7 +39,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Prints a line on standard error that is not an error."""
     print(f"lockwright: {text}", file=sys.stderr, flush=True)
 
@@ -103,7 +105,7 @@ class Display:
             self._live.update(self._task, description=about, left=remains)
         elif self._line != line:
             self._line = line
-            say(", ".join(part for part in (line, remains) if part))
+            print_line(", ".join(part for part in (line, remains) if part))
 
     def grow(self, total: int) -> None:
         """There are more runs to make than was known before."""

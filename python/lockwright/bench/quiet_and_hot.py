@@ -169,7 +169,9 @@ def _table(report: Report, choice: Choice, seen: Mapping[str, _Seen]) -> Table:
     shown = table("Thousands of quiet mutexes, and two hot ones", COLUMNS)
     rows: list[dict[str, object]] = []
     names = [name for name in seen if name != PLAN]
-    ratios = dict(zip(names, inference.judged([seen[name].ratio() for name in names]), strict=True))
+    ratios = dict(
+        zip(names, inference.with_significance([seen[name].ratio() for name in names]), strict=True)
+    )
     for name, one in seen.items():
         rows.append(
             {

@@ -38,7 +38,7 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
     from lockwright.base import interrupts
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.base.terminal import output
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare import plan, report, table
@@ -68,7 +68,7 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
                     counts = probe(prepared.plan, known, runner)
                 comparison = steps.begin(store, prepared, counts, meters)
             if added:
-                say(f"{BASELINE} is added: every ratio is to it")
+                print_line(f"{BASELINE} is added: every ratio is to it")
             steps.print_notes(prepared)
             reading = meters if meters.wanted else None
             with Runner(comparison.plan, prepared.program, prepared.settings, reading) as runner:
@@ -88,12 +88,12 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
             store.finish(comparison)
         except interrupts.Stopped as stopped:
             if comparison is None:
-                say(
+                print_line(
                     "interrupted before the first counted run; nothing is kept, so just start again"
                 )
             else:
                 line = steps.resume_command(options)
-                say(f"interrupted, what was measured is kept; go on with: {line}")
+                print_line(f"interrupted, what was measured is kept; go on with: {line}")
             return stopped.status
         finally:
             store.close()

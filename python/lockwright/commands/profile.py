@@ -52,7 +52,7 @@ def command(
     """
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError, explain
-    from lockwright.profile.collect import profile
+    from lockwright.profile.collect import profile_command
     from lockwright.run import foreground
 
     wanted = [_checked(name) for name in output]
@@ -61,12 +61,12 @@ def command(
     for path in wanted:
         files.try_out(path, "--output")
     if pid is not None:
-        from lockwright.profile.attach import attach
+        from lockwright.profile.attach import profile_process
 
-        _put_out(attach(pid, seconds or 10.0), wanted)
+        _put_out(profile_process(pid, seconds or 10.0), wanted)
         return 0
     foreground.leave_to_program()
-    found = profile(list(arguments), environment)
+    found = profile_command(list(arguments), environment)
     try:
         _put_out(found.profile, wanted)
     except LockwrightError as error:

@@ -100,7 +100,7 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
         with diverted(path) as streams:
             top = Top(streams, str(program), shlex.join(arguments), interval)
             with top.shown():
-                found = collect.profile(list(arguments), also=top.look)
+                found = collect.profile_command(list(arguments), also=top.look)
     finally:
         is_kept = output is not None or (path.exists() and path.stat().st_size > 0)
         if not is_kept:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.numbers import number
-from lockwright.base.progress import say
+from lockwright.base.progress import print_line
 from lockwright.compare import runner
 from lockwright.compare.plan import Plan
 from lockwright.preload import counters, loads
@@ -39,7 +39,9 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
             "compare on a program that has ordinary mutexes",
         )
     if counts.unresolved:
-        say(f"{counts.unresolved} names of the locking API did not resolve to the lock's library")
+        print_line(
+            f"{counts.unresolved} names of the locking API did not resolve to the lock's library"
+        )
     check_metric(plan, threads, answer)
     return asdict(counts)
 

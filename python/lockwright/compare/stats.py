@@ -8,7 +8,7 @@ from lockwright.compare.plan import Plan
 from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.record import Record
-from lockwright.stats.inference import Ratio, judged, paired_ratio, spread
+from lockwright.stats.inference import Ratio, paired_ratio, spread, with_significance
 
 NEAR = 0.95
 """A lock within 5 % of the best is marked: m >= 0.95 max, or m <= min / 0.95 for times."""
@@ -71,7 +71,7 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
             [mine[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
         )
     rivals = [lock for lock in plan.locks if lock != BASELINE]
-    ratios |= zip(rivals, judged([ratios[lock] for lock in rivals]), strict=True)
+    ratios |= zip(rivals, with_significance([ratios[lock] for lock in rivals]), strict=True)
     summaries = []
     for lock in plan.locks:
         values = tuple(by_lock[lock][number] for number in sorted(by_lock[lock]))

@@ -122,6 +122,6 @@ def _outliers(values: Sequence[float]) -> set[int]:
     middle = sorted(values)[len(values) // 2]
     return {
         place
-        for place, score in enumerate(inference.deviations(values))
+        for place, score in enumerate(inference.modified_z_scores(values))
         if abs(score) > FAR and abs(values[place] - middle) > SMALL * abs(middle)
     }

@@ -41,7 +41,7 @@ class Looked:
 def examine(tree: Tree, looked: Looked) -> list[Finding]:
     """All findings, those that spoil most figures first within their subject."""
     return [
-        processors.count(tree),
+        processors.count_finding(tree),
         processors.smt_finding(tree),
         processors.numa_finding(tree),
         cgroup.cgroup(tree),
@@ -50,8 +50,8 @@ def examine(tree: Tree, looked: Looked) -> list[Finding]:
         frequency.scaling(tree),
         frequency.turbo(tree),
         frequency.idle(tree),
-        load.others(looked.watched),
-        load.steal(tree, looked.watched),
+        load.others_finding(looked.watched),
+        load.steal_finding(tree, looked.watched),
         system.virtualisation(tree),
         scheduler.policy(tree),
         scheduler.slices(tree),

@@ -1,6 +1,6 @@
 """How fast the processors run, and whether that changes while something is measured."""
 
-from lockwright.machine.finding import ABSENT, OK, WARN, Finding, several
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding, counted
 from lockwright.machine.procfs import Tree
 
 _CPU = "/sys/devices/system/cpu"
@@ -106,7 +106,7 @@ def idle(tree: Tree) -> Finding:
             "idle states", ABSENT, "the system does not tell them", f"perhaps {effect}", _HOST
         )
     deepest = max(states, key=states.__getitem__)
-    found = f"{several(len(states), 'state')}, the deepest {deepest} with {states[deepest]} us"
+    found = f"{counted(len(states), 'state')}, the deepest {deepest} with {states[deepest]} us"
     if states[deepest] <= 2:
         return Finding("idle states", OK, found, "an idle processor is back at once")
     return Finding(

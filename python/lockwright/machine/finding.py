@@ -23,6 +23,6 @@ class Finding:
     advice: str = ""
 
 
-def several(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
     """`1 processor`, `2 processors`."""
     return f"{number} {what}{'' if number == 1 else 's'}"

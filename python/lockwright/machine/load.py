@@ -109,7 +109,7 @@ def between(
     )
 
 
-def others(load: Load | None) -> Finding:
+def others_finding(load: Load | None) -> Finding:
     """What other programs used during the examination."""
     effect = (
         "threads wait for processors instead of locks, and a holder is stopped in the middle of "
@@ -130,7 +130,7 @@ def others(load: Load | None) -> Finding:
     return Finding("other load", OK, found, "too little to change a figure")
 
 
-def steal(tree: Tree, load: Load | None) -> Finding:
+def steal_finding(tree: Tree, load: Load | None) -> Finding:
     """What the host of a virtual machine took."""
     since = times(tree)
     effect = (

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from lockwright.machine.finding import ABSENT, OK, WARN, Finding, several
+from lockwright.machine.finding import ABSENT, OK, WARN, Finding, counted
 from lockwright.machine.procfs import Tree, numbers_of
 
 _CPU = "/sys/devices/system/cpu"
@@ -40,7 +40,7 @@ def nodes(tree: Tree) -> dict[int, set[int]]:
     return {number: numbers_of(tree.text(found[number])) for number in sorted(found)}
 
 
-def count(tree: Tree) -> Finding:
+def count_finding(tree: Tree) -> Finding:
     """How many processors, cores and packages there are for a measurement."""
     effect = (
         "numbers of threads mean something only beside it: with more threads than processors, a "
@@ -51,10 +51,10 @@ def count(tree: Tree) -> Finding:
         return Finding("processors", ABSENT, "the system does not say", effect, "mount /sys")
     cores = {frozenset(siblings(tree, each)) for each in mine}
     packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in mine}
-    found = f"{several(len(mine), 'processor')} on {several(len(cores), 'core')}"
+    found = f"{counted(len(mine), 'processor')} on {counted(len(cores), 'core')}"
     packages.discard(None)
     if packages:
-        found += f" of {several(len(packages), 'package')}"
+        found += f" of {counted(len(packages), 'package')}"
     if len(mine) == 1:
         return Finding(
             "processors",
@@ -90,7 +90,7 @@ def smt_finding(tree: Tree) -> Finding:
         return Finding(
             "SMT",
             WARN,
-            f"{together} of {several(len(shared), 'core')} run two or more threads at once",
+            f"{together} of {counted(len(shared), 'core')} run two or more threads at once",
             effect,
             f"pin threads to one processor of each core (taskset), or, as root, echo off > "
             f"{_CPU}/smt/control",

@@ -69,7 +69,7 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
             _check_elf(program, shown, native)
             following = _env_command(arguments) if Path(program).name == "env" else None
             if following is None:
-                return _doubt(program, shown)
+                return _reason_to_doubt(program, shown)
             program, arguments = find(following[0]), following[1:]
             shown = program
             continue
@@ -111,7 +111,7 @@ def is_sanitizer(library: str) -> bool:
     return path.is_file() and any(load(path).defines(name) for name in _SANITIZER_STARTS)
 
 
-def _name(program: Path, shown: Path) -> str:
+def _label(program: Path, shown: Path) -> str:
     return f"'{program}'" if program == shown else f"'{program}', which runs '{shown}',"
 
 
@@ -122,13 +122,13 @@ def _check_privilege(program: Path, shown: Path) -> None:
     for bit, name in ((stat.S_ISUID, "set-user-ID"), (stat.S_ISGID, "set-group-ID")):
         if mode & bit:
             raise LockwrightError(
-                f"{_name(program, shown)} is {name}, and the system preloads nothing into such a "
+                f"{_label(program, shown)} is {name}, and the system preloads nothing into such a "
                 "program",
                 "use a copy of it without that bit",
             )
     if os.getuid() != 0 and _has_capabilities(program):
         raise LockwrightError(
-            f"{_name(program, shown)} has file capabilities, and the system preloads nothing into "
+            f"{_label(program, shown)} has file capabilities, and the system preloads nothing into "
             "such a program",
             "use a copy of it without them",
         )
@@ -159,7 +159,7 @@ def _script_line(program: Path) -> list[str] | None:
 
 def _check_elf(program: Path, shown: Path, native: Header) -> None:
     header = load(program).header
-    name = _name(program, shown)
+    name = _label(program, shown)
     if header is None:
         raise LockwrightError(
             f"{name} is neither an ELF program nor a script with a #! line",
@@ -205,19 +205,19 @@ def _calls_mutexes(program: Path) -> bool:
     return b"\0pthread_mutex_lock\0" in load(program).section(".dynstr")
 
 
-def _doubt(program: Path, shown: Path) -> str | None:
+def _reason_to_doubt(program: Path, shown: Path) -> str | None:
     """Why the program's mutexes may not be the C library's, in one line; None if nothing says
     so."""
     if _is_go(program):
         return (
-            f"{_name(program, shown)} is a Go program: Go's own locks stay as they are, and only"
+            f"{_label(program, shown)} is a Go program: Go's own locks stay as they are, and only"
             " those of C code in it are the C library's"
         )
     if b"rustc version" not in load(program).section(".comment") or _calls_mutexes(program):
         return None
     return (
-        f"{_name(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks of "
-        "Rust's standard library go to the kernel directly and stay as they are"
+        f"{_label(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks "
+        "of Rust's standard library go to the kernel directly and stay as they are"
     )
 
 

@@ -156,7 +156,7 @@ class Registry:
         """The lock of that name. Raises LockwrightError, with the nearest name, if none has it."""
         if name in self._locks:
             return self._locks[name]
-        raise LockwrightError(f"no lock is named '{name}'", _instead(name, self.names))
+        raise LockwrightError(f"no lock is named '{name}'", _nearest_or_list(name, self.names))
 
     def check_environment(self, name: str, environment: Mapping[str, str]) -> None:
         """Raises LockwrightError if a variable there sets a number of that lock to nonsense."""
@@ -220,7 +220,7 @@ def check_way(named: str, variable: str, value: str) -> None:
     words = next(words for each, words in WAYS.values() if each == variable)
     if value not in words:
         listed = f"{', '.join(words[:-1])} or {words[-1]}"
-        raise LockwrightError(f"{named}='{value}' is not {listed}", _instead(value, words))
+        raise LockwrightError(f"{named}='{value}' is not {listed}", _nearest_or_list(value, words))
 
 
 def choose_ways(environment: dict[str, str], chosen: Mapping[str, str | None]) -> None:
@@ -269,7 +269,7 @@ def _with_parts(row: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def _instead(name: str, names: Sequence[str]) -> str:
+def _nearest_or_list(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     typed = name.lower().replace("_", "-")

@@ -54,11 +54,11 @@ def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[Peer, 
                 f"--preload names '{name}' twice", "choose a name of its own for each library"
             )
         peers.append(Peer(name, Path(path).absolute()))
-        _check(peers[-1], own)
+        _check_loadable(peers[-1], own)
     return tuple(peers)
 
 
-def _check(peer: Peer, own: Path) -> None:
+def _check_loadable(peer: Peer, own: Path) -> None:
     path = peer.path
     if not path.is_file():
         why = "is not a file" if path.exists() else "does not exist"
@@ -101,9 +101,9 @@ def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
     place = known.directory / "bench"
     hidden = locks.registry(place).names if (place / "locks.json").is_file() else []
     found = parse(words, [*known.names, *hidden], known.path_of(locks.BASELINE))
-    without = _listed(program, {}).output.splitlines()
+    without = _preloaded_libraries(program, {}).output.splitlines()
     for peer in found:
-        seen = _listed(program, {"LD_PRELOAD": str(peer.path)})
+        seen = _preloaded_libraries(program, {"LD_PRELOAD": str(peer.path)})
         more = [line for line in seen.output.splitlines() if line not in without]
         problem = _problem(peer, more, seen.errors)
         if problem:
@@ -124,7 +124,7 @@ def remarks(peers: Sequence[Peer]) -> list[str]:
     ]
 
 
-def _listed(program: Path, more: dict[str, str]) -> tool.Answer:
+def _preloaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
     """What the dynamic linker says that it loads with a program, which it does not start."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return tool.call(

@@ -28,7 +28,7 @@ _LIMITS = (
 )
 
 
-def attach(pid: int, seconds: float) -> Profile:
+def profile_process(pid: int, seconds: float) -> Profile:
     """Watches a process for so many seconds, or until it ends. Raises LockwrightError without the
     permission to, and for a pid that names no process."""
     with Attached(pid) as target:

@@ -38,7 +38,7 @@ class Profiled:
     status: int
 
 
-def profile(
+def profile_command(
     command: list[str],
     environment: dict[str, str] | None = None,
     also: Callable[[Buffer], None] | None = None,

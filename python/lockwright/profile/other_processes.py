@@ -37,7 +37,7 @@ class OtherProcesses:
         most = "" if self.is_exact else "at most "
         lost = f"{numbers.time(self.waited)} lost waiting" if self.waited else "no waiting"
         if not self.unseen:
-            said = f"{are} not in it ({most}{_acquisitions(self.taken)}, {lost})"
+            said = f"{are} not in it ({most}{_acquisition_count(self.taken)}, {lost})"
             return (said, *self._going_on)
         more = f" and {len(self.unseen) - 1} more" if self.unseen[1:] else ""
         return (
@@ -73,7 +73,7 @@ def other_processes(family: Buffers, chosen: Buffer) -> OtherProcesses:
     )
 
 
-def _acquisitions(number: float) -> str:
+def _acquisition_count(number: float) -> str:
     return f"{numbers.count(number)} acquisition{'' if number == 1 else 's'}"
 
 

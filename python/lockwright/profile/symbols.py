@@ -82,11 +82,11 @@ class Symbols:
             lines = lines_of(Path(module), [frame.offset - 1 for frame in wanted])
             for frame in wanted:
                 if frame.offset - 1 in lines:
-                    found[frame] = _expanded(frame, lines[frame.offset - 1])
+                    found[frame] = _inlined(frame, lines[frame.offset - 1])
         return found
 
 
-def _expanded(frame: Frame, lines: list[Line]) -> tuple[Frame, ...]:
+def _inlined(frame: Frame, lines: list[Line]) -> tuple[Frame, ...]:
     found = [replace(frame, symbol=x.function, symbol_offset=0, source=x.source) for x in lines]
     # The outermost is the function that the symbols know.
     symbol = frame.symbol or found[-1].symbol.replace("??", "")

@@ -92,7 +92,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return ordered[rank - 1], ordered[count - rank]
 
 
-def judged(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
+def with_significance(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
     """The ratios of all locks to one baseline, with `shown` decided.
 
     The luckiest of many locks looks better than it is, and a few runs may lie together by
@@ -119,7 +119,7 @@ def judged(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
     return [r if r is None else replace(r, shown=shown(r)) for r in ratios]
 
 
-def deviations(values: Sequence[float]) -> list[float]:
+def modified_z_scores(values: Sequence[float]) -> list[float]:
     """Modified z-scores: distance from the median in robust standard deviations.
 
     The robust standard deviation is 1.4826 times the median absolute deviation (Rousseeuw and

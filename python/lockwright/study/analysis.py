@@ -18,13 +18,13 @@ from lockwright.study.rules import Margin, Rule, Shown
 from lockwright.study.schema import METRICS
 
 USUAL_METRICS = ("throughput", "tpp")
-"""Of the known metrics, those with tables of their own if no metric is chosen."""
+"""Metrics that are analysed if none is chosen."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """metrics: which; empty for the usual ones. rule: None for the one that fits the data. counts:
-    see Part.wanted."""
+    """metrics: chosen ones; empty for the usual. rule: None for the one that fits the data. counts:
+    see MachineMetric.wanted."""
 
     metrics: tuple[str, ...] = ()
     rule: Rule | None = None
@@ -34,9 +34,11 @@ class Choices:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a study comes to. notes: what a reader has to know about the data. rules: what `better`
-    means in the tables of each machine and metric. answers: to the questions of the papers. parts:
-    what the tables were made of."""
+    """The result of an analysis.
+
+    notes: remarks about the data. rules: what `better` means for each machine and metric. answers:
+    to the questions of the papers. parts: one for each machine and metric.
+    """
 
     tables: tuple[Table, ...]
     notes: tuple[str, ...]
@@ -77,7 +79,7 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
 
 
 def _check(data: DataSet, parts: Sequence[MachineMetric], choices: Choices) -> None:
-    """Raises LockwrightError for counts or a baseline that were nowhere run."""
+    """Raises LockwrightError for counts or a baseline without runs."""
     counts = {count for part in parts for count in part.whole.mean.index.get_level_values(1)}
     for count in choices.counts:
         if count not in counts:
@@ -117,7 +119,7 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Machin
 
 
 def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -> Rule:
-    """The chosen rule, or what the repetitions of the data allow."""
+    """The chosen rule, or the best that the repetitions of the data allow."""
     ran = whole.mean.notna()
     number = int(ran.sum().sum())
     single = number - int((whole.degrees.notna() & ran).sum().sum())

@@ -9,7 +9,7 @@ import pandas as pd
 from lockwright.study.rules import TOLERANCE
 
 CLOSE = 0.9
-"""A correlation from which on one quantity is said to follow the other."""
+"""Correlation above which one quantity is said to follow the other."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ def answers(facts: Facts) -> Iterator[Answer]:
     if facts.effect.sensitive.sum() > 1:
         hierarchy = _hierarchy(facts.better, facts.shown)
         yield Answer(facts.about, "Is there a hierarchy of locks?", hierarchy)
-    harmful = _harmful(facts.harmful, facts.shown) + _unfinished(facts.unfinished)
+    harmful = _harm_sentence(facts.harmful, facts.shown) + _unfinished(facts.unfinished)
     yield Answer(facts.about, "Is every lock harmful?", harmful)
     if facts.changes is not None and facts.changes.iloc[:, -2].notna().any():
-        text = _stable(facts.changes, facts.counted)
+        text = _stability(facts.changes, facts.counted)
         yield Answer(facts.about, "Is the order of the locks stable?", text)
 
 
 def of_energy(machine: str, correlation: pd.Series) -> Iterator[Answer]:
-    """Whether energy efficiency follows throughput, from the correlation of each application."""
+    """Whether energy efficiency follows throughput, by the correlation of each application."""
     known = correlation.dropna()
     if known.empty:
         return
@@ -98,7 +98,7 @@ def of_latency(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) -> Iter
 
 
 def _best_in_both(part: pd.DataFrame) -> bool:
-    """Of the locks of one application; lower is better for both."""
+    """Whether the lock of one application with the least time has nearly the least latency."""
     fastest = part.latency.to_numpy()[part.time.to_numpy().argmin()]
     return bool(fastest <= (1 + TOLERANCE) * part.latency.min())
 
@@ -123,7 +123,7 @@ def _always_best(best: pd.DataFrame, shown: bool) -> str:
     if at_max[lock] == 1:
         always = at_max.index[at_max == 1]
         if shown:
-            begin = _begin("Yes", shown) if len(always) == 1 else "The runs do not tell"
+            begin = _hedged("Yes", shown) if len(always) == 1 else "The runs do not tell"
             return (
                 f"{begin}: at the largest count, {len(always)} of {len(at_max)} locks are such that"
                 " no other one is shown to be better for any lock-sensitive application:"
@@ -142,7 +142,8 @@ def _always_best(best: pd.DataFrame, shown: bool) -> str:
 
 
 def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
-    """From the share of applications where the lock of the line is better than the column's."""
+    """Whether some locks always beat others, from the share of applications where the lock of the
+    line beats the column's."""
     shares = better.to_numpy()
     first, second = (
         shares[np.triu_indices(len(shares), 1)],
@@ -152,7 +153,7 @@ def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
     one = int(((first > 0) ^ (second > 0)).sum())
     if not both:
         return (
-            f"{_begin('Yes', shown)}: at the largest count, no lock is better than another for one"
+            f"{_hedged('Yes', shown)}: at the largest count, no lock is better than another for one"
             " application and worse for another."
         )
     begin = "No" if both > one else "In part"
@@ -163,7 +164,7 @@ def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
     )
 
 
-def _harmful(harmful: pd.DataFrame, shown: bool) -> str:
+def _harm_sentence(harmful: pd.DataFrame, shown: bool) -> str:
     at_max = harmful["max"]
     lock = at_max.idxmin()
     if at_max[lock] > 0:
@@ -174,7 +175,7 @@ def _harmful(harmful: pd.DataFrame, shown: bool) -> str:
         )
     harmless = ", ".join(at_max.index[at_max == 0])
     return (
-        f"{_begin('No', shown)}: at the largest count these harm no lock-sensitive application:"
+        f"{_hedged('No', shown)}: at the largest count these harm no lock-sensitive application:"
         f" {harmless}."
     )
 
@@ -187,12 +188,12 @@ def _unfinished(lost: pd.DataFrame | None) -> str:
     return f" Runs of these came to no figure: {listed}."
 
 
-def _begin(answer: str, shown: bool) -> str:
-    """Of an answer that rests on what does not occur."""
+def _hedged(answer: str, shown: bool) -> str:
+    """An answer, with a reservation where it rests on what the runs do not show."""
     return f"{answer}, as far as the runs show" if shown else answer
 
 
-def _stable(changes: pd.DataFrame, counted: str) -> str:
+def _stability(changes: pd.DataFrame, counted: str) -> str:
     whole = changes.columns[-2]
     return (
         f"Between {whole.replace('/', ', ')} {counted}, {_percent(changes[whole].mean())} of the"

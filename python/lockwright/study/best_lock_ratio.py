@@ -8,7 +8,7 @@ import pandas as pd
 from lockwright.study.cells import Cells
 
 EXPECTED = {"pt-exp": ("ttas", "pthread")}
-"""What who chooses between these two by chance may expect: the mean of both."""
+"""Columns that stand for a random choice between locks: the mean of these."""
 
 
 def best_lock_ratio(

@@ -1,4 +1,4 @@
-"""The runs of a sample condensed: one cell for each application, thread count and lock."""
+"""The runs of a sample, condensed to a cell for each application, count and lock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -78,7 +78,8 @@ class Cells:
         return self._each(lambda frame: _pick(frame, chosen))
 
     def counts(self, place: str) -> pd.DataFrame:
-        """At which count each application and lock is looked at; NaN where it was not run there."""
+        """The count that stands for each application and lock at a place; NaN where it was not
+        run."""
         lines = {}
         for application, part in self.mean.groupby(level=0):
             by_count = part.droplevel(0)
@@ -148,10 +149,8 @@ def of(sample: Sample) -> Cells:
 
 
 def _steadied(runs: pd.DataFrame, which: str) -> tuple[pd.Series, pd.Series]:
-    """Variances of the means, and their degrees of freedom, from a column of variances of runs.
-
-    Those of one application and count steady each other.
-    """
+    """Variances of the means and their degrees of freedom, from a column of variances of runs;
+    those of one application and count are moderated by each other."""
     several = runs.number > 1
     # No variance of 0: nothing is known of its logarithm.
     least = np.maximum(runs.least * runs.number, np.finfo(float).eps ** 2)

@@ -11,7 +11,7 @@ from lockwright.study.cells import Cells, Row
 from lockwright.study.rules import Flags, Rule
 
 _COMMON = 0.9
-"""Counts that so large a share of the applications ran are the columns of a table."""
+"""Share of the applications that must have run at a count for it to be a column."""
 
 
 def usual_counts(cells: Cells) -> list[int]:
@@ -62,7 +62,7 @@ def between(first: Cells, second: Cells, rule: Rule, place: str) -> float:
     return float(np.mean(known)) if known else math.nan
 
 
-def _pairs(rows: Sequence[Row]) -> Flags:
+def _pairs_in_all_rows(rows: Sequence[Row]) -> Flags:
     """Which pairs of two locks ran in all rows."""
     ran = np.logical_and.reduce([~np.isnan(row.mean) for row in rows])
     both: Flags = ran[:, None] & ran[None, :]
@@ -71,12 +71,12 @@ def _pairs(rows: Sequence[Row]) -> Flags:
 
 
 def _changed(rows: Sequence[Row], rule: Rule) -> float:
-    pairs = _pairs(rows)
+    pairs = _pairs_in_all_rows(rows)
     return float((~rule.same(rows))[pairs].mean()) if pairs.any() else math.nan
 
 
 def _reversed(rows: Sequence[Row], rule: Rule) -> float:
-    if len(rows) < 2 or not (pairs := _pairs(rows)).any():
+    if len(rows) < 2 or not (pairs := _pairs_in_all_rows(rows)).any():
         return math.nan
     ever = np.logical_or.reduce([rule.better(row) for row in rows])
     return float((ever & ever.T)[pairs].mean())

@@ -6,7 +6,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.study.schema import METRICS
 
 WARM_UP = "warm-up"
-"""The outcome of runs that count for nothing."""
+"""The outcome of runs that are not counted."""
 
 _OURS = {"threads", "round", "lock", "outcome", "value", "unit"}
 
@@ -23,10 +23,10 @@ def as_runs(
     application: str,
     complaint: Callable[[str, str], LockwrightError],
 ) -> tuple[list[str], list[list[str]]]:
-    """Heading and rows as of any other study; rows stand in the same order, warm-up ones too.
+    """Heading and rows as those of any other study, in the same order, warm-up runs included.
 
-    Those have the outcome WARM_UP. The figure is the metric that its unit belongs to; with
-    another unit its name is `value`. complaint: makes an error of what is wrong and what to do.
+    Warm-up runs have the outcome WARM_UP. The metric is found by its unit; with an unknown unit its
+    name is `value`. complaint: makes an error of what is wrong and what to do.
     """
     place = {name: heading.index(name) for name in _OURS}
     units = sorted({row[place["unit"]] for row in rows})

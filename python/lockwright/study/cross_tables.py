@@ -1,4 +1,4 @@
-"""The tables about two metrics, two machines, or locks that came into a program in two ways."""
+"""Tables that compare two metrics, two machines, or two ways to put a lock into a program."""
 
 from collections.abc import Iterator, Sequence
 
@@ -107,7 +107,7 @@ def across(parts: Sequence[MachineMetric]) -> Iterator[Table]:
 
 
 def of_validation(data: DataSet, frame: pd.DataFrame, number: int, rule: Rule) -> Iterator[Table]:
-    """Locks by hand against interposed ones; number: of the frame among those of the data."""
+    """Locks in the program's source against interposed ones; number: of the frame in the data."""
     machine = str(frame.machine.iloc[0])
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:

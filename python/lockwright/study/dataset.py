@@ -56,7 +56,7 @@ class Sample:
 
     @property
     def quantity(self) -> str:
-        """What `value` is, in words."""
+        """What `value` measures, in words."""
         if self.inverted:
             return f"1 / {self.metric}"
         known = METRICS.get(self.metric)
@@ -70,7 +70,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class DataSet:
-    """What was read; notes say what a reader has to know about it."""
+    """What was read; notes: remarks about it."""
 
     sources: tuple[Source, ...]
     better: dict[str, str] = field(default_factory=dict)
@@ -79,7 +79,9 @@ class DataSet:
     @property
     def machines(self) -> list[str]:
         """All machines with runs that are no validation, sorted."""
-        return sorted({m for source in self.sources for m in _plain(source.frame).machine})
+        return sorted(
+            {m for source in self.sources for m in _without_variant(source.frame).machine}
+        )
 
     @property
     def metrics(self) -> list[str]:
@@ -131,7 +133,7 @@ class DataSet:
         parts, counted = [], ""
         for source in self.sources:
             if source.beside == beside and set(metrics) <= set(source.metrics):
-                frame = _plain(source.frame)
+                frame = _without_variant(source.frame)
                 frame = frame[(frame.machine == machine) & frame[list(metrics)].notna().all(axis=1)]
                 if not frame.empty:
                     parts.append(frame)
@@ -139,5 +141,5 @@ class DataSet:
         return (pd.concat(parts), counted) if parts else None
 
 
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+def _without_variant(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame.variant == ""]

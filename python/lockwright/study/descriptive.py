@@ -25,14 +25,14 @@ def opt_gain(cells: Cells) -> pd.DataFrame:
     return cells.at("opt").mean / cells.at("max").mean - 1
 
 
-def breakdown(cells: Cells) -> pd.DataFrame:
+def best_counts(cells: Cells) -> pd.DataFrame:
     """Share of all (application, lock) pairs by the count at which they are best (Table 10)."""
     counts = cells.counts("opt").stack().dropna().astype(int)
     shares = counts.value_counts(normalize=True).sort_index()
     return pd.DataFrame({"count": shares.index, "share": shares.to_numpy()}).set_index("count")
 
 
-def loss(cells: Cells, place: str) -> pd.DataFrame:
+def loss_to_best(cells: Cells, place: str) -> pd.DataFrame:
     """max / m - 1 per application and lock: what is lost against the best (Tables 52-65, 84-87)."""
     means = cells.at(place).mean
     return means.rdiv(means.max(axis=1), axis=0) - 1
@@ -40,12 +40,12 @@ def loss(cells: Cells, place: str) -> pd.DataFrame:
 
 def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     """A line per lock: the share of the applications where it is among the best (Tables 31-37)."""
-    return _share(cells, rule.among_best, PLACES)
+    return _share_of_applications(cells, rule.among_best, PLACES)
 
 
 def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     """A line per lock: the share of the applications that it harms (Table 12)."""
-    return _share(cells, rule.harmful, ("max", "opt"))
+    return _share_of_applications(cells, rule.harmful, ("max", "opt"))
 
 
 def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series:
@@ -65,7 +65,9 @@ def spread(shares: pd.DataFrame) -> pd.DataFrame:
     return shares.agg(["min", "max", "mean", "std"])
 
 
-def _share(cells: Cells, chosen: Callable[[Row], Flags], places: tuple[str, ...]) -> pd.DataFrame:
+def _share_of_applications(
+    cells: Cells, chosen: Callable[[Row], Flags], places: tuple[str, ...]
+) -> pd.DataFrame:
     """Of the applications that a lock was run on at that place; NaN where there are none."""
     columns = {}
     for place in places:

@@ -84,7 +84,7 @@ def of_part(part: MachineMetric) -> Iterator[Table]:
         yield Table(
             f"{name}.loss-{place}",
             f"{title}: what a lock loses against the best, at {place}",
-            descriptive.loss(chosen, place),
+            descriptive.loss_to_best(chosen, place),
             "best / lock - 1 in %",
             "application",
             aside=True,
@@ -131,7 +131,7 @@ def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
     yield Table(
         f"{name}.best-count",
         f"{title}: {counted} at which locks are at their best",
-        descriptive.breakdown(chosen),
+        descriptive.best_counts(chosen),
         "in % of all pairs of a lock-sensitive application and a lock",
         counted,
     )

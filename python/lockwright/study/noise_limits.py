@@ -1,4 +1,4 @@
-"""What the noise of the runs leaves of gain and R.Dev, and how sure that is."""
+"""Gain and R.Dev without the noise of the runs, with intervals."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,10 @@ _DRAWS = 1000
 _BEYOND = (1 - CONFIDENCE) / 2
 
 _STEPS = 12
-"""Halvings of the range in which a factor is looked for: to a thousandth of it."""
+"""Bisection steps in the search for a factor: to a thousandth of the range."""
 
 _LARGEST = 2.0**20
-"""No factor is looked for beyond this; more is no limit at all."""
+"""The largest factor that is tried; a larger one is no bound."""
 
 
 def limits_of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | None:
@@ -90,7 +90,7 @@ def _deviation(total: Vector | float, squares: Vector | float, number: int) -> V
 
 
 def _factor(figures: Callable[[float], Vector], seen: float, share: float) -> float:
-    """The factor under which so large a share of the drawn figures is as large as the one seen."""
+    """The factor under which this share of the drawn figures is at least the observed one."""
 
     def larger(factor: float) -> bool:
         return bool((figures(factor) >= seen).mean() >= share)

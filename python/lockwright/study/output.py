@@ -13,7 +13,7 @@ from lockwright.study.analysis import Analysis
 from lockwright.study.result_table import MISSING, Table
 
 SCHEMA = 1
-"""Raised when a field changes its meaning or goes."""
+"""Increased when a field changes its meaning or is removed."""
 
 
 def write(
@@ -23,7 +23,7 @@ def write(
     csv_folder: Path | None,
     latex_folder: Path | None,
 ) -> None:
-    """Writes what is asked for; makes the directories. Raises LockwrightError if that fails."""
+    """Writes the chosen files; makes the directories. Raises LockwrightError if that fails."""
     if json_file is not None:
         json_file.absolute().parent.mkdir(parents=True, exist_ok=True)
         files.write(json_file, to_json(found, list(map(str, data))), "--json")

@@ -1,4 +1,4 @@
-"""Reads the files of a study. Whatever is wrong is named with its file and line."""
+"""Reads the files of a study. Errors name the file and the line."""
 
 import csv
 import io
@@ -62,13 +62,14 @@ def _files(places: Sequence[Path]) -> Iterator[Path]:
 
 
 def _owner(stem: str, stems: Sequence[str]) -> str:
-    """The machine of a file: the shortest name of another file that its own goes on from, or it."""
+    """The machine that a file is about: the shortest name of another file that this one's name
+    continues, or its own name."""
     owners = [each for each in stems if stem.startswith((f"{each}-", f"{each}_", f"{each}."))]
     return min(owners, key=len, default=stem)
 
 
 class _File:
-    """The lines of one file, with a place for every complaint."""
+    """The lines of one file, with the position of each for messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -205,7 +206,7 @@ def _kept(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool
 
 
 def _unfinished(file: _File, places: Mapping[str, int], frame: pd.DataFrame) -> pd.DataFrame:
-    """The lines of runs that came to no figure; those to warm up are none of them."""
+    """The lines of runs without a figure; warm-up runs are left out."""
     outcomes = [""] * len(file.rows)
     if schema.OUTCOME in places:
         outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
@@ -228,7 +229,7 @@ def _words(file: _File, name: str, place: int | None, owner: str) -> list[str]:
 def _counts(
     file: _File, places: Mapping[str, int], machines: Sequence[str]
 ) -> tuple[str, list[int]]:
-    """Thread counts or, where those are not given or tell less apart, NUMA nodes."""
+    """Thread counts, or NUMA nodes where thread counts are missing or distinguish fewer runs."""
     given = {n: file.column(places[n]) for n in (schema.THREADS, schema.NODES) if n in places}
     if len(given) == 2:
         ways = {name: len(set(zip(machines, given[name], strict=True))) for name in given}
@@ -264,7 +265,7 @@ def _numbers(file: _File, place: int, factor: float, kept: Sequence[bool]) -> li
 
 
 def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
-    """A run of a configuration is measured once, where runs are numbered."""
+    """Raises an error if a numbered run of a configuration occurs twice."""
     keys = frame[["machine", "application", COUNT, "lock", "variant"]].assign(run=list(runs))
     twice = keys.duplicated()
     if twice.any():
@@ -279,7 +280,8 @@ def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
 
 
 def _derived(frame: pd.DataFrame) -> pd.DataFrame:
-    """Throughput of runs that are timed; operations per joule where power or energy is known."""
+    """Adds the throughput of timed runs, and operations per joule where power or energy is
+    known."""
     if "throughput" not in frame and "time" in frame:
         frame["throughput"] = 1 / frame["time"]
     if "tpp" not in frame and "throughput" in frame and "power" in frame:

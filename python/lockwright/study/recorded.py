@@ -29,7 +29,7 @@ def is_one(path: Path) -> bool:
 
 
 def read(path: Path) -> tuple[Source, list[str]]:
-    """The runs that count, and notes about those that do not.
+    """The counted runs, and notes about the others.
 
     A machine whose programs ran in several placements counts as several machines. Raises
     LockwrightError if the file is not of `lockwright study run`.

@@ -1,4 +1,4 @@
-"""A table of a study: full figures for programs, as many digits as the papers print for people."""
+"""A table of a study: full precision for programs, the digits that the papers print for people."""
 
 import math
 from collections.abc import Mapping

@@ -24,11 +24,11 @@ HARM = 0.15
 
 
 class Rule(Protocol):
-    """A way to tell locks apart."""
+    """A definition of `better`."""
 
     @property
     def intervals(self) -> bool:
-        """Whether it rests on repetitions, and figures are shown with intervals."""
+        """Whether it uses repetitions, so that figures are shown with intervals."""
 
     @property
     def meaning(self) -> str:
@@ -55,7 +55,7 @@ class Margin:
 
     @property
     def intervals(self) -> bool:
-        """It looks at means only."""
+        """It compares means only."""
         return False
 
     @property
@@ -100,7 +100,7 @@ class Shown:
 
     @property
     def intervals(self) -> bool:
-        """It rests on repetitions."""
+        """It uses repetitions."""
         return True
 
     @property
@@ -144,7 +144,7 @@ class Shown:
 
 
 def holm(chances: Matrix) -> Flags:
-    """Which hypotheses fall at 1 - CONFIDENCE together (Holm, 1979). NaN are no hypotheses."""
+    """Which hypotheses are rejected together at 1 - CONFIDENCE (Holm, 1979). NaN: no hypothesis."""
     flat = chances.ravel()
     order = np.argsort(flat)  # NaN come last.
     number = int(np.count_nonzero(~np.isnan(flat)))

@@ -1,4 +1,4 @@
-"""What the columns of a data set may be called, and the metrics with their units and directions."""
+"""Names of the columns of a data set, and the metrics with their units and directions."""
 
 import re
 from collections.abc import Mapping
@@ -30,10 +30,10 @@ VARIANTS = {
     "lockwright": INTERPOSED,
     "preload": INTERPOSED,
 }
-"""How a lock came into a program: written into its source, or put under it by a library."""
+"""How a lock came into a program: in its source, or by interposition."""
 
 FINISHED = ("", "finished", "ok", "success", "0")
-"""Outcomes of runs whose figures count; those of others are left out, and may be empty."""
+"""Outcomes of runs whose figures count; the figures of others are ignored and may be empty."""
 
 HIGHER, LOWER = "higher", "lower"
 

@@ -12,7 +12,7 @@ from lockwright.study.result_table import TEXT, Table
 
 
 def print_tables(console: Console, analysis: Analysis, tables: Sequence[Table]) -> None:
-    """Prints some of the tables, what their cells mean, and what all of them come to."""
+    """Prints the chosen tables with the meaning of their cells, and the answers of the analysis."""
     for table in tables:
         print_wrapped(console, "", f"{table.title} [{table.name}]", "bold")
         console.print(_grid(table, console.is_terminal))

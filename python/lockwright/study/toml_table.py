@@ -1,4 +1,4 @@
-"""Tables of a TOML file, read with complaints that name the file and the key."""
+"""Tables of a TOML file; errors name the file and the key."""
 
 import math
 import tomllib
@@ -23,7 +23,7 @@ def load(path: Path) -> "Table":
 
 
 class Table:
-    """One table. What is taken out of it is checked; `end` complains of what nobody took."""
+    """One table. Values are checked as they are taken; `end` reports keys that were not taken."""
 
     def __init__(self, file: str, key: str, values: Mapping[str, Any]) -> None:
         """file: for the messages; key: of the table itself, '' for the top one."""
@@ -40,16 +40,16 @@ class Table:
         )
 
     def has(self, name: str) -> bool:
-        """Whether the key is there; it is known from now on."""
+        """Whether the key is there; marks it as known."""
         self._known.append(name)
         return name in self.values
 
     def take(
         self, name: str, kind: type[_T] | tuple[type[_T], ...], words: str, default: Any
     ) -> Any:
-        """The value of a key, of that type, or the default. words: what it should be, to a person.
+        """The value of a key, of that type, or the default. words: the expected type, for people.
 
-        A default of ... means that it has to be there.
+        A default of ... means that the key is required.
         """
         if not self.has(name):
             if default is ...:
@@ -131,14 +131,14 @@ class Table:
         return Table(self.file, ".".join(part for part in (self.key, name) if part), values)
 
     def checked(self, name: str, check: Callable[[], _T]) -> _T:
-        """What `check` returns; its complaint is told with the file and the key."""
+        """The result of `check`; its error is reported with the file and the key."""
         try:
             return check()
         except LockwrightError as error:
             raise self.complaint(name, error.what, error.todo) from error
 
     def end(self) -> None:
-        """Raises LockwrightError for a key that nobody asked for."""
+        """Raises LockwrightError for an unknown key."""
         for name in self.values:
             if name not in self._known:
                 raise self.complaint(

@@ -1,5 +1,4 @@
-"""Whether locks put under a program by interposition behave as those written into it (TOCS 2019,
-section 4.4)."""
+"""Whether interposed locks behave as those in the program's source (TOCS 2019, section 4.4)."""
 
 import math
 
@@ -58,7 +57,7 @@ def _figures_of(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[st
         line[f"{name}_better"] = float(len(above))
         line[f"{name}_gain"] = float(above.mean()) if len(above) else math.nan
         line[f"{name}_sd"] = float(above.std(ddof=1)) if len(above) > 1 else math.nan
-    line |= _kept(manual, interposed, ran, rule)
+    line |= _kept_relations(manual, interposed, ran, rule)
     difference = (interposed.mean - manual.mean)[ran]
     line["cost"] = float(
         difference.mean() / max(manual.mean[ran].max(), interposed.mean[ran].max())
@@ -67,7 +66,9 @@ def _figures_of(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[st
     return line | _slope(*logs) | {"equivalent": _equivalence(logs[1] - logs[0])}
 
 
-def _kept(manual: cells.Row, interposed: cells.Row, ran: Flags, rule: Rule) -> dict[str, float]:
+def _kept_relations(
+    manual: cells.Row, interposed: cells.Row, ran: Flags, rule: Rule
+) -> dict[str, float]:
     first, second = rule.better(manual), rule.better(interposed)
     pairs = np.triu(ran[:, None] & ran[None, :], 1)
     kinds = {

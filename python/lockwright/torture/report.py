@@ -15,7 +15,7 @@ from rich.table import Table
 
 from lockwright import version
 from lockwright.base import files, invocation, terminal
-from lockwright.base.progress import duration, say
+from lockwright.base.progress import duration, print_line
 from lockwright.machine.provenance import machine
 from lockwright.torture.plan import Run
 from lockwright.torture.run import Finding, Orders
@@ -52,7 +52,7 @@ class Display:
         if self._bar.disable:
             result = "clean" if finding.failure is None else "FAILED"
             left = f", about {duration(self._left)} left" if self._left else ""
-            say(f"{self._run.label}: {result}{left}")
+            print_line(f"{self._run.label}: {result}{left}")
 
 
 @contextmanager

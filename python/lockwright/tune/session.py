@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from lockwright.base.progress import Display, duration, say
+from lockwright.base.progress import Display, duration, print_line
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
@@ -59,7 +59,7 @@ class Session:
             if ended is not None and not joining:
                 return ended
             if joining:
-                say(f"of the leading family, also trying {', '.join(joining)}")
+                print_line(f"of the leading family, also trying {', '.join(joining)}")
             if number > 1 and clock() >= news:
                 self._tell(threads)
                 news = clock() + (clock() - began)
@@ -99,7 +99,7 @@ class Session:
         see early that there is little to gain."""
         found = so_far(self._plan, outcome(self._plan, self.records, threads, TIME_UP))
         if found:
-            say(f"so far{at(threads)}: {found}")
+            print_line(f"so far{at(threads)}: {found}")
 
     def _show(
         self, display: Display, threads: int, number: int, lock: str, state: State, left: float

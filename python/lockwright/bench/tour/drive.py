@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, TextColumn
 
 from lockwright.base import terminal
-from lockwright.base.progress import duration, say
+from lockwright.base.progress import duration, print_line
 from lockwright.bench.cases import Case
 from lockwright.bench.report import Report, watching_others
 from lockwright.bench.rounds import Pace, Seen, run_rounds
@@ -56,7 +56,7 @@ def drive(
 ) -> None:
     """Runs the cases of the plan until the time is over, and adds them to `seen` and `report`.
 
-    keep: called with each run. Rounds that an earlier sitting left incomplete are completed first.
+    keep: called with each run. Rounds that an earlier session left incomplete are completed first.
     """
     cases = plan.cases()
     first = _first_incomplete(cases, seen)
@@ -91,7 +91,7 @@ def _display(clock: Clock) -> Iterator[Callable[[str, int], None]]:
         def ignore_text(_text: str, turn: int) -> None:
             if turn not in told:
                 told.add(turn)
-                say(f"round {turn + 1}, about {duration(clock.left)} left")
+                print_line(f"round {turn + 1}, about {duration(clock.left)} left")
 
         yield ignore_text
         return

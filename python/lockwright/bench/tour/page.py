@@ -25,7 +25,7 @@ from lockwright.page.rows import Row
 from lockwright.run.bench_program import LIBC, Outcome
 
 _ALIKE = 1.05
-"""Quotient of the best and the worst below which none is named."""
+"""Ratio of the best to the worst lock below which neither is named."""
 
 _KINDS = {
     Verdict.HOLDS: "holds",
@@ -52,7 +52,7 @@ class Tour:
 
     @property
     def runs(self) -> list[tuple[int, Outcome]]:
-        """Those that gave something, each with its round."""
+        """Successful runs, each with its round."""
         return [run for outcomes in self.seen.outcomes.values() for run in outcomes.items()]
 
 

@@ -1,4 +1,4 @@
-"""The runs of a tour in a file, a line each as it is made: what was measured is never lost."""
+"""The runs of a tour in a JSONL file, appended as they are made, so that none is lost."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from lockwright.run import resume
 from lockwright.run.bench_program import Outcome
 
 SCHEMA = 1
-"""Raised when a field changes its meaning or goes."""
+"""Increased when a field changes its meaning or is removed."""
 
 
 @dataclass(frozen=True)

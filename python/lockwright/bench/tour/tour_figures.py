@@ -96,12 +96,12 @@ def naps(plan: Plan, seen: Seen) -> list[dict[str, float | None]]:
 
 
 def _field(name: str) -> Value:
-    def value(outcome: Outcome) -> float | None:
+    def figure_of(outcome: Outcome) -> float | None:
         line = outcome.line("measured")
         figure = None if line is None else line.get(name)
         return float(figure) if isinstance(figure, int | float) else None
 
-    return value
+    return figure_of
 
 
 def uncontested(plan: Plan, seen: Seen) -> dict[str, Point | None]:

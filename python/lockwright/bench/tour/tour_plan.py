@@ -54,17 +54,17 @@ class Plan:
         return case("single-lock", lock, {"section-cycles": SECTION_CYCLES, "threads": threads})
 
     def timed(self, lock: str, threads: int) -> Case:
-        """The same with the meters for times and admissions."""
+        """The same with each acquisition timed and admissions recorded."""
         meters = {"latency": 1, "admissions": 1}
         options = {"section-cycles": SECTION_CYCLES, "threads": threads, **meters}
         return case("single-lock", lock, options)
 
     def uncontested(self, lock: str) -> Case:
-        """One thread, whose lock nobody else wants."""
+        """One thread with an uncontended lock."""
         return case("uncontested", lock, {})
 
     def nap(self, cycles: int) -> Case:
-        """A thread that sleeps on a futex for so long; no lock is involved."""
+        """A thread that sleeps on a futex for so many cycles; no lock is involved."""
         return case("futex-latency", LIBC, {"delay-cycles": cycles})
 
     def cases(self) -> list[Case]:

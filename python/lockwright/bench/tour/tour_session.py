@@ -1,4 +1,4 @@
-"""One session at a tour: begins it or goes on with it, measures, and writes its files."""
+"""One session of a tour: begins or resumes it, measures, and writes its files."""
 
 import csv
 import io
@@ -96,7 +96,7 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
 
 
 def resume(directory: Path) -> TourSession:
-    """The tour that is in the directory. Raises LockwrightError where none can be gone on with."""
+    """The tour in the directory. Raises LockwrightError if it cannot be resumed."""
     header, seen, failures = store.load(directory / RUNS)
     todo = "its runs do not compare: begin one in another directory"
     check_facts(header.facts, provenance.machine(), "the tour", todo)
@@ -105,9 +105,8 @@ def resume(directory: Path) -> TourSession:
 
 
 def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
-    """Measures for so long; returns what there is then, the signal that ended it, if one did, and
-    the minutes that were left.
-    """
+    """Measures for so many minutes; returns the tour, the signal that ended it, if one did, and the
+    minutes that were left."""
     command = _words(session, minutes)
     report = Report("tour", command, {}, [])
     report.meters = Meters(energy=not session.here.no_energy)
@@ -145,7 +144,7 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
 
 
 def _words(session: TourSession, minutes: float) -> list[str]:
-    """The command that takes such a tour."""
+    """The command that runs such a tour."""
     words = [*invocation.command_words(), "bench", "tour", "--minutes", f"{minutes:g}"]
     chosen = [name for name in session.header.locks if name != LIBC]
     if chosen != _default_locks(session.here):
@@ -154,7 +153,7 @@ def _words(session: TourSession, minutes: float) -> list[str]:
 
 
 def _default_locks(here: Machine) -> list[str]:
-    """The locks that a tour shows if none are named."""
+    """The locks of a tour that names none."""
     return [name for name in tour_plan.LOCKS if name in here.locks]
 
 
@@ -189,7 +188,7 @@ def write(tour: Tour, directory: Path) -> list[Path]:
 
 
 def resume_command(directory: Path, minutes_left: float) -> str:
-    """The command that goes on with a tour that was stopped."""
+    """The command that resumes a stopped tour."""
     minutes = max(0.1, math.ceil(10 * minutes_left) / 10)
     words = [*invocation.command_words(), "bench", "tour", "--resume", "-o", str(directory)]
     return shlex.join([*words, "--minutes", f"{minutes:g}"])

@@ -124,13 +124,13 @@ def set_other_locks(options: ComparisonOptions) -> None:
 
 def print_notes(prepared: Prepared) -> None:
     """Says what the user should know before the first run."""
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.preload import peers
 
     for each in peers.remarks(prepared.plan.peers):
-        say(each)
+        print_line(each)
     if prepared.doubts:
-        say(f"'lockwright doctor' warns of {prepared.doubts}")
+        print_line(f"'lockwright doctor' warns of {prepared.doubts}")
 
 
 def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
@@ -205,12 +205,12 @@ def begin(
 def write_files(options: ComparisonOptions, render: Callable[[str], str]) -> None:
     """Writes the files that the options name. render: the text of the one of an option."""
     from lockwright.base import files
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
 
     for option, file in options.outputs:
         if file is not None:
             files.write(file, render(option), option, _KEPT)
-            say(f"wrote {file}")
+            print_line(f"wrote {file}")
 
 
 def render(option: str, made: "Report") -> str:

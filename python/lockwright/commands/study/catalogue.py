@@ -209,7 +209,7 @@ def _install(programs: "list[Program]") -> None:
 def _check(programs: "list[Program]", everything: bool, scale: float, cache: Path | None) -> int:
     from lockwright.base import interrupts
     from lockwright.base.errors import LockwrightError
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.study.campaign.site import missing
     from lockwright.study.program import packages
 
@@ -229,7 +229,7 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
                 click.echo(f"{program.name}: {problem or 'right'}{told}")
                 sys.stdout.flush()
         except interrupts.Stopped as stopped:
-            say("stopped")
+            print_line("stopped")
             return stopped.status
     return 1 if wrong else 0
 

@@ -52,7 +52,7 @@ def run(
     Example: lockwright study run small.toml
     """
     from lockwright.base import interrupts
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.preload import locks
     from lockwright.run import resume
     from lockwright.study.campaign import plan as plans
@@ -70,7 +70,7 @@ def run(
         store = Store(place)
         try:
             if store.begin(wanted):
-                say(f"resuming the study in {place}")
+                print_line(f"resuming the study in {place}")
             if scheduler is None:
                 left = _here(wanted, store, machine, folders(cache, work))
             else:
@@ -83,11 +83,11 @@ def run(
             for line in bad:
                 print(f"  {line}")
             if left:
-                say(f"{left}; go on with: {resume.line_to_resume()}")
+                print_line(f"{left}; go on with: {resume.line_to_resume()}")
                 return 1
             store.finish()
         except interrupts.Stopped as stopped:
-            say(resume.interrupted(resume.line_to_resume()))
+            print_line(resume.interrupted(resume.line_to_resume()))
             return stopped.status
         finally:
             store.close()
@@ -96,7 +96,7 @@ def run(
 
 def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:
     """The study on this machine alone; nothing is left when it returns."""
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.doctor import examine
     from lockwright.machine.finding import Finding
     from lockwright.machine.provenance import FINDINGS
@@ -112,7 +112,7 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
         facts = site.facts()
         check_same_machine(store, site.name, facts)
         if doubts := examine.doubts([Finding(**each) for each in facts[FINDINGS]]):
-            say(f"'lockwright doctor' warns of {doubts}")
+            print_line(f"'lockwright doctor' warns of {doubts}")
         store.sit(site.name, facts)
         Local(wanted, store, site).carry_out()
     return ""

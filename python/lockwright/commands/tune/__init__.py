@@ -84,7 +84,7 @@ def command(
     """
     from lockwright.base import interrupts
     from lockwright.base.errors import LockwrightError
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.runner import Runner
     from lockwright.compare.store import Store
@@ -141,14 +141,16 @@ def command(
                     options, prepared, store, (profile, made), plan_file, end - time.monotonic()
                 )
             elif plan_file is not None:
-                say(f"without a profile there is no plan to try: {plan_file} is not written")
+                print_line(f"without a profile there is no plan to try: {plan_file} is not written")
         except interrupts.Stopped as stopped:
             if session is None or not session.records:
-                say("interrupted before the first run ended; nothing is kept, so just start again")
+                print_line(
+                    "interrupted before the first run ended; nothing is kept, so just start again"
+                )
             else:
                 _tell(options, session, session.comparison, reading)
                 line = steps.resume_command(options)
-                say(f"interrupted, what was measured is kept; go on with: {line}")
+                print_line(f"interrupted, what was measured is kept; go on with: {line}")
             return stopped.status
         finally:
             store.close()
@@ -198,7 +200,7 @@ def _begun(
     meters: "Meters",
 ) -> "tuple[Comparison, Profile | None]":
     """A race that makes sense, its first run made, put into the results file; and its profile."""
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.probe import probe
     from lockwright.compare.runner import Runner
@@ -219,11 +221,11 @@ def _begun(
     elif profile is not None:
         chosen = entry.by_profile(profile, prepared.registry)
     else:
-        say("no profile could be made, so one lock of each family is tried")
+        print_line("no profile could be made, so one lock of each family is tried")
         chosen = entry.by_family(prepared.registry)
     if chosen.sentence:
-        say(chosen.sentence)
-    say(f"trying {', '.join((BASELINE, *chosen.locks))}")
+        print_line(chosen.sentence)
+    print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
     usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
     locks = (BASELINE, *chosen.locks, *chosen.reserves)
     whole = prepared.under(locks, budget=seconds or usual, reserves=chosen.reserves)

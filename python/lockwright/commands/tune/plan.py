@@ -31,7 +31,7 @@ def write_plan(
     plan, which names mutexes by their rank in it.
     """
     from lockwright.base import files
-    from lockwright.base.progress import say
+    from lockwright.base.progress import print_line
     from lockwright.preload.locks import BASELINE
     from lockwright.tune import per_mutex
     from lockwright.tune.entry import FACTS, Entry
@@ -42,7 +42,7 @@ def write_plan(
     entry = Entry.from_facts(made.comparison.provenance)
     ranks = per_mutex.hot(profile)
     if not ranks:
-        say("no mutex stands out in the profile, so no plan is tried")
+        print_line("no mutex stands out in the profile, so no plan is tried")
         return
     beside = file.with_suffix(".profile.json").absolute()
     files.write(beside, profile.to_json(), "--per-mutex")
@@ -54,10 +54,10 @@ def write_plan(
     rest = per_mutex.for_the_rest(prepared.registry)
     best = per_mutex.search(ranks, single, rest, entry.locks, attempt)
     if best is None:
-        say(f"no plan was better than {single} alone; none is written")
+        print_line(f"no plan was better than {single} alone; none is written")
         return
     files.write(file, best.text(beside), "--per-mutex")
-    say(f"wrote {file}, which led the races of plans: {best.shown}")
+    print_line(f"wrote {file}, which led the races of plans: {best.shown}")
 
 
 def _race(

@@ -32,7 +32,7 @@ class Domain:
     close: Callable[[], None] = lambda: None
 
 
-def steps(domain: Domain, counts: Sequence[int]) -> list[float]:
+def joules_between(domain: Domain, counts: Sequence[int]) -> list[float]:
     """Joules between each reading and the next.
 
     A count below the one before it has begun again at 0, once: after the largest count, the next

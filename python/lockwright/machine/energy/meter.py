@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lockwright.machine.energy.domain import Domain, steps
+from lockwright.machine.energy.domain import Domain, joules_between
 
 MOST_WATTS = 1000.0
 """More than any domain takes: the largest sockets are built for 500 W."""
@@ -89,7 +89,7 @@ class Meter:
             try:
                 if each.name in self._failed:
                     raise ValueError(self._failed[each.name])
-                parts = steps(each, self._counts[each.name])
+                parts = joules_between(each, self._counts[each.name])
             except ValueError as error:
                 absent[each.kind] = f"{each.name}: {error}"
                 continue

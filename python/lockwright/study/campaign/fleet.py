@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.progress import Display, say
+from lockwright.base.progress import Display, print_line
 from lockwright.study.campaign import remote
 from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
@@ -143,7 +143,7 @@ class _Fleet:
                     self._refuse(machine, "has more than one thread, and would disturb itself")
         for machine in self._machines.values():
             if machine.address and machine.name not in here:
-                say(f"{machine.name} has left")
+                print_line(f"{machine.name} has left")
                 self._lose(machine)
 
     def _lose(self, machine: _Machine) -> None:
@@ -159,7 +159,7 @@ class _Fleet:
         machine.future, machine.slot, machine.doing = None, None, ""
 
     def _refuse(self, machine: _Machine, why: str) -> None:
-        say(f"{machine.name} takes no part: {why}")
+        print_line(f"{machine.name} takes no part: {why}")
         machine.refused = why
         self._drop(machine)
 
@@ -243,7 +243,7 @@ class _Fleet:
             self._probes.append(answer.value)
             if answer.value.problem:
                 setting, problem = answer.value.setting, answer.value.problem
-                say(f"{setting} is left out on {machine.name}: {problem}")
+                print_line(f"{setting} is left out on {machine.name}: {problem}")
         else:
             self._keep(machine, answer.value)
             display.done()

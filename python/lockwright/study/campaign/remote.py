@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.progress import say
+from lockwright.base.progress import print_line
 from lockwright.study.campaign.kept import Probe, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.site import Folders, Site
@@ -91,7 +91,7 @@ async def _serve(address: str, name: str) -> int:
         asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
         worker = await _join(address, name)
-        say(f"machine {name} makes the runs of studies at {address}")
+        print_line(f"machine {name} makes the runs of studies at {address}")
         while True:
             ended = asyncio.ensure_future(worker.finished())
             await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)

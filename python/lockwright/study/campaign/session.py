@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from lockwright.base.progress import Display, Likes, remaining_seconds, say
+from lockwright.base.progress import Display, Similarity, print_line, remaining_seconds
 from lockwright.base.results import now
 from lockwright.run import resume
 from lockwright.run.record import FINISHED
@@ -24,7 +24,7 @@ def left_out(slot: Slot, machine: str, why: str) -> Kept:
     return Kept(slot, machine, now(), Result(LEFT_OUT, why))
 
 
-def likes(one: Configuration) -> Likes:
+def likes(one: Configuration) -> Similarity:
     """What takes about as long as a configuration, the closest first."""
     return [one, one.setting, one.program]
 
@@ -91,7 +91,7 @@ class Local:
             self._store.add_probe(probe)
             self._probes[one.setting] = probe
             if probe.problem:
-                say(f"{one.setting} is left out: {probe.problem}")
+                print_line(f"{one.setting} is left out: {probe.problem}")
         if probe.problem:
             return left_out(slot, self._site.name, probe.problem)
         self._show(display, slot, str(one))

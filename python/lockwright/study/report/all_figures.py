@@ -11,8 +11,11 @@ from lockwright.study.report.plots import Figure
 
 @dataclass(frozen=True)
 class Figures:
-    """By the name of a part; by machine, those about two metrics; by part and application; and the
-    latencies of an application."""
+    """The figures of a study.
+
+    of_part: by the name of a machine and metric. of_machine: those about two metrics. of_program:
+    by that name and application. latencies: by application.
+    """
 
     of_part: dict[str, list[Figure]]
     of_machine: dict[str, list[Figure]]
@@ -20,23 +23,23 @@ class Figures:
     latencies: dict[str, list[Figure]]
 
     def study(self) -> Iterator[Figure]:
-        """Those about many applications."""
+        """The figures about many applications."""
         for group in (*self.of_part.values(), *self.of_machine.values()):
             yield from group
 
     def latency_of(self, application: str) -> list[Figure]:
-        """Those of latency, one for each machine."""
+        """The latency figures of an application, one for each machine."""
         return self.latencies.get(application, [])
 
     def programs(self) -> Iterator[Figure]:
-        """Those of single applications."""
+        """The figures about single applications."""
         yield from self.of_program.values()
         for group in self.latencies.values():
             yield from group
 
 
 def figures(data: DataSet, found: Analysis, baseline: str) -> Figures:
-    """Every one that the data allow."""
+    """Every figure that the data allow."""
     of_part = {part.name: list(metric_figures.of_part(part)) for part in found.parts}
     of_program = {
         (part.name, name): program_page.figure(part, name)

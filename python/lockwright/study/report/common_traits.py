@@ -1,4 +1,4 @@
-"""What locks that do well have in common, and what those do that do not."""
+"""Traits that distinguish the locks to use from the locks to avoid."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

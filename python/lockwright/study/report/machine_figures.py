@@ -1,4 +1,5 @@
-"""The figures about two metrics of a machine, and about locks that came in in two ways."""
+"""The figures about two metrics of a machine, and about interposed locks against those in the
+source."""
 
 from collections.abc import Iterator
 
@@ -114,7 +115,7 @@ def latency_of_program(
 
 
 def of_validation(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
-    """Locks put under a program against the same ones written into it (TOCS 2019, Fig. 2)."""
+    """Interposed locks against the same ones in the program's source (TOCS 2019, Fig. 2)."""
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:
         return

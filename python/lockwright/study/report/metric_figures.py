@@ -32,14 +32,14 @@ WORDS = {
 """What the published study calls one node, max nodes and opt nodes."""
 
 _NEAR = 1.05
-"""So many times as good as a lock may the best one be that it counts as near it in a sentence."""
+"""A lock is called near the best in a sentence if the best is at most so many times as good."""
 
 _WIDEST = 3.0
-"""How far behind the best lock a curve of coverage goes."""
+"""The largest distance to the best lock on a coverage curve."""
 
 
 def places(part: MachineMetric) -> list[str]:
-    """Those that differ: of a study at one count, max only."""
+    """The places that differ: of a study at one count, max only."""
     return (
         ["one", "max", "opt"]
         if part.whole.mean.index.get_level_values(1).nunique() > 1
@@ -159,7 +159,7 @@ def _harmful(part: MachineMetric) -> Figure:
 
 
 def _coverage(part: MachineMetric, place: str) -> Figure:
-    losses = 1 + descriptive.loss(part.sensitive, place)
+    losses = 1 + descriptive.loss_to_best(part.sensitive, place)
     behind = np.geomspace(1.0, _WIDEST, 41)
     curves = {
         lock: [100 * (losses[lock].dropna() <= limit + 1e-9).mean() for limit in behind]
@@ -187,7 +187,8 @@ def _coverage(part: MachineMetric, place: str) -> Figure:
 
 
 def _portfolio(part: MachineMetric) -> Figure:
-    """Locks that together hold one of the best for as many applications as possible, greedily."""
+    """Locks chosen greedily so that together they contain a best one for as many applications as
+    possible."""
     here = part.sensitive.at("max")
     good = pd.DataFrame(
         {name: part.rule.among_best(here.row(name)) for name in here.applications},
@@ -238,7 +239,7 @@ def _changes(part: MachineMetric) -> Figure:
 
 
 def _best_count(part: MachineMetric) -> Figure:
-    table = descriptive.breakdown(part.sensitive)
+    table = descriptive.best_counts(part.sensitive)
     last = table.index.max()
     return Figure(
         f"{part.name}.best-count",

@@ -1,4 +1,4 @@
-"""What a plot shows, apart from how it is drawn: page/page.js and vector draw the same."""
+"""The data of a plot, independent of how page/page.js and vector draw it."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -110,12 +110,12 @@ class Figure:
     table: str = ""
 
     def drawing(self) -> dict[str, Any]:
-        """What a page draws it from."""
+        """The plot as JSON for the page's script."""
         return {"kind": type(self.plot).__name__.lower(), **asdict(self.plot)}
 
 
 def numbers(values: Iterable[object]) -> list[Number]:
-    """Plain numbers, as short as six digits say them; None for what is not finite."""
+    """Numbers with six significant digits; None for what is not finite."""
     found: list[Number] = []
     for value in values:
         number = math.nan if value is None else float(str(value))
@@ -126,7 +126,7 @@ def numbers(values: Iterable[object]) -> list[Number]:
 def heat(
     frame: pd.DataFrame, ends: tuple[float, float], scale: str, of: tuple[str, str] = ("", "")
 ) -> Heat:
-    """A frame of shares; the cells say them in per cent."""
+    """A heat map of shares, in per cent."""
     values = [numbers(line) for line in frame.to_numpy()]
     texts = [["" if v is None else f"{100 * v:.0f}" for v in line] for line in values]
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))

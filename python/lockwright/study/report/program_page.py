@@ -19,7 +19,7 @@ from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, St
 from lockwright.study.rules import HARM
 
 _UNSTEADY = 0.20
-"""A relative standard deviation above which the mean of the runs says little."""
+"""Relative standard deviation above which the mean of the runs says little."""
 
 
 def figure(part: MachineMetric, application: str) -> Figure:

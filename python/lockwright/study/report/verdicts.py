@@ -37,7 +37,7 @@ def standing(part: MachineMetric, place: str) -> Standing:
     """How the locks of all applications stand at one, max or opt."""
     here = part.whole.at(place)
     counts = part.whole.counts(place)
-    losses = descriptive.loss(part.whole, place)
+    losses = descriptive.loss_to_best(part.whole, place)
     lost = set(part.unfinished[["application", COUNT, "lock"]].itertuples(index=False, name=None))
     words = {}
     for name in here.applications:

@@ -15,7 +15,7 @@ from lockwright.study.report.all_figures import figures
 
 @dataclass(frozen=True)
 class Place:
-    """Where a report goes and what it is called. data: what was read. kind: of the figures for a
+    """Where a report goes, and its title. data: files that were read. kind: of the figures for a
     paper, pdf, svg or none. baseline: lock of latency ratios."""
 
     folder: Path
