@@ -114,14 +114,14 @@ def test_the_flame_graph_zooms_and_searches(opened: Open) -> None:
     page.locator("#flame g[aria-label^='Table::insert']").click()
     assert widths(page, "Table::insert")[0] == pytest.approx(whole, abs=2)
     assert widths(page, "Table::lookup") == []
-    assert "waited" in page.locator("#flame-said").inner_text()
+    assert "waited" in page.locator("#flame-status").inner_text()
     # What lies above is the way back, also with the keyboard.
     page.locator("#flame g[aria-label^='all waiting']").focus()
     page.keyboard.press("Enter")
     assert widths(page, "Table::insert")[0] == pytest.approx(before, abs=1)
     page.locator("#flame-search").fill("table::INSERT")
     assert page.locator("#flame g.found").count() == 1
-    assert page.locator("#flame-said").inner_text().startswith("28.8 %")
+    assert page.locator("#flame-status").inner_text().startswith("28.8 %")
     page.locator("#flame-reset").click()
     assert page.locator("#flame g.found").count() == 0
 

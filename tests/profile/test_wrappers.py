@@ -84,28 +84,28 @@ def test_long_names_are_shown_without_what_templates_are_made_of(symbol: str, na
 
 def test_what_returns_with_the_mutex_is_a_wrapper() -> None:
     taken = stack("Lock()", "push()", "main")
-    assert wrappers.counts([Call(0, taken, stack("Unlock()"))]) == [1]
+    assert wrappers.wrapper_counts([Call(0, taken, stack("Unlock()"))]) == [1]
     # It releases the mutex itself, at one of the places.
     both = [Call(0, taken, stack("Unlock()")), Call(1, taken, stack("Lock()"))]
-    assert wrappers.counts(both) == [0, 0]
+    assert wrappers.wrapper_counts(both) == [0, 0]
 
 
 def test_a_wrapper_around_a_wrapper_serves_several_callers_and_mutexes() -> None:
     first = Call(0, stack("Lock()", "Guard::Guard()", "push()", "main"), stack("Unlock()"))
     second = Call(1, stack("Lock()", "Guard::Guard()", "write()", "main"), stack("Unlock()"))
-    assert wrappers.counts([first, second]) == [2, 2]
+    assert wrappers.wrapper_counts([first, second]) == [2, 2]
     same_mutex = Call(0, second.stack, second.releases)
-    assert wrappers.counts([first, same_mutex]) == [1, 1]
+    assert wrappers.wrapper_counts([first, same_mutex]) == [1, 1]
     same_caller = Call(1, first.stack, first.releases)
-    assert wrappers.counts([first, same_caller]) == [1, 1]
+    assert wrappers.wrapper_counts([first, same_caller]) == [1, 1]
 
 
 def test_the_outermost_function_of_the_program_is_no_wrapper() -> None:
     libc = Frame("/lib/libc.so.6", 1, "start_thread", 1)
     only = (frame("worker"), libc)
-    assert wrappers.counts([Call(0, only, stack("other"))]) == [0]
+    assert wrappers.wrapper_counts([Call(0, only, stack("other"))]) == [0]
     known = (frame("std::mutex::lock()"), libc)
-    assert wrappers.counts([Call(0, known)]) == [0]
+    assert wrappers.wrapper_counts([Call(0, known)]) == [0]
 
 
 def profiled(tmp_path: Path, *words: str, program: Path | None = None) -> tuple[Profile, int]:

@@ -26,7 +26,7 @@ def sample(figures: Figures) -> Sample:
 
 
 def of(figures: Figures) -> cells.Cells:
-    return cells.of(sample(figures))
+    return cells.cells_of(sample(figures))
 
 
 def grid(

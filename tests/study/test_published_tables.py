@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from lockwright.study import changes, descriptive, effect, lock_names, reading
 from lockwright.study.analysis import Analysis, Choices, analyse
-from lockwright.study.cells import Cells, of
+from lockwright.study.cells import Cells, cells_of
 from lockwright.study.dataset import DataSet
 from lockwright.study.descriptive import pairwise
 from lockwright.study.result_table import MISSING, text
@@ -79,7 +79,7 @@ def sensitive(machine: str, metric: str) -> Cells:
     """The lock-sensitive applications but memcached."""
     sample = data().sample(machine, metric)
     assert sample is not None
-    cells = of(sample)
+    cells = cells_of(sample)
     found = effect.sensitive(effect.effect(cells, RULE))
     return cells.only([name for name in found if not name.startswith("memcached")])
 

@@ -204,7 +204,7 @@ def test_what_groups_of_locks_have_in_common(monkeypatch: pytest.MonkeyPatch) ->
             self.parking = parking
 
     known = {name: Made(name.startswith("p")) for name in ("p1", "p2", "p3", "s1", "s2")}
-    monkeypatch.setattr(common_traits, "known", lambda: known)
+    monkeypatch.setattr(common_traits, "installed_locks", lambda: known)
     (sleeping, polling) = common_traits.in_common(["s1", "s2"], ["p1", "p2", "p3", "foreign"])
     assert (
         sleeping == "3 of the 3 locks to avoid put waiting threads to sleep, and 0 of the 2 to use."

@@ -66,7 +66,7 @@ def _attach(interval: float, pid: int) -> int:
         top = Top(streams, target.program, f"{pid}: {shlex.join(target.command)}", interval)
         live, goes_on = AttachedLive(target), True
         try:
-            with top.shown():
+            with top.displayed():
                 while not top.stopped and (goes_on := target.look()):
                     top.look_at(live)
                     time.sleep(EVERY)
@@ -99,7 +99,7 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
     try:
         with diverted(path) as streams:
             top = Top(streams, str(program), shlex.join(arguments), interval)
-            with top.shown():
+            with top.displayed():
                 found = collect.profile_command(list(arguments), also=top.look)
     finally:
         is_kept = output is not None or (path.exists() and path.stat().st_size > 0)

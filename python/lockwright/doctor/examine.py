@@ -73,7 +73,7 @@ def examine(tree: Tree, looked: Looked) -> list[Finding]:
     ]
 
 
-def look(tree: Tree, seconds: float) -> Looked:
+def observe_load(tree: Tree, seconds: float) -> Looked:
     """Looks at this machine; watches its load for so long."""
     from lockwright.machine import provenance
     from lockwright.machine.perf.event import hardware_refusal
@@ -95,7 +95,7 @@ def look(tree: Tree, seconds: float) -> Looked:
 def here(seconds: float = BRIEF) -> list[Finding]:
     """All findings on this machine, which takes so long and little more."""
     tree = Tree(Path("/"))
-    return examine(tree, look(tree, seconds))
+    return examine(tree, observe_load(tree, seconds))
 
 
 def doubts(findings: Sequence[Finding]) -> str:

@@ -21,13 +21,13 @@ def perfetto_json(profile: Profile) -> str:
     for moment in profile.timeline:
         threads.setdefault(moment.thread, []).append(moment)
     name = " ".join(profile.command) or "profile"
-    events = [_named(profile, "process_name", 0, name)]
+    events = [_name_event(profile, "process_name", 0, name)]
     for thread, moments in sorted(threads.items()):
         for lane, nested in enumerate(lanes(moments)):
             track = thread * _LANES + min(lane, _LANES - 1) + 1
             of = thread_name(profile, thread)
             said = of if lane == 0 else f"{of}, overlapping"
-            events.append(_named(profile, "thread_name", track, said))
+            events.append(_name_event(profile, "thread_name", track, said))
             events += (_slice(profile, moment, track) for moment in nested)
     events += _waiters(profile)
     whole = {
@@ -59,7 +59,7 @@ def lanes(moments: Iterable[Moment]) -> list[list[Moment]]:
     return found
 
 
-def _named(profile: Profile, what: str, track: int, name: str) -> dict[str, Any]:
+def _name_event(profile: Profile, what: str, track: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": profile.pid, "tid": track, "args": {"name": name}}
 
 

@@ -39,12 +39,12 @@ class _Table:
     def stack(self, site: Site | None, mutex: str) -> list[int]:
         """The outermost first, and the mutex last."""
         frames = reversed(site.stack) if site else ()
-        return [*(self._frame(each) for each in frames), self._named(mutex, "")]
+        return [*(self._frame(each) for each in frames), self._frame_number(mutex, "")]
 
     def _frame(self, frame: Frame) -> int:
-        return self._named(frame.symbol or frame.shown, frame.source)
+        return self._frame_number(frame.symbol or frame.shown, frame.source)
 
-    def _named(self, name: str, source: str) -> int:
+    def _frame_number(self, name: str, source: str) -> int:
         key = (name, source)
         if key not in self._known:
             self._known[key] = len(self.frames)

@@ -112,7 +112,7 @@ def _parse(text: str, path: Path) -> tuple[dict[str, Any], dict[str, dict[str, i
             )
         machine = {name: document["machine"][name] for name in ("processor", "processors")}
         values = {
-            str(lock): {str(name): _whole(value) for name, value in numbers.items()}
+            str(lock): {str(name): _whole_number(value) for name, value in numbers.items()}
             for lock, numbers in document["values"].items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -123,7 +123,7 @@ def _parse(text: str, path: Path) -> tuple[dict[str, Any], dict[str, dict[str, i
     return machine, values
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{value!r} is no whole number")
     return value

@@ -29,13 +29,13 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
     """Raises LockwrightError if two entries are about one mutex, or if it is too long."""
     for at, rule in enumerate(rules):
         for other in rules[:at]:
-            if rule.meets(other):
+            if rule.overlaps(other):
                 raise LockwrightError(
                     f"{plan.path}: [[mutex]] {other.entry.number} ({other.entry.shown}) and "
                     f"{rule.entry.number} ({rule.entry.shown}) are about the same mutex",
                     "leave one of them out, or tell them apart by ordinal",
                 )
-    ordered = sorted(rules, key=lambda rule: (rule.level, rule.ordinal is None))
+    ordered = sorted(rules, key=lambda rule: (rule.precedence, rule.ordinal is None))
     modules: dict[str, int] = {}
     for rule in ordered:
         for one in rule.ranges:

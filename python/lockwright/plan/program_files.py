@@ -112,7 +112,7 @@ def _linked(program: Path) -> Iterator[Path]:
             yield Path(match[1])
 
 
-def nearest(name: str, symbols: Iterable[Symbol]) -> str | None:
+def nearest_name(name: str, symbols: Iterable[Symbol]) -> str | None:
     """What is there and looks most like it."""
     from difflib import get_close_matches
 

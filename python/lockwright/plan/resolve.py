@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import load
-from lockwright.plan.program_files import File, Program, nearest
+from lockwright.plan.program_files import File, Program, nearest_name
 from lockwright.plan.read import Entry, Plan, where
 from lockwright.plan.rules import (
     BY_ANY,
@@ -92,7 +92,7 @@ def _named(
             return [Range(file.names, each.begin, each.end) for each in found]
     what = "function" if function else "variable"
     known = (each for each in files[0].symbols if each.is_function == function)
-    near = nearest(name, known)
+    near = nearest_name(name, known)
     raise LockwrightError(
         f"{here}: {files[0].path.name} has no {what} '{name}'", _advice(near, files[0])
     )

@@ -32,14 +32,14 @@ class Rule:
     ordinal: int | None
 
     @property
-    def level(self) -> int:
+    def precedence(self) -> int:
         """What says more of a mutex comes first: its variable, its site, its library."""
         order = (BY_VARIABLE, BY_SITE, BY_LIBRARY, BY_ANY)
         return next(level for level, bits in enumerate(order) if self.by & bits)
 
-    def meets(self, other: "Rule") -> bool:
+    def overlaps(self, other: "Rule") -> bool:
         """Whether there may be a mutex that both claim, and neither has the better claim."""
-        if self.level != other.level or self.ordinal != other.ordinal:
+        if self.precedence != other.precedence or self.ordinal != other.ordinal:
             return False
         if self.by == other.by == BY_ANY:
             return True

@@ -18,7 +18,7 @@ from lockwright.profile.record import (
     Site,
 )
 from lockwright.profile.symbols import Symbols
-from lockwright.profile.watch import used
+from lockwright.profile.watch import resource_use
 
 MECHANISM = "attached: 100 looks a second in /proc"
 
@@ -36,7 +36,7 @@ def profile_process(pid: int, seconds: float) -> Profile:
 
 
 def _profile(target: Attached, seconds: float) -> Profile:
-    started, before, partial = now(), used(target.process)[0], _LIMITS
+    started, before, partial = now(), resource_use(target.process)[0], _LIMITS
     after = before
     try:
         while target.elapsed < 1e9 * seconds:
@@ -44,7 +44,7 @@ def _profile(target: Attached, seconds: float) -> Profile:
                 partial = f"{_LIMITS}; the process ended meanwhile"
                 break
             with contextlib.suppress(OSError):
-                after = used(target.process)[0]
+                after = resource_use(target.process)[0]
             time.sleep(EVERY)
     except KeyboardInterrupt:
         pass

@@ -50,14 +50,14 @@ class AttachedLive:
                     waiting=waiting[address],
                     contended=None,
                     rate=None,
-                    holder=self._named().caller(caller).brief if caller else "",
+                    holder=self._current_symbols().caller(caller).brief if caller else "",
                 )
             )
         threads = round(seen.threads / seen.looks) if seen.looks else 0
         seen.threads = seen.looks = 0
         return State(now, threads, sum(waiting.values()), sum(lost.values()) / seconds, tuple(rows))
 
-    def _named(self) -> Symbols:
+    def _current_symbols(self) -> Symbols:
         if self._symbols is None:
             self._symbols = self._target.symbols()
         return self._symbols
@@ -65,7 +65,7 @@ class AttachedLive:
     def _name(self, address: int, caller: int) -> str:
         if address not in self._names:
             # It may lie in a file that was loaded since.
-            if self._named().mapping(address) is None:
+            if self._current_symbols().mapping(address) is None:
                 self._symbols = None
-            self._names[address] = name_of(place_of(address, caller, self._named()), True)
+            self._names[address] = name_of(place_of(address, caller, self._current_symbols()), True)
         return self._names[address]

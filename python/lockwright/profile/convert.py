@@ -11,7 +11,7 @@ from lockwright.preload import loads
 from lockwright.profile import buffer as buffers
 from lockwright.profile import working_set
 from lockwright.profile.buffer import Buffer
-from lockwright.profile.distributions import below
+from lockwright.profile.distributions import weight_below
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.open_intervals import circle
 from lockwright.profile.profiled_run import ProfiledRun
@@ -83,7 +83,7 @@ def _duration(buffer: Buffer, run: ProfiledRun) -> float:
 def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: float) -> Process:
     threads, seen = buffer.threads, run.seen
     calls = int(threads["acquisitions"].sum()) + int(buffer.passed_over.sum())
-    own = _own(buffer, run)
+    own = _own_use(buffer, run)
     return Process(
         duration=duration,
         processors=_processors(seen.processors),
@@ -118,7 +118,7 @@ def _processors(looks: Counter[int]) -> int:
     return most[0] or len(os.sched_getaffinity(0))
 
 
-def _own(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
+def _own_use(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
     """What the process has used, without its children: the sums over all are known when they have
     ended, those of each process at the last sample."""
     usage, seen = run.usage, run.seen
@@ -145,7 +145,7 @@ def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
         destroyed=destroyed,
         creators=int((created > 0).sum()),
         by_most=float(created.max()) / whole if whole else 0.0,
-        early=below(buffer.creations, ticks / 10) / whole if whole else 0.0,
+        early=weight_below(buffer.creations, ticks / 10) / whole if whole else 0.0,
         alive_most=max(run.seen.alive_most, whole - destroyed),
     )
 

@@ -33,7 +33,7 @@ def distribution(
     )
 
 
-def below(weights: NDArray[Any], ticks: float) -> float:
+def weight_below(weights: NDArray[Any], ticks: float) -> float:
     """The weight below a bound; the bucket that the bound cuts counts in proportion."""
     bounds = lower_bounds()
     widths = np.diff(bounds)

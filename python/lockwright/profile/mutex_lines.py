@@ -33,7 +33,7 @@ def with_lines(
         for index, each in enumerate(mutexes)
         for i, site in enumerate(each.sites)
     ]
-    skipped = iter(zip(calls, wrappers.counts(calls, symbols.function), strict=True))
+    skipped = iter(zip(calls, wrappers.wrapper_counts(calls, symbols.function), strict=True))
     sited = [
         replace(
             each,
@@ -46,7 +46,7 @@ def with_lines(
         else each
         for each in mutexes
     ]
-    return _named([replace(each, place=_stacked(each, whole)) for each in sited], symbols)
+    return _with_names([replace(each, place=_stacked(each, whole)) for each in sited], symbols)
 
 
 def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
@@ -67,10 +67,12 @@ def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]
     return replace(place, frame=replace(place.frame, source=source), stack=stack, wrappers=count)
 
 
-def _named(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
+def _with_names(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
     """Finds wrappers around initialisations as around lock functions, but without releases."""
     created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
-    counts = wrappers.counts([Call(i, mutexes[i].place.stack) for i in created], symbols.function)
+    counts = wrappers.wrapper_counts(
+        [Call(i, mutexes[i].place.stack) for i in created], symbols.function
+    )
     for i, count in zip(created, counts, strict=True):
         mutexes[i] = replace(mutexes[i], place=replace(mutexes[i].place, wrappers=count))
     named = [replace(each, name=name_of(each.place, each.instances == 1)) for each in mutexes]
@@ -81,7 +83,7 @@ def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
     """Adds the line, or else the offset, to the names of mutexes of one function."""
     places: dict[str, set[tuple[str, int]]] = {}
     for each in mutexes:
-        places.setdefault(each.name, set()).add(_at(each.place))
+        places.setdefault(each.name, set()).add(_position(each.place))
     return [
         replace(each, name=f"{each.name} ({_where(each.place)})")
         if len(places[each.name]) > 1 and each.place.kind != OBJECT
@@ -103,7 +105,7 @@ def _numbered(mutexes: list[Mutex]) -> list[Mutex]:
     return mutexes
 
 
-def _at(place: Place) -> tuple[str, int]:
+def _position(place: Place) -> tuple[str, int]:
     frame = place.stack[place.wrappers] if place.stack else place.frame
     return frame.module, frame.offset
 

@@ -119,7 +119,7 @@ class Top:
         self._keys: int | None = None
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def displayed(self) -> Iterator[None]:
         """Takes the terminal over, and restores it."""
         if not self._console.is_terminal:
             yield
@@ -166,7 +166,7 @@ class Top:
             if self._console.is_terminal:
                 self._screen.update(self._drawn(state), refresh=True)
             else:
-                self._console.print(line(state), soft_wrap=True)
+                self._console.print(interval_line(state), soft_wrap=True)
 
     def _key(self) -> bytes:
         if self._keys is None or not select.select([self._keys], [], [], 0)[0]:
@@ -214,7 +214,7 @@ def mutex_cells(row: Row) -> tuple[str, ...]:
     return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *known, row.holder)
 
 
-def line(state: State) -> str:
+def interval_line(state: State) -> str:
     """The last interval in one line."""
     said = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
     return "; ".join([program_line(state), *said])

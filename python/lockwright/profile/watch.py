@@ -147,10 +147,10 @@ class _Looks:
         seen.realtime = max(seen.realtime, tasks.realtime)
         seen.processors[len(tasks.processors)] += 1
         with contextlib.suppress(OSError, IndexError):
-            seen.own, seen.of_others = used(process)
+            seen.own, seen.of_others = resource_use(process)
 
 
-def used(process: Path) -> tuple[dict[str, float], dict[str, float]]:
+def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
     """What a process has used so far, and its reaped children, by the names of Process. Raises
     OSError where it is not known."""
     words = (process / "stat").read_text().rpartition(")")[2].split()

@@ -30,12 +30,14 @@ class Call:
     releases: tuple[Frame, ...] = ()
 
 
-def named(frame: Frame) -> Key | None:
+def function_key(frame: Frame) -> Key | None:
     """The function of a frame by its symbol alone."""
     return (frame.module, function(frame.symbol)) if frame.symbol else None
 
 
-def counts(calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = named) -> list[int]:
+def wrapper_counts(
+    calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = function_key
+) -> list[int]:
     """How many innermost frames of each stack are wrappers; the last frame never is. function_of:
     the function of a frame, None if unknown."""
     found = [_past_known(call.stack, 0) for call in calls]

@@ -107,7 +107,7 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Machin
             sample = data.sample(machine, metric)
             if sample is None:
                 continue
-            whole = cells.of(sample)
+            whole = cells.cells_of(sample)
             if len(whole.locks) < 2:
                 notes.append(f"{sample.title}: a single lock, nothing to compare")
                 continue

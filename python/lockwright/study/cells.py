@@ -112,7 +112,7 @@ def _pick(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, index=chosen.index, columns=chosen.columns, dtype=float)
 
 
-def of(sample: Sample) -> Cells:
+def cells_of(sample: Sample) -> Cells:
     """The cells of a sample.
 
     Timers have a resolution: runs of equal length may differ by as much as the smallest step seen

@@ -15,7 +15,7 @@ def _means(runs: pd.DataFrame) -> pd.DataFrame:
     return means.assign(time=1 / means.throughput)
 
 
-def _at(means: pd.DataFrame, place: str) -> pd.DataFrame:
+def _configurations_at(means: pd.DataFrame, place: str) -> pd.DataFrame:
     """A line per application and lock: its configuration at one, max or opt (of throughput)."""
     flat = means.reset_index(COUNT)
     if place == "opt":
@@ -32,7 +32,7 @@ def against_throughput(runs: pd.DataFrame, place: str, baseline: str) -> pd.Data
     A line per application and lock, least latency first; at opt, each lock is at the count of its
     best throughput. Applications that were not run with the baseline there are left out.
     """
-    here = _at(_means(runs), place)
+    here = _configurations_at(_means(runs), place)
     if baseline not in here.index.get_level_values("lock"):
         return pd.DataFrame(columns=["application", "lock", "count", "latency", "time"])
     base = here.xs(baseline, level="lock")[["latency", "time"]]
@@ -50,9 +50,11 @@ def growth(runs: pd.DataFrame) -> pd.DataFrame:
     The mean of the ratios over all applications and locks that were run at both.
     """
     means = _means(runs)
-    last = _at(means, "max")
+    last = _configurations_at(means, "max")
     lines = {}
     for start in ("one", "opt"):
-        ratios = (last[["time", "latency"]] / _at(means, start)[["time", "latency"]]).dropna()
+        ratios = (
+            last[["time", "latency"]] / _configurations_at(means, start)[["time", "latency"]]
+        ).dropna()
         lines[f"{start} to max"] = ratios.mean()
     return pd.DataFrame(lines).T

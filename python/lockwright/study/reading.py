@@ -119,10 +119,10 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
     metrics = _metrics(file, better)
     if not file.rows:
         raise file.of_heading("has no lines below its heading")
-    kept = _kept(file, places, notes)
+    kept = _counted_lines(file, places, notes)
     columns: dict[str, list[Any]] = {}
     for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK, schema.VARIANT):
-        columns[name] = _words(file, name, places.get(name), owner)
+        columns[name] = _column_texts(file, name, places.get(name), owner)
     if not set(columns[schema.VARIANT]) <= set(schema.VARIANTS):
         notes.append(
             f"{path.name}: the column '{file.heading[places[schema.VARIANT]]}' is not used"
@@ -141,7 +141,7 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
         raise file.of_heading("has no run that finished")
     # What says itself of which machine it is adds to none by its name.
     beside = owner != path.stem and schema.MACHINE not in places
-    return Source(path.stem, _derived(frame), _known(frame), counted, beside, lost)
+    return Source(path.stem, _derived(frame), _known_metrics(frame), counted, beside, lost)
 
 
 def _dimensions(file: _File) -> dict[str, int]:
@@ -193,7 +193,7 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
     return found
 
 
-def _kept(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool]:
+def _counted_lines(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool]:
     """Which lines are runs that finished and count."""
     kept = [True] * len(file.rows)
     if schema.OUTCOME in places:
@@ -214,7 +214,7 @@ def _unfinished(file: _File, places: Mapping[str, int], frame: pd.DataFrame) -> 
     return lost[~lost.outcome.isin([*schema.FINISHED, "", comparison.WARM_UP])]
 
 
-def _words(file: _File, name: str, place: int | None, owner: str) -> list[str]:
+def _column_texts(file: _File, name: str, place: int | None, owner: str) -> list[str]:
     if place is None:
         return [owner if name == schema.MACHINE else ""] * len(file.rows)
     words = file.column(place)
@@ -291,6 +291,6 @@ def _derived(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _known(frame: pd.DataFrame) -> tuple[str, ...]:
+def _known_metrics(frame: pd.DataFrame) -> tuple[str, ...]:
     dimensions = {"machine", "application", "lock", "variant", COUNT}
     return tuple(name for name in frame.columns if name not in dimensions)

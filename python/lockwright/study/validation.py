@@ -32,7 +32,7 @@ def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd
     parts = {}
     for variant in (MANUAL, INTERPOSED):
         mine = runs[runs.variant == variant].assign(**{COUNT: 0})
-        parts[variant] = cells.of(Sample("", metric, "", mine)).at("one")
+        parts[variant] = cells.cells_of(Sample("", metric, "", mine)).at("one")
     manual, interposed = parts[MANUAL], parts[INTERPOSED]
     lines = {}
     for application in manual.applications:

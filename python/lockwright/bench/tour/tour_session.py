@@ -107,7 +107,7 @@ def resume(directory: Path) -> TourSession:
 def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
     """Measures for so many minutes; returns the tour, the signal that ended it, if one did, and the
     minutes that were left."""
-    command = _words(session, minutes)
+    command = _command(session, minutes)
     report = Report("tour", command, {}, [])
     report.meters = Meters(energy=not session.here.no_energy)
     by_name = {each.name: each for each in _subjects(session.header.locks)}
@@ -143,7 +143,7 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
     return tour, stopped, clock.left / 60
 
 
-def _words(session: TourSession, minutes: float) -> list[str]:
+def _command(session: TourSession, minutes: float) -> list[str]:
     """The command that runs such a tour."""
     words = [*invocation.command_words(), "bench", "tour", "--minutes", f"{minutes:g}"]
     chosen = [name for name in session.header.locks if name != LIBC]

@@ -35,7 +35,7 @@ function startBlocking() {
     return () => {};
   }
   const element = document.getElementById("blocking");
-  const said = document.getElementById("blocking-said");
+  const caption = document.getElementById("blocking-status");
 
   // Where the places of one side stand, one below the other. scale: pixels for a nanosecond.
   function stacked(links, side, scale) {
@@ -88,7 +88,7 @@ function startBlocking() {
       }
     }
     element.replaceChildren(image);
-    said.textContent = `${time(whole)} waited.`;
+    caption.textContent = `${time(whole)} waited.`;
   }
 
   offerMutexes("blocking", [...new Set(DATA.blocks.map(([place]) => place))].sort((a, b) => a - b), redrawn);

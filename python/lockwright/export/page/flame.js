@@ -39,7 +39,7 @@ function startFlame() {
   }
   const element = document.getElementById("flame");
   const search = document.getElementById("flame-search");
-  const said = document.getElementById("flame-said");
+  const caption = document.getElementById("flame-status");
   let tree = flameTree(null), shownNode = tree;
 
   function show(node) {
@@ -102,7 +102,7 @@ function startFlame() {
     image.setAttribute("height", height);
     element.replaceChildren(image);
     const left = DATA.stacks.left ? ` ${DATA.stacks.left.toLocaleString("en-US")} rarer stacks are left out.` : "";
-    said.textContent = (wanted ? `${percent(found / shownNode.value)} of the time shown.` : `${time(shownNode.value)} waited.`) + left;
+    caption.textContent = (wanted ? `${percent(found / shownNode.value)} of the time shown.` : `${time(shownNode.value)} waited.`) + left;
   }
 
   offerMutexes("flame", [...new Set(DATA.stacks.stacks.map(([place]) => place))].sort((a, b) => a - b), () => {

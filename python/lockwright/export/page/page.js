@@ -42,10 +42,10 @@ function offerMutexes(name, places, redrawn) {
 function nothing(name, sentence) {
   const section = document.getElementById(`${name}-section`);
   section.querySelectorAll(".tools, .drawing, :scope > .quiet").forEach((each) => each.remove());
-  const said = document.createElement("p");
-  said.className = "absent";
-  said.textContent = sentence;
-  section.append(said);
+  const caption = document.createElement("p");
+  caption.className = "absent";
+  caption.textContent = sentence;
+  section.append(caption);
 }
 
 function svg(name, attributes, ...inside) {

@@ -21,12 +21,12 @@ function startTimeline() {
   let dragged = null;
   let margin = 0;
 
-  const said = document.getElementById("timeline-said");
-  said.textContent = [
+  const caption = document.getElementById("timeline-status");
+  caption.textContent = [
     left ? `${left.toLocaleString("en-US")} shorter moments are left out.` : "",
     threadsLeft ? `${threadsLeft.toLocaleString("en-US")} threads with fewer moments are left out.` : "",
   ].join(" ").trim();
-  said.hidden = said.textContent === "";
+  caption.hidden = caption.textContent === "";
 
   const place = (ns) => margin + ((ns - from) / (to - from)) * (canvas.clientWidth - margin);
   const moment = (x) => from + ((x - margin) / (canvas.clientWidth - margin)) * (to - from);

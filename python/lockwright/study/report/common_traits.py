@@ -20,7 +20,7 @@ _FEWEST, _APART = 2, 0.5
 
 
 @cache
-def known() -> dict[str, Lock]:
+def installed_locks() -> dict[str, Lock]:
     """The locks of this installation; none if they cannot be read: a report needs no library."""
     try:
         return {lock.name: lock for lock in registry()}
@@ -30,7 +30,10 @@ def known() -> dict[str, Lock]:
 
 def in_common(good: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
     """In which traits the two groups differ, the clearest first; nothing for small groups."""
-    groups = [[known()[name] for name in group if name in known()] for group in (good, bad)]
+    groups = [
+        [installed_locks()[name] for name in group if name in installed_locks()]
+        for group in (good, bad)
+    ]
     if min(map(len, groups)) < _FEWEST:
         return
     found = []

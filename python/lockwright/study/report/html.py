@@ -48,7 +48,7 @@ def render(
         views=views,
         programs=sorted({name for part in found.parts for name in part.whole.applications}),
         locks=locks,
-        known_locks=common_traits.known(),
+        known_locks=common_traits.installed_locks(),
         missing=overview.missing(data, found.parts),
         tables={table.name: table for table in found.tables},
         tables_of_part=of_part,
