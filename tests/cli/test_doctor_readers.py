@@ -307,8 +307,8 @@ def test_every_reader_bears_files_that_make_no_sense(tmp_path: Path) -> None:
     names |= {"/proc/stat", "/etc/ld.so.preload", "/proc/config.gz", "/proc/self/timerslack_ns"}
     for place, content in (("words", "? - , a:b"), ("empty", "")):
         tree = machine.make(tmp_path / place, dict.fromkeys(names, content))
-        assert len(examine.examine(tree, examine.Looked())) > 25
+        assert len(examine.examine(tree, examine.Observations())) > 25
     folders = [n for n in names if not any(m.startswith(f"{n}/") for m in names)]
     for name in folders:
         machine.unreadable(tmp_path / "closed", name)
-    assert len(examine.examine(Tree(tmp_path / "closed"), examine.Looked())) > 25
+    assert len(examine.examine(Tree(tmp_path / "closed"), examine.Observations())) > 25

@@ -197,7 +197,7 @@ def _return_of_the_call_in(program: Path, function: str) -> int:
 
 
 WRONG = {
-    "": ("says nothing",),
+    "": ("is empty",),
     "lock = ": ("is not TOML",),
     'lok = "ttas"': ("'lok'", "did you mean lock?"),
     'lock = "tta"': ("no lock is named 'tta'", "did you mean 'ttas'"),
@@ -211,7 +211,7 @@ WRONG = {
     '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\nsite = "make"': ("both a symbol and a site",),
     '[[mutex]]\nlock = "ttas"\nrank = 1': ("has no profile",),
     '[[mutex]]\nlock = "ttas"\nrank = 1\nprofile = "none.json"': ("none.json",),
-    '[[mutex]]\nlock = "ttas"\nordinal = -1\nsymbol = "shown"': ("ordinal is not a whole number",),
+    '[[mutex]]\nlock = "ttas"\nordinal = -1\nsymbol = "shown"': ("ordinal must be a whole number",),
     '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\n[[mutex]]\nlock = "pthread"\nsymbol = "shown"': (
         "1 (symbol shown) and 2",
         "same mutex",

@@ -28,7 +28,7 @@ def command(seconds: float, every: bool, json_file: Path | None) -> None:
     from lockwright.doctor.findings_table import print_findings
     from lockwright.machine import provenance
 
-    findings = examine.here(seconds)
+    findings = examine.examine_this_machine(seconds)
     if json_file is not None:
         document = provenance.machine() | {provenance.FINDINGS: provenance.as_facts(findings)}
         files.write(json_file, json.dumps(document, indent=1) + "\n", "--json")

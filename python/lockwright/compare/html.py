@@ -14,9 +14,8 @@ from lockwright.compare import metered, table, verdict
 from lockwright.compare.plan import AS_IT_IS
 from lockwright.compare.report import Report
 from lockwright.compare.stats import Summary
-from lockwright.machine.finding import ABSENT, WARN, Finding
+from lockwright.machine import provenance
 from lockwright.machine.meters import FACTS
-from lockwright.machine.provenance import FINDINGS
 from lockwright.page import templates
 from lockwright.page.rows import Row
 from lockwright.preload.locks import BASELINE
@@ -146,15 +145,9 @@ def _provenance(report: Report) -> dict[str, str]:
         facts["prepare"] = plan.prepare
     for peer in plan.peers:
         facts[peer.name] = str(peer.path)
-    known = dict(comparison.provenance)
-    findings = [Finding(**each) for each in known.pop(FINDINGS, [])]
     # What was read around the runs has tables and remarks of its own.
-    known.pop(FACTS, None)
-    facts |= {name: str(value) for name, value in known.items()}
-    for level in (WARN, ABSENT):
-        named = [f"{each.name} ({each.found})" for each in findings if each.level == level]
-        if named:
-            facts[f"lockwright doctor: {level}"] = "; ".join(named)
+    known = {name: fact for name, fact in comparison.provenance.items() if name != FACTS}
+    facts |= provenance.printable(known)
     probe = comparison.probe
     facts["mutexes"] = (
         f"{probe['mutexes']:,} taken {probe['acquisitions']:,} times in the first run"

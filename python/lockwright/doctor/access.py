@@ -1,11 +1,11 @@
-"""What this user may look at: energy, performance counters, other processes."""
+"""What this user may access: energy, performance counters, other processes."""
 
 from lockwright.machine.energy.find import Sources
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
 
 NAMES = ("RAPL", "perf", "ptrace")
-"""Findings that keep something from being measured, and change no figure."""
+"""Findings that prevent a measurement, and change no figure."""
 
 _CAPABLE = "run as root, or give Python the capability CAP_PERFMON (setcap)"
 
@@ -42,10 +42,8 @@ def rapl(sources: Sources) -> Finding:
 
 
 def perf(tree: Tree, hardware: str | None) -> Finding:
-    """Whether hardware counters can be read.
-
-    hardware: why the processor's cycles cannot be counted; "" if they can, None if nobody tried.
-    """
+    """Whether hardware counters can be read. hardware: why the processor's cycles cannot be
+    counted; "" if they can, None if it was not tried."""
     level = tree.number("/proc/sys/kernel/perf_event_paranoid")
     effect = "--counters has no cycles, instructions and cache misses, and says so"
     if level is None:

@@ -10,7 +10,7 @@ from lockwright.machine.procfs import Tree
 
 @dataclass(frozen=True)
 class Quota:
-    """So many processors' time in each period. throttled: how often it was used up, if known."""
+    """Processors' worth of time in each period. throttled: how often it was used up, if known."""
 
     processors: float
     period_ms: float
@@ -50,10 +50,8 @@ def _mounts(tree: Tree) -> tuple[str | None, dict[str, str]]:
 
 
 def _upwards(mount: str, group: str) -> list[str]:
-    """The directories of a group and of all groups around it.
-
-    A group that is outside the mount, as a container sees its own, is sought at the mount.
-    """
+    """The directories of a group and of its parents. A group outside the mount, as in a container,
+    is searched at the mount."""
     inner = PurePosixPath(group.lstrip("/"))
     below = [inner, *inner.parents] if group.strip("/") and ".." not in inner.parts else []
     found = [f"{mount}/{each}" for each in below if str(each) != "."]

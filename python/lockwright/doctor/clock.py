@@ -1,4 +1,4 @@
-"""What the time is told by, and what a look at it costs."""
+"""The clock source, and what reading the clock costs."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
@@ -9,15 +9,15 @@ FAST = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
 """Sources that a program reads without a system call."""
 
 DEAR_NS = 100.0
-"""Nanoseconds of a look at the clock above which it is a system call: reading the processor's
-counter takes some 20 to 40, a system call some hundreds."""
+"""Nanoseconds of a clock read above which it is a system call: reading the processor's counter
+takes some 20 to 40, a system call some hundreds."""
 
 COARSE_NS = 1000
-"""Steps of a timer above which short waits are rounded to its ticks."""
+"""Timer resolution in ns above which short waits are rounded to ticks."""
 
 
 def source(tree: Tree) -> Finding:
-    """Which clock the kernel keeps the time by."""
+    """The kernel's clock source."""
     current = tree.text(f"{_SOURCE}/current_clocksource")
     others = tree.text(f"{_SOURCE}/available_clocksource") or ""
     effect = (
@@ -35,7 +35,7 @@ def source(tree: Tree) -> Finding:
 
 
 def cost(nanoseconds: float | None) -> Finding:
-    """What a look at the clock takes, as lockwright-bench measured it."""
+    """What a clock read costs, as lockwright-bench measured it."""
     effect = "every latency is too long by about that much, and every loop that looks is slower"
     if nanoseconds is None:
         return Finding(
@@ -52,7 +52,7 @@ def cost(nanoseconds: float | None) -> Finding:
 
 
 def resolution(tree: Tree, nanoseconds: int | None) -> Finding:
-    """How finely the kernel's timers are set. nanoseconds: what clock_getres says."""
+    """The resolution of the kernel's timers. nanoseconds: of clock_getres."""
     effect = (
         "sleeps end at the next tick: timeouts of locks, and waits of known length, are longer "
         "than they should be by up to a tick"

@@ -1,4 +1,4 @@
-"""Everything about the machine that changes what a measurement of locks shows, in one list."""
+"""Examines everything about the machine that changes a measurement of locks."""
 
 import os
 import time
@@ -14,17 +14,17 @@ from lockwright.machine.finding import WARN, Finding
 from lockwright.machine.procfs import Tree
 
 BRIEF = 0.25
-"""Seconds of looking at the load before a measurement: a hundredth of that is a clock tick of
-/proc/stat on four processors, and the load is watched all through the measurement anyway."""
+"""Seconds over which the load is measured before a measurement: a hundredth of that is a clock tick
+of /proc/stat on four processors, and the load is measured all through the measurement anyway."""
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What files do not tell: it was tried, or asked of the system.
+class Observations:
+    """What files do not show: it is measured, or asked of the system.
 
-    watched: the load of a short while; clock_ns: of a look at the clock; resolution_ns: of the
+    watched: the load over some seconds; clock_ns: of a clock read; resolution_ns: of the
     kernel's timers; hardware: why cycles cannot be counted, "" if they can; libc, compiler: as
-    they name themselves; preload: the variable LD_PRELOAD. None where nobody could tell. sources:
+    they name themselves; preload: the variable LD_PRELOAD. None where unknown. sources:
     the counters of energy.
     """
 
@@ -38,7 +38,7 @@ class Looked:
     sources: Sources = field(default_factory=Sources)
 
 
-def examine(tree: Tree, looked: Looked) -> list[Finding]:
+def examine(tree: Tree, looked: Observations) -> list[Finding]:
     """All findings, those that spoil most figures first within their subject."""
     return [
         processors.count_finding(tree),
@@ -73,14 +73,15 @@ def examine(tree: Tree, looked: Looked) -> list[Finding]:
     ]
 
 
-def observe_load(tree: Tree, seconds: float) -> Looked:
-    """Looks at this machine; watches its load for so long."""
+def observe(tree: Tree, seconds: float) -> Observations:
+    """Measures and asks the system what files do not tell; measures the load for so many
+    seconds."""
     from lockwright.machine import provenance
     from lockwright.machine.perf.event import hardware_refusal
 
     sources = find.find(tree)
     sources.close()
-    return Looked(
+    return Observations(
         watched=_watch(tree, seconds),
         clock_ns=_clock_read_ns(),
         resolution_ns=round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
@@ -92,10 +93,10 @@ def observe_load(tree: Tree, seconds: float) -> Looked:
     )
 
 
-def here(seconds: float = BRIEF) -> list[Finding]:
-    """All findings on this machine, which takes so long and little more."""
+def examine_this_machine(seconds: float = BRIEF) -> list[Finding]:
+    """All findings on this machine, which takes so many seconds and little more."""
     tree = Tree(Path("/"))
-    return examine(tree, observe_load(tree, seconds))
+    return examine(tree, observe(tree, seconds))
 
 
 def doubts(findings: Sequence[Finding]) -> str:

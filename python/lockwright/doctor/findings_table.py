@@ -1,4 +1,4 @@
-"""The findings as a person reads them."""
+"""Prints the findings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ _STYLES = {OK: "green", WARN: "yellow", ABSENT: "cyan"}
 
 
 def print_findings(console: Console, findings: Sequence[Finding], every: bool) -> None:
-    """A line for each; below those that are not ok, or below all, what it means and what to do."""
+    """Prints a line for each; below those that are not ok, or below all, the effect and the
+    advice."""
     wide = max(len(each.name) for each in findings)
     for each in findings:
         line = Text(f"{each.level:<6}  ", style=_STYLES[each.level])

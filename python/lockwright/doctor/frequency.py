@@ -1,4 +1,4 @@
-"""How fast the processors run, and whether that changes while something is measured."""
+"""The processors' clock rate, and whether it changes during a measurement."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding, counted
 from lockwright.machine.procfs import Tree
@@ -16,7 +16,7 @@ def _policies(tree: Tree) -> list[str]:
 
 
 def governor(tree: Tree) -> Finding:
-    """Who chooses the clock rate."""
+    """The governor of the clock rate."""
     effect = (
         "the clock rate follows the load: threads that sleep in a lock let it fall, threads that "
         "poll keep it up, so the same lock costs more in one run than in the next"
@@ -70,7 +70,7 @@ def _mhz(khz: int) -> str:
 
 
 def turbo(tree: Tree) -> Finding:
-    """Whether few busy processors run faster than many."""
+    """Whether the clock rate rises while few processors are busy."""
     effect = (
         "few busy processors run faster than many: a lock that keeps threads asleep gains a clock "
         "rate that has nothing to do with the lock, and a curve over threads bends"
@@ -91,7 +91,7 @@ def turbo(tree: Tree) -> Finding:
 
 
 def idle(tree: Tree) -> Finding:
-    """How deep an idle processor sleeps, and how long it takes to come back."""
+    """The deepest idle state, and the time to leave it."""
     states = {}
     for folder in tree.match(f"{_CPU}/cpu[0-9]*/cpuidle/state*"):
         name, exit_us = tree.text(f"{folder}/name"), tree.number(f"{folder}/latency")

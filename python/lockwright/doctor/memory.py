@@ -1,4 +1,4 @@
-"""Pages: their size, and whether the kernel moves them while something is measured."""
+"""Page sizes, and whether the kernel migrates pages during a measurement."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""How the kernel shares the processors out."""
+"""How the kernel's scheduler shares the processors."""
 
 import gzip
 import re
@@ -19,11 +19,11 @@ SLICES = {
         f"{_SYSCTL}/sched_wakeup_granularity_ns",
     ),
 }
-"""Where kernels keep them: base slice from 6.6 on, the others before; sysctls before 5.13."""
+"""Files of the time slice: base slice from Linux 6.6 on, the others before; sysctls before 5.13."""
 
 
 def configured(tree: Tree, option: str) -> str | None:
-    """The value of an option that the kernel was built with; None if it does not say."""
+    """The value of a kernel build option; None if it is not known."""
     release = tree.text(f"{_SYSCTL}/osrelease") or ""
     text = tree.text(f"/boot/config-{release}")
     if text is None:
@@ -65,7 +65,7 @@ def slices(tree: Tree) -> Finding:
 
 
 def autogroup(tree: Tree) -> Finding:
-    """Whether sessions, not threads, get equal shares."""
+    """Whether sessions get equal shares instead of threads."""
     value = tree.number(f"{_SYSCTL}/sched_autogroup_enabled")
     if value:
         return Finding(
@@ -80,7 +80,7 @@ def autogroup(tree: Tree) -> Finding:
 
 
 def bandwidth(tree: Tree) -> Finding:
-    """How much of the time real-time threads may take."""
+    """The share of the time that real-time threads may use."""
     runtime = tree.number(f"{_SYSCTL}/sched_rt_runtime_us")
     period = tree.number(f"{_SYSCTL}/sched_rt_period_us")
     effect = "real-time threads that poll are stopped when they have used it up"
@@ -101,7 +101,7 @@ def bandwidth(tree: Tree) -> Finding:
 
 
 def policy(tree: Tree) -> Finding:
-    """How this process itself is scheduled, which the programs it starts inherit."""
+    """The scheduling policy of this process, which the programs it starts inherit."""
     words = (tree.text("/proc/self/stat") or "").rpartition(")")[2].split()
     extension = tree.text("/sys/kernel/sched_ext/state")
     if extension == "enabled":
@@ -139,7 +139,7 @@ def policy(tree: Tree) -> Finding:
 
 
 def isolated(tree: Tree) -> Finding:
-    """Processors that the scheduler leaves alone."""
+    """Processors that the scheduler does not use by itself."""
     listed = tree.text("/sys/devices/system/cpu/isolated")
     quiet = tree.text("/sys/devices/system/cpu/nohz_full")
     if listed:

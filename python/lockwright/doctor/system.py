@@ -1,4 +1,4 @@
-"""What the programs run on: kernel, C library, compiler, a host."""
+"""The platform of the programs: kernel, C library, compiler, virtual machine."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
@@ -12,7 +12,7 @@ _OLDEST = (2, 34)
 
 
 def kernel(tree: Tree) -> Finding:
-    """Which kernel, and how it preempts."""
+    """The kernel and its preemption model."""
     release = tree.text("/proc/sys/kernel/osrelease")
     if release is None:
         return Finding("kernel", ABSENT, "the system does not say", "none", "mount /proc")
@@ -34,7 +34,7 @@ def kernel(tree: Tree) -> Finding:
 
 
 def libc(version: str | None) -> Finding:
-    """Which C library. version: such as `glibc 2.36`, None if it has no such name."""
+    """The C library. version: such as `glibc 2.36`, None if it has no such name."""
     effect = "its mutex is what every ratio is to; other versions have other ones"
     if not version:
         return Finding(
@@ -57,7 +57,7 @@ def libc(version: str | None) -> Finding:
 
 
 def compiler(version: str | None) -> Finding:
-    """What the locks were compiled with."""
+    """The compiler of the locks."""
     effect = "the instructions of a lock are its compiler's: figures of another one differ"
     if not version:
         return Finding(
@@ -71,7 +71,7 @@ def compiler(version: str | None) -> Finding:
 
 
 def randomisation(tree: Tree) -> Finding:
-    """Whether each run has its addresses anew."""
+    """Whether each run has its own random addresses."""
     value = tree.number(_RANDOM)
     effect = (
         "all runs have the same addresses: what meets in a cache by chance meets in every run, "
@@ -126,7 +126,7 @@ def _container(tree: Tree) -> str | None:
 
 
 def virtualisation(tree: Tree) -> Finding:
-    """Whether there is a host below, or a container around."""
+    """Whether this is a virtual machine or a container."""
     host, container = _host(tree), _container(tree)
     around = f", in a container ({container})" if container else ""
     if host is not None:
@@ -150,7 +150,8 @@ def virtualisation(tree: Tree) -> Finding:
 
 
 def preloaded(tree: Tree, variable: str | None) -> Finding:
-    """Whether other libraries come between a program and the lock. variable: LD_PRELOAD."""
+    """Whether other preloaded libraries come between a program and the lock. variable:
+    LD_PRELOAD."""
     everywhere = " ".join((tree.text("/etc/ld.so.preload") or "").split())
     named = [
         f"{source}: {what}"

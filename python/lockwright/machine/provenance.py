@@ -2,11 +2,12 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lockwright import version
-from lockwright.machine.finding import Finding
+from lockwright.machine.finding import ABSENT, WARN, Finding
 from lockwright.machine.procfs import Tree
 
 MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
@@ -44,6 +45,20 @@ def gather(program: Path, libraries: Path) -> dict[str, Any]:
         if name.startswith("LOCKWRIGHT_"):
             facts[name] = value
     return facts
+
+
+def printable(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Facts as text, for a report; of the findings, those to worry about, by their level."""
+    found = {name: str(value) for name, value in facts.items() if name != FINDINGS}
+    for level in (WARN, ABSENT):
+        named = [
+            f"{each['name']} ({each['found']})"
+            for each in facts.get(FINDINGS, ())
+            if each["level"] == level
+        ]
+        if named:
+            found[f"lockwright doctor: {level}"] = "; ".join(named)
+    return found
 
 
 def as_facts(findings: list[Finding]) -> list[dict[str, str]]:

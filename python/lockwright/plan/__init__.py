@@ -1,1 +1,1 @@
-"""A plan: which lock each mutex of a program is to have."""
+"""A plan: which lock each mutex of a program gets."""

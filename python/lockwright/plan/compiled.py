@@ -1,4 +1,4 @@
-"""What the mixed library is told, in a variable that src/preload/mixed/plan.hpp describes."""
+"""A plan as the mixed library reads it: a variable that src/preload/mixed/plan.hpp describes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from lockwright.preload.counters import most_entries
 VARIABLE = "LOCKWRIGHT_PLAN"
 
 _MOST = 120_000
-"""Characters: what the kernel takes of one variable is 128 KiB."""
+"""Characters: the kernel's limit for one variable is 128 KiB."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """text: the variable's. entries: of the plan, as the counters count them, from 1 on."""
+    """text: of the variable. entries: in the plan's order, counted from 1."""
 
     plan: Plan
     text: str
@@ -26,7 +26,7 @@ class Compiled:
 
 
 def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
-    """Raises LockwrightError if two entries are about one mutex, or if it is too long."""
+    """Raises LockwrightError if two entries claim the same mutex, or if the text is too long."""
     for at, rule in enumerate(rules):
         for other in rules[:at]:
             if rule.overlaps(other):
@@ -61,5 +61,5 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
 
 
 def compile_for(plan: Plan, program: Path) -> Compiled:
-    """A plan for a program. Raises LockwrightError if an entry is about nothing there is."""
+    """Compiles a plan for a program. Raises LockwrightError if an entry matches nothing in it."""
     return compiled(plan, resolve(plan, program))

@@ -1,4 +1,4 @@
-"""The files that a program consists of, and the names in them."""
+"""The files of a program, and their symbols."""
 
 import re
 import shutil
@@ -26,11 +26,11 @@ class Symbol:
 
     @cached_property
     def name(self) -> str:
-        """As in the source, as far as the compiler has kept that."""
+        """The name as in the source, as far as the compiler has kept it."""
         return demangled(re.sub(r"(\.[a-z]*\.?\d+|\.cold|\.part)+$", "", self.raw))
 
     def is_called(self, name: str) -> bool:
-        """Whether somebody may mean this one by that name."""
+        """Whether a user may mean this symbol by that name."""
         # What is not in it cannot be in what is made of it.
         if re.split(r"::|[<( ]", name.strip())[-1] not in self.raw and "(" not in name:
             return False
@@ -48,7 +48,7 @@ class File:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the last part of its path may be when it is loaded."""
+        """The file names under which it may be loaded."""
         names = (self.path.name, self.path.resolve().name, load(self.path).soname)
         return tuple(dict.fromkeys(name for name in names if name))
 
@@ -72,7 +72,7 @@ class File:
         return tuple(dict.fromkeys(found))
 
     def named(self, name: str, *, function: bool) -> list[Symbol]:
-        """The variables or functions that somebody may mean."""
+        """The variables or functions that a user may mean by a name."""
         return [
             each for each in self.symbols if each.is_function == function and each.is_called(name)
         ]
@@ -82,7 +82,7 @@ class Program:
     """A program and the libraries that it is linked with, in the order of their search."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is run but the dynamic linker, which lists."""
+        """Runs the dynamic linker, which lists the libraries; the program itself is not started."""
         self.path = path
 
     @cached_property
@@ -91,7 +91,7 @@ class Program:
         return [File(self.path), *(File(path) for path in _linked(self.path))]
 
     def file(self, name: str) -> File | None:
-        """One of them, or another by its path."""
+        """One of the files, or another by its path."""
         if "/" in name:
             path = Path(name)
             return File(path) if path.is_file() else None
@@ -113,7 +113,7 @@ def _linked(program: Path) -> Iterator[Path]:
 
 
 def nearest_name(name: str, symbols: Iterable[Symbol]) -> str | None:
-    """What is there and looks most like it."""
+    """The most similar name of the symbols."""
     from difflib import get_close_matches
 
     some = {each.raw for each in symbols if not each.raw.startswith("_Z")}

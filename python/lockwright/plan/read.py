@@ -1,4 +1,4 @@
-"""A plan's file: TOML, with a lock for all mutexes and a `[[mutex]]` table for each exception."""
+"""Reads a plan: TOML, with a lock for all mutexes and a `[[mutex]]` table for each exception."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def shown(self) -> str:
-        """What it stands for, in a few words."""
+        """The entry in a few words."""
         words = [
             f"{name} {value}"
             for name, value in (
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """locks: of all mutexes that no entry is about, in turn. path: of the file."""
+    """A whole plan. locks: of all mutexes without an entry, in rotation. path: of the file."""
 
     path: Path
     locks: tuple[str, ...]
@@ -60,13 +60,13 @@ class Plan:
 
     @property
     def all_locks(self) -> list[str]:
-        """Every lock that is named, once."""
+        """Every named lock, once."""
         named = [*self.locks, *(lock for entry in self.entries for lock in entry.locks)]
         return list(dict.fromkeys(named))
 
 
 def read(path: Path, registry: Registry) -> Plan:
-    """Raises LockwrightError if there is no plan in the file, or one of unknown locks."""
+    """Raises LockwrightError if the file holds no plan, or one with unknown locks."""
     try:
         with path.open("rb") as file:
             whole = tomllib.load(file)
@@ -92,7 +92,7 @@ def read(path: Path, registry: Registry) -> Plan:
 
 
 def where(plan: Path, number: int) -> str:
-    """How an entry is called in an error."""
+    """The name of an entry in an error."""
     return f"{plan}, [[mutex]] {number}"
 
 

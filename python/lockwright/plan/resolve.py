@@ -1,4 +1,4 @@
-"""What the entries of a plan mean in a program: files, and ranges of addresses in them."""
+"""Resolves the entries of a plan in a program: files, and ranges of addresses in them."""
 
 import re
 from collections.abc import Iterable
@@ -25,7 +25,8 @@ _LINE = re.compile(r"(?P<source>.+):(?P<line>[0-9]+)")
 _OFFSET = re.compile(r"(?P<file>.+)\+0x(?P<offset>[0-9a-fA-F]+)")
 
 _LONGEST_CALL = 6
-"""Bytes. Somebody may name a call by its own address, or by the one that it returns to."""
+"""Bytes of a call instruction: a call may be named by its own address, or by the one that it
+returns to."""
 
 
 def resolve(plan: Plan, program: Path) -> list[Rule]:
@@ -81,7 +82,7 @@ def _site(here: str, site: str, library: str | None, program: Program) -> list[R
 def _named(
     here: str, name: str, library: str | None, program: Program, function: bool
 ) -> list[Range]:
-    """Of the first file that has it: all that are called so there."""
+    """The matching symbols of the first file that has any."""
     in_file = _IN_FILE.fullmatch(name)
     if in_file is not None and library is None:
         library, name = in_file["file"], in_file["name"]

@@ -15,7 +15,7 @@ END = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Range:
-    """Addresses of a file, as the file itself counts them. names: that it may be loaded by."""
+    """Addresses of a file, relative to the file. names: under which it may be loaded."""
 
     names: tuple[str, ...]
     begin: int
@@ -33,12 +33,12 @@ class Rule:
 
     @property
     def precedence(self) -> int:
-        """What says more of a mutex comes first: its variable, its site, its library."""
+        """The more specific entry wins: variable, then site, then library."""
         order = (BY_VARIABLE, BY_SITE, BY_LIBRARY, BY_ANY)
         return next(level for level, bits in enumerate(order) if self.by & bits)
 
     def overlaps(self, other: "Rule") -> bool:
-        """Whether there may be a mutex that both claim, and neither has the better claim."""
+        """Whether both may claim the same mutex and neither is more specific."""
         if self.precedence != other.precedence or self.ordinal != other.ordinal:
             return False
         if self.by == other.by == BY_ANY:

@@ -18,8 +18,7 @@ from lockwright.bench.tour import tour_figures
 from lockwright.bench.tour.store import Header
 from lockwright.bench.tour.tour_figures import Point
 from lockwright.bench.tour.tour_plan import SECTION_CYCLES, Plan
-from lockwright.machine.finding import ABSENT, WARN
-from lockwright.machine.provenance import FINDINGS
+from lockwright.machine import provenance
 from lockwright.page import templates
 from lockwright.page.rows import Row
 from lockwright.run.bench_program import LIBC, Outcome
@@ -196,16 +195,9 @@ def _throughput(fastest: Mapping[str, Sequence[Point | None]]) -> list[Row]:
 
 
 def _provenance(tour: Tour) -> dict[str, str]:
-    known = dict(tour.header.facts)
-    findings = known.pop(FINDINGS, [])
     facts = {
         "started": tour.header.started,
         "command": tour.command,
         "runs": f"each measures for {tour.header.seconds:g} s",
     }
-    facts |= {name: str(value) for name, value in known.items()}
-    for level in (WARN, ABSENT):
-        named = [f"{one['name']} ({one['found']})" for one in findings if one["level"] == level]
-        if named:
-            facts[f"lockwright doctor: {level}"] = "; ".join(named)
-    return facts
+    return facts | provenance.printable(tour.header.facts)

@@ -74,7 +74,7 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
     files.try_out_all({f"-o, file {name}": directory / name for name in (RUNS, REPORT)})
     claims = [claim.name for claim in CLAIMS] if with_claims else []
     facts = provenance.machine() | {
-        provenance.FINDINGS: provenance.as_facts(examine.here()),
+        provenance.FINDINGS: provenance.as_facts(examine.examine_this_machine()),
     }
     count = len(
         tour_plan.make(

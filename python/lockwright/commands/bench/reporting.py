@@ -22,6 +22,6 @@ def new_report(workload: str, columns: Sequence[Column], settings: dict[str, obj
     for word in kept("preload") or ():
         command += ["--preload", word]
     report = Report(workload, command, settings, columns)
-    report.findings = examine.here()
+    report.findings = examine.examine_this_machine()
     report.meters = Meters(energy=bool(kept("energy")), counters=bool(kept("counters")))
     return report

@@ -106,7 +106,7 @@ def prepare(
     others = peers.choose(options.preload, program)
     wanted = replace(wanted, locks=(*locks, *(peer.name for peer in others)), peers=others)
     path = options.db or default_path()
-    findings = examine.here()
+    findings = examine.examine_this_machine()
     facts = provenance.gather(program, known.directory)
     facts[provenance.FINDINGS] = provenance.as_facts(findings)
     return Prepared(wanted, program, known, facts, examine.doubts(findings), path)

@@ -96,7 +96,7 @@ class Site:
         """The machine, what it would disturb measurements by, and its variables."""
         facts: dict[str, Any] = provenance.machine()
         facts |= {k: v for k, v in sorted(os.environ.items()) if k.startswith("LOCKWRIGHT_")}
-        facts[provenance.FINDINGS] = provenance.as_facts(examine.here())
+        facts[provenance.FINDINGS] = provenance.as_facts(examine.examine_this_machine())
         if any(self._calibrated.values()):
             facts["calibrated"] = self._calibrated
         if self._meters is not None:
