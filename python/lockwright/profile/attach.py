@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from lockwright.base.results import now
 from lockwright.profile.attached import EVERY, Attached, Seen, Wait, place_of
-from lockwright.profile.mutex_names import name_of
+from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.record import (
     Distribution,
     Frame,

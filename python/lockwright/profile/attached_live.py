@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from lockwright.profile.attached import EVERY, Attached, place_of
 from lockwright.profile.live import Row, State
-from lockwright.profile.mutex_names import name_of
+from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.symbols import Symbols
 
 _RECENT = 2.5e9 * EVERY

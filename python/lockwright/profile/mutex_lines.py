@@ -1,11 +1,11 @@
-"""Adds source lines to the frames of mutexes, and separates lock wrappers from their callers."""
+"""Names mutexes, adds source lines to their frames, and separates wrappers from callers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lockwright.profile import wrappers
-from lockwright.profile.mutex_names import name_of
-from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place
+from lockwright.profile.function_names import brief
+from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place, via
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.wrappers import Call
 
@@ -113,3 +113,31 @@ def _position(place: Place) -> tuple[str, int]:
 def _where(place: Place) -> str:
     at = place.stack[place.wrappers] if place.stack else place.frame
     return at.source or f"+{at.offset:#x}"
+
+
+def name_of(place: Place, is_one: bool) -> str:
+    """The name of a mutex.
+
+    is_one: the place stands for a single mutex, not for all of that place. A place reached through
+    wrappers has no ordinal in its name: the ordinal counts the mutexes of all callers.
+    """
+    frame = place.frame
+    name = _short(frame)
+    if place.kind == OBJECT:
+        return name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
+    if 0 < place.wrappers < len(place.stack):
+        name = _short(place.stack[place.wrappers]) + via(place.stack, place.wrappers)
+    elif place.stack:
+        name = _short(place.stack[0])
+    if not is_one:
+        how = "created in" if place.kind == CREATED else "first taken in"
+        return f"mutexes {how} {name}"
+    number = f" #{place.ordinal}" if place.ordinal > 0 and not place.wrappers else ""
+    return f"{name}{number}" if place.kind == CREATED else f"taken in {name}{number}"
+
+
+def _short(frame: Frame) -> str:
+    """A symbol without the function's parameters, or file and offset."""
+    if not frame.symbol:
+        return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"
+    return brief(frame.symbol)

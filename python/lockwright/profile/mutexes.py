@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from lockwright.profile.buffer import HOLD, WAIT, Buffer, init_site, is_shared, is_void
 from lockwright.profile.distributions import distribution
-from lockwright.profile.mutex_lines import with_lines
-from lockwright.profile.mutex_names import name_of
+from lockwright.profile.mutex_lines import name_of, with_lines
 from lockwright.profile.mutex_users import frequent_users, user_count
 from lockwright.profile.open_intervals import as_details, open_intervals
 from lockwright.profile.record import (
