@@ -92,8 +92,7 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
                     "interrupted before the first counted run; nothing is kept, so just start again"
                 )
             else:
-                line = steps.resume_command(options)
-                print_line(f"interrupted, what was measured is kept; go on with: {line}")
+                steps.print_interrupted(options)
             return stopped.status
         finally:
             store.close()

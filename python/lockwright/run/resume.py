@@ -46,11 +46,10 @@ def check_facts(
             )
 
 
-def line_to_resume(*options: str) -> str:
-    """The line that goes on with what this command line began: its own words, and `options` after
-    those that name the command, where they are not among them."""
+def line_to_resume(*added: str) -> str:
+    """The line that goes on with what this command line began: its own words, and the options
+    `added` after the one that names the command."""
     command, *rest = sys.argv[1:]
-    added = [each for each in options if each not in rest]
     return shlex.join([*invocation.command_words(), command, *added, *rest])
 
 

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,17 +134,11 @@ def print_notes(prepared: Prepared) -> None:
 
 def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
     """Raises LockwrightError if an interrupted comparison was made with something else."""
-    from lockwright.base.errors import LockwrightError
-    from lockwright.machine.provenance import MUST_MATCH
+    from lockwright.run import resume
 
     declared = {name for name in same.provenance | facts if name.startswith("LOCKWRIGHT_")}
-    for name in (*MUST_MATCH, *sorted(declared)):
-        if same.provenance.get(name) != facts.get(name):
-            raise LockwrightError(
-                f"the interrupted comparison was made with another {name} "
-                f"({same.provenance.get(name)}, now {facts.get(name)})",
-                "leave out --resume to start another",
-            )
+    todo = "leave out --resume to start another"
+    resume.check_facts(same.provenance, facts, "the interrupted comparison", todo, sorted(declared))
 
 
 def interrupted(
@@ -233,9 +226,10 @@ def runnable_line(line: str | None) -> str:
     return shlex.join(invocation.command_words()) + line.removeprefix("lockwright")
 
 
-def resume_command(options: ComparisonOptions) -> str:
-    """The line that resumes what this command line began."""
-    from lockwright.base import invocation
+def print_interrupted(options: ComparisonOptions) -> None:
+    """Says how to go on with what this command line began."""
+    from lockwright.base.progress import print_line
+    from lockwright.run import resume
 
-    words = [*invocation.command_words(), sys.argv[1], *([] if options.resume else ["--resume"])]
-    return shlex.join([*words, *sys.argv[2:]])
+    added = () if options.resume else ("--resume",)
+    print_line(resume.interrupted(resume.line_to_resume(*added)))

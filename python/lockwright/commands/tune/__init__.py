@@ -149,8 +149,7 @@ def command(
                 )
             else:
                 _tell(options, session, session.comparison, reading)
-                line = steps.resume_command(options)
-                print_line(f"interrupted, what was measured is kept; go on with: {line}")
+                steps.print_interrupted(options)
             return stopped.status
         finally:
             store.close()
