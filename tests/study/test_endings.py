@@ -11,8 +11,8 @@ import pytest
 from lockwright.preload import locks
 from lockwright.run import record
 from lockwright.study.campaign import plan as plans
-from lockwright.study.campaign.kept import Kept, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
+from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.campaign.schedule import Line
 from lockwright.study.campaign.session import bad_endings
 from lockwright.study.campaign.site import Folders, Site
@@ -145,7 +145,7 @@ def test_only_spinning_locks_with_more_threads_than_processors_may_be_slow(tmp_p
     line, made = Line(plan), []
     while (slot := line.next()) is not None:
         made.append(slot)
-        line.done(Kept(slot, "here", "", Result(record.FINISHED)))
+        line.done(RunRecord(slot, "here", "", Result(record.FINISHED)))
     assert len(made) == 6
     assert made[-1].configuration == Configuration("pigz", "ticket", 16, 0, "none")
     for outcome, named in (
@@ -157,7 +157,7 @@ def test_only_spinning_locks_with_more_threads_than_processors_may_be_slow(tmp_p
         (WRONG, made),
         (CRASHED, made),
     ):
-        runs = [Kept(slot, "here", "", Result(outcome, "why")) for slot in made]
+        runs = [RunRecord(slot, "here", "", Result(outcome, "why")) for slot in made]
         lines = [f"{slot.configuration}: {outcome}, why" for slot in named]
         assert bad_endings(plan, runs) == lines
         assert bad_endings(replace(plan, endings=False), runs) == []

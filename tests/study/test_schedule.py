@@ -12,8 +12,8 @@ from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.record import FAILED, FINISHED, TIMEOUT
 from lockwright.study.campaign import site
-from lockwright.study.campaign.kept import Kept, Slot
 from lockwright.study.campaign.plan import Configuration, Member, Plan, difference
+from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.campaign.schedule import Line
 from lockwright.study.program.entry import LOWER, OUTPUT, Metric, Program
 from lockwright.study.program.trial import LEFT_OUT, Result
@@ -28,8 +28,8 @@ def plan(runs: int = 2, most: int = 2, warmup: int = 0, seed: int = 1) -> Plan:
     )  # fmt: skip
 
 
-def kept(slot: Slot, value: float = 1.0, outcome: str = FINISHED) -> Kept:
-    return Kept(slot, "m", "", Result(outcome, value=value if outcome == FINISHED else None))
+def run_record(slot: Slot, value: float = 1.0, outcome: str = FINISHED) -> RunRecord:
+    return RunRecord(slot, "m", "", Result(outcome, value=value if outcome == FINISHED else None))
 
 
 def carry_out(line: Line, values: dict[str, Iterable[float]] | None = None) -> list[Slot]:
@@ -38,7 +38,7 @@ def carry_out(line: Line, values: dict[str, Iterable[float]] | None = None) -> l
     while (slot := line.next()) is not None:
         made.append(slot)
         lock = slot.configuration.lock
-        line.done(kept(slot, next(sources[lock]) if lock in sources else 1.0))
+        line.done(run_record(slot, next(sources[lock]) if lock in sources else 1.0))
     assert line.finished
     return made
 
@@ -60,7 +60,7 @@ def test_a_round_runs_every_configuration_once_in_an_order_of_its_own() -> None:
 def test_what_was_made_is_not_made_again(done: int) -> None:
     """Resumed after any run, the rest follows as if nothing had happened."""
     whole = carry_out(Line(plan()))
-    rest = carry_out(Line(plan(), [kept(slot) for slot in whole[:done]]))
+    rest = carry_out(Line(plan(), [run_record(slot) for slot in whole[:done]]))
     assert whole[:done] + rest == whole
 
 
@@ -84,7 +84,7 @@ def test_a_configuration_is_given_up_that_hangs_or_cannot_run() -> None:
     outcomes = {"x": TIMEOUT, "y": LEFT_OUT, "z": FAILED}
     while (slot := line.next()) is not None:
         made.append(slot)
-        line.done(kept(slot, outcome=outcomes[slot.configuration.lock]))
+        line.done(run_record(slot, outcome=outcomes[slot.configuration.lock]))
     counts = {lock: sum(slot.configuration.lock == lock for slot in made) for lock in outcomes}
     assert counts == {"x": 2 * 2, "y": 2 * 1, "z": 2 * 4}
     assert line.finished

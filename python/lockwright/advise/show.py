@@ -19,7 +19,7 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     """The sentence, then what it rests on. every: all evidence, not only what decided."""
     print_wrapped(console, "", advice.sentence, "bold")
     for each in advice.sensitivity:
-        print_wrapped(console, "  ", said(each), "dim")
+        print_wrapped(console, "  ", evidence_text(each), "dim")
     _head(console, "The nine bottlenecks")
     wide = max(len(each.title) for each in advice.diagnoses)
     for diagnosis in advice.diagnoses:
@@ -39,7 +39,7 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
         name = "" if change.mutex is None else f"{profile.mutexes[change.mutex].name}: "
         print_wrapped(console, "  ", name + change.text, "default")
         for each in change.evidence:
-            print_wrapped(console, "      ", said(each), "dim")
+            print_wrapped(console, "      ", evidence_text(each), "dim")
     _head(console, "Tail latency")
     print_wrapped(console, "  ", advice.tail_latency.text, "default")
     if advice.remarks:
@@ -70,7 +70,7 @@ def _show_diagnosis(
         text = "" if every or against is None else held(against)
         print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
     for each in diagnosis.evidence if every or diagnosis.fired else ():
-        print_wrapped(console, " " * 7, said(each), "dim")
+        print_wrapped(console, " " * 7, evidence_text(each), "dim")
 
 
 def _at(names: list[str]) -> str:
@@ -96,7 +96,7 @@ def held(evidence: Evidence) -> str:
     return f"{text}; counts {_FROM[evidence.sense]} {with_unit(evidence.threshold, evidence.unit)}"
 
 
-def said(evidence: Evidence) -> str:
+def evidence_text(evidence: Evidence) -> str:
     """The same, and why from there on."""
     text = held(evidence)
     return text if evidence.threshold is None else f"{text} ({evidence.source})"

@@ -15,7 +15,7 @@ from rich.table import Table
 from lockwright.base import files
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE, Workload
-from lockwright.bench.report import Column, Report, progress, table, watching_others
+from lockwright.bench.report import LOCK, Column, Report, progress, table, watching_others
 from lockwright.compare import stats
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.run.tools import Line
@@ -24,7 +24,6 @@ from lockwright.stats.spread import Spread, show, show_ratio, spread
 
 PERCENTILES = ("p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns")
 
-LOCK = Column("lock", "libc is the C library's own mutex with nothing preloaded.")
 RATIO = Column(
     "ratio to libc",
     "per round, this lock's figure divided by that of libc in the same round; median over the "

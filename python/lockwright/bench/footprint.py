@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from lockwright.base.numbers import plain
-from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.report import LOCK, Column, Report, in_turn, progress, table, watching_others
 from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats.spread import show, spread
 
@@ -26,7 +26,7 @@ MEASURED = (
 )
 
 COLUMNS = [
-    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    LOCK,
     Column(
         "bytes per mutex",
         "growth of the process's resident memory (Rss of /proc/self/smaps_rollup, exact to the "

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from lockwright.base.numbers import plain
 from lockwright.bench.report import (
+    LOCK,
     Column,
     Report,
     beside_libc,
@@ -29,7 +30,7 @@ BOUND = ("futex", 0.95)
 """`futex` has to reach this share of the C library's throughput."""
 
 SPEED = [
-    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    LOCK,
     Column(
         "thousand acq/s",
         "acquisitions: sections that all threads together completed, in thousands per second of "
@@ -160,12 +161,12 @@ def _one_turn(
             tally.involuntary.append(1000 * number(line, "involuntary") / acquired)
         if number(line, "most"):
             tally.fairness.append(number(line, "least") / number(line, "most"))
-    _check_exclusion(report, subject, own, tally)
+    tally.lost_exclusion |= not report.keeps_exclusion(subject, own)
     if subject.counting is None or tally.collapsed:
         return
     counted = run(subject, "handover", given, timeout=timeout, counting=True)
     report.record(subject, turn, counted, threads=threads, counting=True)
-    _check_exclusion(report, subject, counted, tally)
+    tally.lost_exclusion |= not report.keeps_exclusion(subject, counted)
     counts = counted.counts
     if counted.failure or counts is None or not counts.acquisitions:
         return
@@ -185,13 +186,6 @@ def _collapse(outcome: Outcome) -> str:
     return (
         f"collapsed: {plain(number(line, 'acquisitions'))} acq in {number(line, 'seconds'):.1f} s"
     )
-
-
-def _check_exclusion(report: Report, subject: Subject, outcome: Outcome, tally: _Tally) -> None:
-    final = outcome.line("final")
-    if final is not None and number(final, "guarded") != number(final, "acquisitions"):
-        tally.lost_exclusion = True
-        report.failures.append(f"{subject.name}: two threads were inside the section at once")
 
 
 def remarks(report: Report, processors: int) -> list[str]:

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from lockwright.base.numbers import plain
 from lockwright.bench.report import (
+    LOCK,
     Column,
     Report,
     beside_libc,
@@ -22,7 +23,7 @@ from lockwright.stats.spread import show, show_ratio, spread
 DEFAULT_LOCKS = ["futex", "pthread", "mcs-stp", "ttas"]
 
 COLUMNS = [
-    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    LOCK,
     Column(
         "ms per broadcast",
         "milliseconds from just before pthread_cond_broadcast until the last waiter has done its "

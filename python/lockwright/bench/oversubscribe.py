@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rich.table import Table
 
 from lockwright.base.numbers import plain
-from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.report import LOCK, Column, Report, in_turn, progress, table, watching_others
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats.spread import Spread, show_ratio, spread
 
@@ -22,7 +22,7 @@ ENOUGH = 0.75
 hardly run at the same time, they do not contend, and there is nothing to keep."""
 
 COLUMNS = [
-    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    LOCK,
     Column(
         "thousand acq/s",
         "acquisitions: sections that all threads together completed, in thousands per second; "
@@ -133,10 +133,7 @@ def _take(report: Report, subject: Subject, turn: int, outcome: Outcome, tally: 
             tally.least.append(number(line, "least_in_a_second"))
         tally.section_ns.append(number(line, "section_ns"))
         tally.gap_ns.append(number(line, "gap_ns"))
-    final = outcome.line("final")
-    if final is not None and number(final, "guarded") != number(final, "acquisitions"):
-        tally.lost_exclusion = True
-        report.failures.append(f"{subject.name}: two threads were inside the section at once")
+    tally.lost_exclusion |= not report.keeps_exclusion(subject, outcome)
 
 
 def _ratios(figures: Mapping[int, float], others: Mapping[int, float]) -> Spread | None:

@@ -24,6 +24,7 @@ from lockwright.run.bench_program import (
     Subject,
     left_alone,
     metered,
+    number,
     run,
     seconds_used,
 )
@@ -36,6 +37,8 @@ class Column:
     heading: str
     definition: str
 
+
+LOCK = Column("lock", "libc is the C library's own mutex with nothing preloaded.")
 
 SPREAD = "Columns (±: half the distance between the quartiles over the rounds):"
 
@@ -95,6 +98,14 @@ class Report:
             self.failures.append(
                 f"{subject.name}{', ' + where if where else ''}: {outcome.failure}"
             )
+
+    def keeps_exclusion(self, subject: Subject, outcome: Outcome) -> bool:
+        """Whether a run counted as many sections as acquisitions; a failure is kept otherwise."""
+        final = outcome.line("final")
+        if final is None or number(final, "guarded") == number(final, "acquisitions"):
+            return True
+        self.failures.append(f"{subject.name}: two threads were inside the section at once")
+        return False
 
     def remarks(self) -> list[str]:
         """What a reader must know of the peers and of the meters."""

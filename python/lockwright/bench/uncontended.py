@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from lockwright.bench.report import (
+    LOCK,
     Column,
     Report,
     beside_libc,
@@ -20,7 +21,7 @@ BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
 """What Lockwright promises: at most so many times the C library's cost."""
 
 COLUMNS = [
-    Column("lock", "libc is the C library's own mutex with nothing preloaded."),
+    LOCK,
     Column(
         "ns per pair",
         "nanoseconds for one pthread_mutex_lock and one pthread_mutex_unlock of a mutex that no "

@@ -19,7 +19,7 @@ _LOCKS = 4
 """Locks that are tried for each."""
 
 
-def hot(profile: Profile) -> tuple[int, ...]:
+def costly_mutexes(profile: Profile) -> tuple[int, ...]:
     """The ranks, from 1, of the mutexes that most of the time is lost at."""
     ranks = [
         rank

@@ -40,7 +40,7 @@ def write_plan(
     races = made.more[FACTS]["races"]
     single = (races[-1]["best"] if races else None) or BASELINE
     entry = Entry.from_facts(made.comparison.provenance)
-    ranks = per_mutex.hot(profile)
+    ranks = per_mutex.costly_mutexes(profile)
     if not ranks:
         print_line("no mutex stands out in the profile, so no plan is tried")
         return

@@ -15,8 +15,8 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display, print_line
 from lockwright.study.campaign import remote
-from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
+from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
 from lockwright.study.campaign.schedule import Line
 from lockwright.study.campaign.session import check_same_machine, left_out, place_of, seconds_left
 from lockwright.study.campaign.store import Store
@@ -86,7 +86,7 @@ class _Fleet:
         self._probes = store.probes()
         self._machines: dict[str, _Machine] = {}
         self._news = threading.Event()
-        self._shared = Line(plan, [kept for _, kept in self._kept])
+        self._shared = Line(plan, [run for _, run in self._kept])
         for name in store.machines():
             self._machine(name)
 
@@ -94,7 +94,7 @@ class _Fleet:
         if name not in self._machines:
             line = self._shared
             if self._plan.machines != ANY:
-                line = Line(self._plan, [kept for place, kept in self._kept if place == name])
+                line = Line(self._plan, [run for place, run in self._kept if place == name])
             probes = {each.setting: each for each in self._probes if each.machine == name}
             self._machines[name] = _Machine(name, line, probes=probes)
         return self._machines[name]
@@ -258,11 +258,11 @@ class _Fleet:
         self._store.sit(machine.name, facts)
         machine.known = True
 
-    def _keep(self, machine: _Machine, kept: Kept) -> None:
+    def _keep(self, machine: _Machine, run: RunRecord) -> None:
         place = place_of(self._plan, machine.name)
-        self._store.add(place, kept)
-        self._kept.append((place, kept))
-        machine.line.done(kept)
+        self._store.add(place, run)
+        self._kept.append((place, run))
+        machine.line.done(run)
         machine.slot = None
 
     def _give_up_waiting(self) -> bool:
@@ -276,10 +276,10 @@ class _Fleet:
         if not waiting or len(problems) < len(waiting) or not self._present():
             return False
         for slot, why in zip(waiting, problems, strict=True):
-            kept = left_out(slot, "", "; ".join(dict.fromkeys(why)))
-            self._store.add("", kept)
-            self._kept.append(("", kept))
-            self._shared.done(kept)
+            run = left_out(slot, "", "; ".join(dict.fromkeys(why)))
+            self._store.add("", run)
+            self._kept.append(("", run))
+            self._shared.done(run)
         return True
 
     def _wait(self) -> None:
@@ -297,7 +297,7 @@ class _Fleet:
             return
         times = []
         for line in self._lines():
-            runs = [kept for _, kept in self._kept]
+            runs = [run for _, run in self._kept]
             left = seconds_left(runs, self._probes, line.remaining())
             if left is not None:
                 times.append(left / (len(present) if self._plan.machines == ANY else 1))

@@ -12,8 +12,8 @@ from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
-from lockwright.study.campaign.kept import Probe, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
+from lockwright.study.campaign.run_record import Probe, Slot
 from lockwright.study.campaign.site import Folders, Site
 from lockwright.study.program.inputs import default_cache
 

@@ -5,8 +5,8 @@ import statistics
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from lockwright.study.campaign.kept import Kept, Slot
 from lockwright.study.campaign.plan import Configuration, Plan
+from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.program.trial import UNENDED
 
 _GIVE_UP = 2
@@ -19,15 +19,15 @@ class Line:
     A slot that `next` has given is under way until `done` or `lost` is told of it.
     """
 
-    def __init__(self, plan: Plan, kept: Iterable[Kept] = ()) -> None:
-        """kept: the runs of earlier sittings."""
+    def __init__(self, plan: Plan, runs: Iterable[RunRecord] = ()) -> None:
+        """runs: the runs of earlier sittings."""
         self.plan = plan
         self._all = plan.configurations()
-        self._kept: dict[Configuration, list[Kept]] = {each: [] for each in self._all}
+        self._kept: dict[Configuration, list[RunRecord]] = {each: [] for each in self._all}
         self._made: set[Slot] = set()
         self._flying: set[Slot] = set()
         self._again: deque[Slot] = deque()
-        for each in kept:
+        for each in runs:
             self._keep(each)
         self._round = 1 - plan.warmup
         self._queue = deque(self._order())
@@ -37,9 +37,9 @@ class Line:
         random.Random(f"{self.plan.seed} {self._round}").shuffle(order)
         return sorted(order, key=lambda slot: self.plan.may_take_forever(slot.configuration))
 
-    def _keep(self, kept: Kept) -> None:
-        self._made.add(kept.slot)
-        self._kept[kept.slot.configuration].append(kept)
+    def _keep(self, run: RunRecord) -> None:
+        self._made.add(run.slot)
+        self._kept[run.slot.configuration].append(run)
 
     def next(self, able: Callable[[Configuration], bool] = lambda _: True) -> Slot | None:
         """A slot that can be run now; None while there is none.
@@ -63,11 +63,11 @@ class Line:
             self._round += 1
             self._queue = deque(self._order())
 
-    def done(self, kept: Kept) -> None:
+    def done(self, run: RunRecord) -> None:
         """A run has ended, or will not be made."""
-        self._flying.discard(kept.slot)
-        if kept.slot not in self._made:
-            self._keep(kept)
+        self._flying.discard(run.slot)
+        if run.slot not in self._made:
+            self._keep(run)
 
     def lost(self, slot: Slot) -> None:
         """A run was dropped before its end: it is to be made again."""
@@ -97,17 +97,17 @@ class Line:
     def _wanted(self, slot: Slot) -> bool:
         if slot in self._made or slot in self._flying:
             return False
-        kept = self._kept[slot.configuration]
-        if any(each.final for each in kept):
+        runs = self._kept[slot.configuration]
+        if any(each.final for each in runs):
             return False
-        timeouts = sum(each.result.outcome in UNENDED for each in kept)
+        timeouts = sum(each.result.outcome in UNENDED for each in runs)
         if timeouts >= _GIVE_UP:
             return False
         if slot.round <= self.plan.runs:
             return True
         values = [
             each.result.value
-            for each in kept
+            for each in runs
             if each.finished and 1 <= each.slot.round < slot.round and each.result.value is not None
         ]
         return spread(values) > self.plan.spread

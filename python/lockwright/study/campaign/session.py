@@ -6,8 +6,8 @@ from lockwright.base.progress import Display, Similarity, print_line, remaining_
 from lockwright.base.results import now
 from lockwright.run import resume
 from lockwright.run.record import FINISHED
-from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
+from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
 from lockwright.study.campaign.schedule import Line
 from lockwright.study.campaign.site import Site
 from lockwright.study.campaign.store import Store
@@ -19,9 +19,9 @@ def place_of(plan: Plan, machine: str) -> str:
     return "" if plan.machines == ANY else machine
 
 
-def left_out(slot: Slot, machine: str, why: str) -> Kept:
+def left_out(slot: Slot, machine: str, why: str) -> RunRecord:
     """The result that a configuration is not run, and why."""
-    return Kept(slot, machine, now(), Result(LEFT_OUT, why))
+    return RunRecord(slot, machine, now(), Result(LEFT_OUT, why))
 
 
 def likes(one: Configuration) -> Similarity:
@@ -30,7 +30,7 @@ def likes(one: Configuration) -> Similarity:
 
 
 def seconds_left(
-    done: Iterable[Kept], probes: Iterable[Probe], to_do: Iterable[Slot]
+    done: Iterable[RunRecord], probes: Iterable[Probe], to_do: Iterable[Slot]
 ) -> float | None:
     """Estimate from what was run."""
     known = [(likes(k.slot.configuration), k.result.elapsed) for k in done if not k.final]
@@ -61,26 +61,26 @@ class Local:
         self._store = store
         self._site = site
         self._place = place_of(plan, site.name)
-        self._done = [kept for place, kept in store.runs() if place == self._place]
+        self._done = [run for place, run in store.runs() if place == self._place]
         self._line = Line(plan, self._done)
         self._probes = {p.setting: p for p in store.probes() if p.machine == site.name}
 
-    def carry_out(self, tell: Callable[[Kept], None] = lambda _: None) -> None:
+    def carry_out(self, tell: Callable[[RunRecord], None] = lambda _: None) -> None:
         """Makes all missing runs, each kept at once."""
         line = self._line
         made = len(self._done)
         with Display(made + sum(1 for _ in line.remaining()), made) as display:
             while (slot := line.next()) is not None:
-                kept = self._run(slot, display)
-                self._store.add(self._place, kept)
-                line.done(kept)
-                self._done.append(kept)
+                run = self._run(slot, display)
+                self._store.add(self._place, run)
+                line.done(run)
+                self._done.append(run)
                 display.done()
-                if kept.final:
+                if run.final:
                     display.grow(len(self._done) + sum(1 for _ in line.remaining()))
-                tell(kept)
+                tell(run)
 
-    def _run(self, slot: Slot, display: Display) -> Kept:
+    def _run(self, slot: Slot, display: Display) -> RunRecord:
         one = slot.configuration
         if why := self._plan.left_out(one):
             return left_out(slot, "", why)
@@ -110,25 +110,25 @@ class Local:
         return self._line
 
 
-def bad_endings(plan: Plan, runs: Iterable[Kept]) -> list[str]:
+def bad_endings(plan: Plan, runs: Iterable[RunRecord]) -> list[str]:
     """Of a plan that asks for endings, a line for each run that did not end as it has to.
 
     That a lock is slow whose threads spin while others need their processors is in its nature.
     """
     found = []
-    for kept in runs if plan.endings else ():
-        one, result = kept.slot.configuration, kept.result
+    for run in runs if plan.endings else ():
+        one, result = run.slot.configuration, run.result
         by_nature = result.outcome == SLOW and plan.may_take_forever(one)
-        if not (kept.finished or kept.final or by_nature):
+        if not (run.finished or run.final or by_nature):
             found.append(f"{one}: {result.outcome}, {result.note}")
     return found
 
 
-def summary(runs: Iterable[Kept]) -> str:
+def summary(runs: Iterable[RunRecord]) -> str:
     """How many runs there are, and of those that did not finish, how many of each kind."""
     outcomes: dict[str, int] = {}
-    for kept in runs:
-        outcomes[kept.result.outcome] = outcomes.get(kept.result.outcome, 0) + 1
+    for run in runs:
+        outcomes[run.result.outcome] = outcomes.get(run.result.outcome, 0) + 1
     total = sum(outcomes.values())
     others = [f"{count} {what}" for what, count in sorted(outcomes.items()) if what != FINISHED]
     return f"{total} runs" + (f", of which {', '.join(others)}" if others else "")

@@ -19,8 +19,8 @@ from lockwright.preload import binary, counters, locks
 from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
-from lockwright.study.campaign.kept import Kept, Probe, Slot
 from lockwright.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
+from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
 from lockwright.study.program import inputs, places, trial
 from lockwright.study.program.entry import Program
 from lockwright.study.program.places import Places
@@ -133,7 +133,7 @@ class Site:
             self.name, setting, problem, found.elapsed, asdict(counts), found.sums, version
         )
 
-    def run(self, slot: Slot, probe: Probe) -> Kept:
+    def run(self, slot: Slot, probe: Probe) -> RunRecord:
         """Makes a run. probe: of its setting here."""
         started = now()
         one = slot.configuration
@@ -150,7 +150,7 @@ class Site:
         except NotHere as error:
             # The probe could: its inputs have been removed meanwhile, and cannot be made again.
             result = Result(record.FAILED, str(error))
-        return Kept(slot, self.name, started, result)
+        return RunRecord(slot, self.name, started, result)
 
     def _run_counted(self, one: Configuration, trial_: Trial, settings: dict[str, str]) -> Result:
         """A run that has to take locks; only a single thread may need none."""

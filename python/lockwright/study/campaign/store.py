@@ -15,8 +15,8 @@ from typing import Any
 from lockwright.base import results
 from lockwright.base.errors import LockwrightError
 from lockwright.run import resume
-from lockwright.study.campaign.kept import Kept, Probe, Slot, probe_of
 from lockwright.study.campaign.plan import Configuration, Plan, difference
+from lockwright.study.campaign.run_record import Probe, RunRecord, Slot, probe_of
 from lockwright.study.program.trial import Result
 
 _FORMAT = 1
@@ -177,18 +177,18 @@ class Store:
             rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
         return [probe_of(json.loads(row["probe"])) for row in rows]
 
-    def add(self, place: str, kept: Kept) -> None:
+    def add(self, place: str, run: RunRecord) -> None:
         """Keeps a run. place: its line, the machine or '' if machines share the runs."""
         values = [
             place,
-            *asdict(kept.slot.configuration).values(),
-            kept.slot.round,
-            kept.machine,
-            self._sittings.get(kept.machine),
-            kept.started,
+            *asdict(run.slot.configuration).values(),
+            run.slot.round,
+            run.machine,
+            self._sittings.get(run.machine),
+            run.started,
             *(
                 json.dumps(dict(value)) if isinstance(value, Mapping) else value
-                for value in vars(kept.result).values()
+                for value in vars(run.result).values()
             ),
         ]
         marks = ", ".join("?" * len(_COLUMNS))
@@ -197,11 +197,11 @@ class Store:
                 f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({marks})", values
             )
 
-    def runs(self) -> list[tuple[str, Kept]]:
+    def runs(self) -> list[tuple[str, RunRecord]]:
         """All runs with the line of each, in the order in which they were kept."""
         with self._guard():
             rows = self._connection.execute("SELECT * FROM run ORDER BY rowid").fetchall()
-        return [(row["place"], _kept(row)) for row in rows]
+        return [(row["place"], _run_record(row)) for row in rows]
 
     def finish(self) -> None:
         """Notes that all is done."""
@@ -209,9 +209,11 @@ class Store:
             self._connection.execute("UPDATE study SET finished = ?", (results.now(),))
 
 
-def _kept(row: sqlite3.Row) -> Kept:
+def _run_record(row: sqlite3.Row) -> RunRecord:
     values = {name: row[name] for name in _RESULT}
     for name in ("sums", "meters"):
         values[name] = json.loads(values[name])
     configuration = Configuration(**{name: row[name] for name in _KEYS})
-    return Kept(Slot(configuration, row["round"]), row["machine"], row["started"], Result(**values))
+    return RunRecord(
+        Slot(configuration, row["round"]), row["machine"], row["started"], Result(**values)
+    )

@@ -1,4 +1,4 @@
-"""What is kept of a run, and of the run before all others of a setting."""
+"""The record of a run, and of the run before all others of a setting."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,7 +18,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RunRecord:
     """A run that was made, or a reason why it is not. machine: '' if that has nothing to do with
     it; started: ISO 8601, UTC."""
 
