@@ -19,6 +19,12 @@ void arena::open() {
   open_ = true;
 }
 
+arena::~arena() {
+  if (open_) {
+    munmap(reinterpret_cast<void*>(base), capacity);
+  }
+}
+
 void* arena::cut(std::size_t bytes, std::size_t alignment) {
   const std::size_t at = (used_ + alignment - 1) / alignment * alignment;
   if (bytes > capacity - at) {

@@ -9,6 +9,11 @@ namespace lockwright::simulate {
 
 class arena {
  public:
+  arena() = default;
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+  ~arena();
+
   static constexpr std::uintptr_t base = std::uintptr_t{1} << 45;
   static constexpr std::size_t capacity = std::size_t{1} << 36;
 

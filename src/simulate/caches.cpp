@@ -110,10 +110,8 @@ void caches::start(std::uint32_t number, const waiting& what) {
       counts_.invalidations += found.count;
       cost += f.invalidate * (found.count - 1);
     }
-    l.copies = {};
     l.writer = nobody;
     ++l.version;
-    on_change(number);
   } else if (l.writer == nobody) {
     frees_line = f.shared_read >= cost;
   } else {
@@ -140,8 +138,10 @@ caches::arrival caches::complete(std::uint32_t index) {
   free_transfers_.push_back(index);
   cached_line& l = lines_[ended.line];
   if (ended.what.how != access::load) {
+    l.copies = {};
     l.add_copy(ended.what.core);
     l.writer = ended.what.core;
+    on_change(ended.line);
   } else if (l.version == ended.version) {
     l.add_copy(ended.what.core);
   }  // Else a writer has taken it meanwhile, and the reader gets this one value.

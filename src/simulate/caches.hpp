@@ -1,8 +1,8 @@
 // Who has which cache line, and what it takes to get one.
 //
 // A line is with one core for writing, or with any number for reading, or in memory. A core that
-// needs it asks, and the line serves one request after the other. The next holder has it when the
-// transfer ends; from the beginning of a transfer for writing nobody else has it any more.
+// needs it asks, and the line serves one request after the other. From the beginning of a transfer
+// for writing nobody else can write; until its end, who has a copy still reads what it holds.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ class caches {
   /// Empties the line's list.
   std::vector<thread*> pollers(std::uint32_t line);
 
-  /// For each line that was taken from its pollers, they go on; set by the scheduler.
+  /// Called for each line that is taken from those who have copies; set by the simulation.
   void (*on_change)(std::uint32_t line) = nullptr;
 
  private:

@@ -1,8 +1,5 @@
 // The functions of lockwright/env/simulated/engine.hpp.
-#include <algorithm>
-#include <cstring>
-#include <unordered_map>
-#include <vector>
+#include <cstddef>
 
 #include "lockwright/env/simulated/engine.hpp"
 #include "simulation.hpp"
@@ -19,17 +16,11 @@ const simulate::place& here() {
   return running().on().of_processor(t == nullptr ? 0 : t->processor);
 }
 
-/// What a thread keeps of free nodes, and gives to others at once, as env/native/thread.hpp does.
-constexpr std::size_t kept_nodes = 32;
-constexpr std::size_t nodes_per_batch = kept_nodes / 2;
-std::vector<void*> shared_nodes;
-
-struct block {
-  const void* owner;
-  std::size_t bytes;
-};
-std::unordered_map<const void*, block> blocks;
-std::unordered_map<std::size_t, std::vector<void*>> free_blocks;
+/// As env/native/hints.hpp.
+std::uint64_t hint_of(const void* about) {
+  return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(about) * 0x9e37'79b9'7f4a'7c15u >>
+                              58);
+}
 
 /// Reading /proc/loadavg.
 constexpr simulate::picoseconds load_average = 2'000'000;
@@ -88,80 +79,24 @@ std::uint32_t random_below(std::uint32_t limit) {
   return static_cast<std::uint32_t>(caller().random.below(limit));
 }
 
-namespace {
-std::uint64_t hint_of(const void* about) {
-  return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(about) * 0x9e37'79b9'7f4a'7c15u >>
-                              58);
-}
-}  // namespace
-
 bool hint(const void* about) { return (caller().hints & hint_of(about)) != 0; }
 void set_hint(const void* about, bool what) {
   simulate::thread& me = caller();
   me.hints = what ? me.hints | hint_of(about) : me.hints & ~hint_of(about);
 }
 
-void* own_piece() {
-  simulate::thread& me = caller();
-  if (me.own_piece == nullptr) {
-    me.own_piece = running().memory.cut(node_bytes, node_bytes);
-  }
-  return me.own_piece;
-}
-
-void* take_node() {
-  std::vector<void*>& mine = caller().nodes;
-  if (mine.empty() && !shared_nodes.empty()) {
-    const std::size_t count = std::min(nodes_per_batch, shared_nodes.size());
-    mine.assign(shared_nodes.end() - static_cast<std::ptrdiff_t>(count), shared_nodes.end());
-    shared_nodes.resize(shared_nodes.size() - count);
-  }
-  if (mine.empty()) {
-    return running().memory.cut(node_bytes, node_bytes);
-  }
-  void* node = mine.back();
-  mine.pop_back();
-  return node;
-}
-
-void give_node(void* node) {
-  std::vector<void*>& mine = caller().nodes;
-  mine.push_back(node);
-  if (mine.size() > kept_nodes) {
-    shared_nodes.insert(shared_nodes.end(), mine.begin(), mine.begin() + nodes_per_batch);
-    mine.erase(mine.begin(), mine.begin() + nodes_per_batch);
-  }
-}
-
-std::size_t reserved_size(std::size_t bytes) {
-  return (bytes + node_bytes - 1) / node_bytes * node_bytes;
-}
+void* own_piece() { return running().owned.own_of(caller()); }
+void* take_node() { return running().owned.take_node(caller()); }
+void give_node(void* node) { running().owned.give_node(caller(), node); }
 
 void* reserve(std::size_t bytes, const void* owner) {
-  const std::size_t size = reserved_size(bytes);
-  std::vector<void*>& free = free_blocks[size];
-  void* made = nullptr;
-  if (free.empty()) {
-    made = running().memory.cut(size, node_bytes);
-  } else {
-    made = free.back();
-    free.pop_back();
-    std::memset(made, 0, size);
-  }
-  blocks[made] = {owner, size};
-  return made;
+  return running().owned.reserve(bytes, owner);
 }
-
-bool is_reserved_for(const void* made, const void* owner) {
-  const auto found = blocks.find(made);
-  return found != blocks.end() && found->second.owner == owner;
+bool is_reserved_for(const void* block, const void* owner) {
+  return running().owned.is_reserved_for(block, owner);
 }
-
-void unreserve(void* made, const void* owner) {
-  if (is_reserved_for(made, owner)) {
-    free_blocks[blocks[made].bytes].push_back(made);
-    blocks.erase(made);
-  }
-}
+void unreserve(void* block, const void* owner) { running().owned.unreserve(block, owner); }
+std::size_t reserved_size(std::size_t bytes) { return simulate::pieces::reserved_size(bytes); }
+void* common(const void* key, std::size_t bytes) { return running().owned.common(key, bytes); }
 
 }  // namespace lockwright::simulated_env

@@ -60,6 +60,8 @@ simulation::simulation(const machine& m, std::uint64_t seed)
   the_one = this;
 }
 
+simulation::~simulation() { the_one = nullptr; }
+
 thread& simulation::add(std::uint32_t processor, std::function<void()> body) {
   const auto number = static_cast<std::uint32_t>(threads_.size());
   thread& t = threads_.emplace_back(number, random_.next());

@@ -12,6 +12,7 @@
 #include "counts.hpp"
 #include "events.hpp"
 #include "machine.hpp"
+#include "pieces.hpp"
 #include "random.hpp"
 #include "scheduler.hpp"
 #include "thread.hpp"
@@ -26,8 +27,10 @@ class simulation {
   simulation(const machine& m, std::uint64_t seed);
   simulation(const simulation&) = delete;
   simulation& operator=(const simulation&) = delete;
+  ~simulation();
 
   arena memory;
+  pieces owned{memory};
   timeline time;
   counts counted;
   scheduler processors;

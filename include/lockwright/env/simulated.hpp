@@ -107,8 +107,8 @@ struct simulated {
 
   template <class T>
   static T& common() {
-    static void* const made = simulated_env::reserve(sizeof(T), nullptr);
-    return *static_cast<T*>(made);
+    static const char key = 0;
+    return *static_cast<T*>(simulated_env::common(&key, sizeof(T)));
   }
 
   static void* reserve(std::size_t bytes, const void* owner) {

@@ -75,5 +75,7 @@ void* reserve(std::size_t bytes, const void* owner);
 bool is_reserved_for(const void* block, const void* owner);
 void unreserve(void* block, const void* owner);
 std::size_t reserved_size(std::size_t bytes);
+/// The one block of that key, zeroed when it is made.
+void* common(const void* key, std::size_t bytes);
 
 }  // namespace lockwright::simulated_env
