@@ -39,6 +39,7 @@ constexpr single singles[] = {
     {"smt_pausing", &figures::smt_pausing},
     {"skip_polls", &figures::skip_polls},
     {"cache_bytes", &figures::cache_bytes},
+    {"data_by_node", &figures::data_by_node},
     {"cache_read", &figures::cache_read},
     {"futex_sleep", &figures::futex_sleep},
     {"futex_wake", &figures::futex_wake},

@@ -61,6 +61,7 @@ struct figures {
 
   // Caches of data.
   std::uint64_t cache_bytes = 0;   ///< of a last-level cache
+  std::uint64_t data_by_node = 0;  ///< 1: all of a node share it
   std::uint64_t cache_read = 0;    ///< of a line that is in it
 
   // The kernel.

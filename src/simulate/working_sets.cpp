@@ -12,7 +12,8 @@ std::uint32_t working_sets::add(std::uint64_t bytes) {
 picoseconds working_sets::read(std::uint32_t set, std::uint64_t reads, std::uint32_t core) {
   recent_.resize(machine_.caches());
   const place& here = machine_.of_core(core);
-  std::vector<std::uint32_t>& recent = recent_[here.cache];
+  std::vector<std::uint32_t>& recent =
+      recent_[machine_.all.data_by_node != 0 ? here.node : here.cache];
   std::uint64_t in_use = bytes_[set];
   std::size_t at = recent.size();
   while (at != 0 && recent[at - 1] != set) {
