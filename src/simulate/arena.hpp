@@ -15,6 +15,7 @@ class arena {
   ~arena();
 
   static constexpr std::uintptr_t base = std::uintptr_t{1} << 45;
+  static constexpr std::size_t line_bytes = 64;
   static constexpr std::size_t capacity = std::size_t{1} << 36;
 
   /// Maps it; no memory is there before it is written to. Ends the program where it cannot be had.

@@ -8,11 +8,14 @@ namespace lockwright::simulate {
 
 void caches::open(arena& memory) {
   table_ = static_cast<std::uint32_t*>(
-      memory.cut((arena::capacity >> line_shift) * sizeof(std::uint32_t), 4096));
+      memory.cut(arena::capacity / arena::line_bytes * sizeof(std::uint32_t), 4096));
 }
 
 std::uint32_t caches::number_of(const void* at, std::uint32_t core) {
-  const std::uintptr_t place = (reinterpret_cast<std::uintptr_t>(at) - arena::base) >> line_shift;
+  if (!arena::contains(at)) [[unlikely]] {
+    fail("the lock has an atomic outside of itself, its nodes and its threads' stacks");
+  }
+  const std::uintptr_t place = (reinterpret_cast<std::uintptr_t>(at) - arena::base) / arena::line_bytes;
   std::uint32_t& number = table_[place];
   if (number == 0) {
     // The kernel gives a page the memory of the node that touches it first.
@@ -52,6 +55,9 @@ caches::others caches::others_of(const cached_line& l, std::uint32_t core) const
 
 bool caches::has(std::uint32_t number, std::uint32_t core, access how) {
   cached_line& l = lines_[number];
+  if (l.dead) [[unlikely]] {
+    fail("the lock is broken: a thread touches a lock that the last user has destroyed");
+  }
   if (how == access::load) {
     return l.has_copy(core);
   }

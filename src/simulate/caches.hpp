@@ -54,12 +54,14 @@ class caches {
   /// Empties the line's list.
   std::vector<thread*> pollers(std::uint32_t line);
 
+  /// From now on an access to the line is a fault of the lock.
+  void kill(std::uint32_t line) { lines_[line].dead = true; }
+
   /// Called for each line that is taken from those who have copies; set by the simulation.
   void (*on_change)(std::uint32_t line) = nullptr;
 
  private:
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
-  static constexpr std::uint32_t line_shift = 6;
 
   struct waiting {
     std::uint32_t core;
@@ -74,6 +76,7 @@ class caches {
     std::uint32_t last = 0;  ///< core that got it last
     std::uint32_t version = 0;
     bool busy = false;
+    bool dead = false;
     std::vector<waiting> queue;
     std::vector<thread*> pollers;
 

@@ -22,6 +22,7 @@ struct counts {
   std::uint64_t preemptions = 0;
   std::uint64_t migrations = 0;
   std::uint64_t data_misses = 0;
+  std::uint64_t translation_misses = 0;
 
   // Picoseconds of hardware threads.
   std::uint64_t running = 0;

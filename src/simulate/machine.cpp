@@ -40,6 +40,8 @@ constexpr single singles[] = {
     {"skip_polls", &figures::skip_polls},
     {"cache_bytes", &figures::cache_bytes},
     {"data_by_node", &figures::data_by_node},
+    {"tlb_pages", &figures::tlb_pages},
+    {"tlb_miss", &figures::tlb_miss},
     {"cache_read", &figures::cache_read},
     {"futex_sleep", &figures::futex_sleep},
     {"futex_wake", &figures::futex_wake},

@@ -136,6 +136,7 @@ int run(settings given) {
   const picoseconds length = seconds(given, "seconds");
   // Never destroyed: what a lock has in simulated memory stays.
   auto& in = *new simulation(on, given.count("seed"));
+  in.interrupt_every = given.count("interrupt-every");
   record recorded;
   trace timeline(on);
   const bool shows = !given.word("trace").empty();

@@ -101,6 +101,7 @@ void print(const outcome& run, const simulation& in, record& recorded) {
       .field("wait_p99_ps", quantile(recorded.waits, 990))
       .field("wait_max_ps", quantile(recorded.waits, 1000))
       .field("data_misses", a.data_misses - b.data_misses)
+      .field("translation_misses", a.translation_misses - b.translation_misses)
       .field("sleeps", a.sleeps - b.sleeps)
       .field("wakes", a.wakes - b.wakes)
       .field("switches", a.switches - b.switches)

@@ -16,7 +16,7 @@ simulation* the_one = nullptr;
 constexpr std::size_t futex_buckets = 1024;
 /// After so long at most, all threads have ended: as many times what was simulated, and so much more.
 constexpr picoseconds patience_times = 20;
-constexpr picoseconds patience_more = 10'000'000'000'000;
+constexpr picoseconds patience_more = 1'000'000'000'000;
 /// Polls that are alike before any are skipped, and the share of them that is then skipped at once:
 /// who counts its polls stops counting too late by no more than that share.
 constexpr std::uint64_t polls_before_skip = 8;
@@ -48,7 +48,8 @@ bool is_inside() { return the_one != nullptr && the_one->caller() != nullptr; }
 
 simulation::simulation(const machine& m, std::uint64_t seed)
     : processors{m, time, counted, lines_},
-      sets{m, counted},
+      sets{working_sets::last_level(m), counted.data_misses},
+      translations{working_sets::translations(m), counted.translation_misses},
       machine_{m},
       random_{seed},
       lines_{m, time, counted, random_},
@@ -199,8 +200,18 @@ void simulation::pass_time() {
 }
 
 void simulation::begin_step() {
+  interrupt();
   current_->poll.forget();
   pass_time();
+}
+
+void simulation::interrupt() {
+  constexpr picoseconds longest = 20'000'000;
+  thread& me = *current_;
+  if (interrupt_every != 0 && me.random.below(interrupt_every) == 0) {
+    me.poll.forget();
+    me.ahead += me.random.below(longest);
+  }
 }
 
 void simulation::wait_for_line(std::uint32_t line, access how) {
@@ -240,6 +251,7 @@ std::uint64_t simulation::load(const void* at, std::uint32_t bytes) {
   if (replay(at, bits)) {
     return bits;
   }
+  interrupt();
   pass_time();
   polling::iteration& polled = me.poll.now;
   // The youngest store to the place counts; one that only overlaps has to be made first.
@@ -326,6 +338,12 @@ void simulation::drain_stores() {
     me.awaits_stores = true;
     me.state = thread_state::waiting;
     suspend();
+  }
+}
+
+void simulation::kill(const void* at, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += arena::line_bytes) {
+    lines_.kill(lines_.number_of(static_cast<const char*>(at) + i, core_of(*current_)));
   }
 }
 

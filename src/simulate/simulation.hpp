@@ -34,7 +34,8 @@ class simulation {
   timeline time;
   counts counted;
   scheduler processors;
-  working_sets sets;
+  working_sets sets;          ///< of data, in the last-level caches
+  working_sets translations;  ///< of pages, in a core's table of translations
 
   /// Makes a thread that runs `body` on that processor to begin with.
   thread& add(std::uint32_t processor, std::function<void()> body);
@@ -57,6 +58,9 @@ class simulation {
     return t.processor % machine_.cores();
   }
 
+  /// One in so many steps finds the processor taken by an interrupt for some microseconds; 0: none.
+  std::uint64_t interrupt_every = 0;
+
   // Steps of the calling thread.
   std::uint64_t load(const void* at, std::uint32_t bytes);
   void store(void* at, std::uint64_t bits, std::uint32_t bytes);
@@ -72,6 +76,10 @@ class simulation {
   void membarrier();
   void move_to(std::uint32_t processor);
   std::uint64_t now_ns();
+  /// Its store buffer is empty.
+  void drain_stores();
+  /// Nobody may touch these lines any more.
+  void kill(const void* at, std::size_t bytes);
   /// All of its time has passed: what it does next happens now.
   void pass_time();
 
@@ -83,12 +91,12 @@ class simulation {
   void suspend();
   void resume(thread& t);
   void commit_stores(thread& t);
-  void drain_stores();
   void wait_for_line(std::uint32_t line, access how);
   void on_arrival(std::uint32_t transfer);
   void on_deadline(thread& t, std::uint64_t sleep);
   void pass_bucket(const void* at);
   void begin_step();
+  void interrupt();
   void skip_polls();
   bool replay(const void* at, std::uint64_t& bits);
   [[noreturn]] void stuck(const char* how);

@@ -1,10 +1,10 @@
-// Data that threads read all over, against the last-level caches: sets of bytes, not lines.
+// Data that threads read all over, against caches that it may not fit into: sets of bytes, not lines.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "counts.hpp"
 #include "machine.hpp"
 
 namespace lockwright::simulate {
@@ -13,17 +13,28 @@ namespace lockwright::simulate {
 /// those that were read since the last time, this one among them, share the cache evenly.
 class working_sets {
  public:
-  explicit working_sets(const machine& m, counts& c) : machine_{m}, counts_{c} {}
+  struct kind {
+    std::uint64_t capacity;  ///< bytes of a cache
+    picoseconds hit;
+    picoseconds miss;
+    std::uint32_t caches;
+    std::function<std::uint32_t(std::uint32_t core)> cache_of;
+  };
+  static kind last_level(const machine& m);
+  static kind translations(const machine& m);
+
+  working_sets(kind of, std::uint64_t& misses)
+      : of_{std::move(of)}, misses_{misses}, recent_(of_.caches) {}
 
   /// A new set of so many bytes; its number.
   std::uint32_t add(std::uint64_t bytes);
 
-  /// What it takes a core to read so many words of the set, each on a line of its own.
+  /// What it takes a core to read so many places of the set.
   picoseconds read(std::uint32_t set, std::uint64_t reads, std::uint32_t core);
 
  private:
-  const machine& machine_;
-  counts& counts_;
+  kind of_;
+  std::uint64_t& misses_;
   std::vector<std::uint64_t> bytes_;
   std::vector<std::vector<std::uint32_t>> recent_;  ///< of each cache, the last used set last
 };

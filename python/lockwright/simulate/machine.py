@@ -34,7 +34,13 @@ _FIGURES: dict[str, dict[str, str]] = {
     },
     "wait": {"pause_cycles": "pause", "turn_cycles": "turn", "clock_ns": "clock_read"},
     "smt": {"busy_share": "smt_busy", "pausing_share": "smt_pausing"},
-    "data": {"cache_mib": "cache_bytes", "cache_ns": "cache_read", "of_node": "data_by_node"},
+    "data": {
+        "cache_mib": "cache_bytes",
+        "cache_ns": "cache_read",
+        "of_node": "data_by_node",
+        "tlb_pages": "tlb_pages",
+        "tlb_miss_ns": "tlb_miss",
+    },
     "kernel": {
         "sleep_ns": "futex_sleep",
         "wake_ns": "futex_wake",

@@ -1,5 +1,5 @@
 // Sections and gaps of work: uncontested, single-lock, lockbench, variable-contention, migration.
-#include "sections.hpp"
+#include "workloads.hpp"
 
 #include <memory>
 #include <vector>
@@ -152,11 +152,6 @@ class migration : public single_lock {
   std::vector<std::uint64_t> since_;
 };
 
-template <class W>
-std::unique_ptr<workload> make(const context& with) {
-  return std::make_unique<W>(with);
-}
-
 }  // namespace
 
 std::vector<description> workloads_of_sections() {
@@ -164,31 +159,31 @@ std::vector<description> workloads_of_sections() {
       {"uncontested",
        "each thread takes a lock that no other wants",
        {{"section-cycles", 100, "work while the lock is held"}},
-       make<uncontested>},
+       make_workload<uncontested>},
       {"single-lock",
        "all threads want one lock, for sections that are all alike",
        {{"section-cycles", 1000, "work while the lock is held"},
         {"gap-cycles", 0, "work between two acquisitions of a thread"}},
-       make<single_lock>},
+       make_workload<single_lock>},
       {"lockbench",
        "sections and gaps whose lengths are drawn evenly from an interval",
        {{"section-min-ns", 0, "shortest work while the lock is held"},
         {"section-max-ns", 3700, "longest, never reached"},
         {"gap-min-ns", 0, "shortest work between two acquisitions of a thread"},
         {"gap-max-ns", 3700, "longest, never reached"}},
-       make<lockbench>},
+       make_workload<lockbench>},
       {"variable-contention",
        "threads that take any one of several locks",
        {{"locks", 16, "locks"},
         {"section-cycles", 1000, "work while a lock is held"},
         {"gap-cycles", 0, "work between two acquisitions of a thread"}},
-       make<variable_contention>},
+       make_workload<variable_contention>},
       {"migration",
        "threads that want one lock and each move to another processor now and then",
        {{"section-cycles", 100, "work while the lock is held"},
         {"gap-cycles", 500, "work between two acquisitions of a thread"},
         {"move-every", 1000, "acquisitions of a thread after which it moves"}},
-       make<migration>},
+       make_workload<migration>},
   };
 }
 
