@@ -9,6 +9,8 @@ namespace lockwright::broken {
 
 template <class Env>
 using mcs_parks_by_store = mcs<Env, parks_by_store>;
+template <class Env>
+using mcs_trusts_wakes = mcs<Env, trusts_wakes>;
 
 }  // namespace lockwright::broken
 
