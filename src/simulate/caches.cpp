@@ -15,7 +15,8 @@ std::uint32_t caches::number_of(const void* at, std::uint32_t core) {
   if (!arena::contains(at)) [[unlikely]] {
     fail("the lock has an atomic outside of itself, its nodes and its threads' stacks");
   }
-  const std::uintptr_t place = (reinterpret_cast<std::uintptr_t>(at) - arena::base) / arena::line_bytes;
+  const std::uintptr_t place =
+      (reinterpret_cast<std::uintptr_t>(at) - arena::base) / arena::line_bytes;
   std::uint32_t& number = table_[place];
   if (number == 0) {
     // The kernel gives a page the memory of the node that touches it first.
@@ -98,10 +99,10 @@ void caches::start(std::uint32_t number, const waiting& what) {
                                                               : f.rmw;
   const bool copied = found.count != 0 || l.has_copy(what.core);
   // A reader gets it from the nearest copy; a writer has to hear from the farthest.
-  const distance away = !copied ? machine_.to_node(what.core, l.home)
-                                : by_way_of_home(what.how == access::load ? found.nearest
-                                                                          : found.farthest,
-                                                 what.core, l);
+  const distance away =
+      !copied
+          ? machine_.to_node(what.core, l.home)
+          : by_way_of_home(what.how == access::load ? found.nearest : found.farthest, what.core, l);
   const auto at = static_cast<std::size_t>(away);
   picoseconds cost = copied ? costs[at] : f.memory[at];
   if (copied) {

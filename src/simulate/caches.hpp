@@ -98,7 +98,8 @@ class caches {
     distance farthest;
   };
   [[nodiscard]] others others_of(const cached_line& l, std::uint32_t core) const;
-  [[nodiscard]] distance by_way_of_home(distance direct, std::uint32_t core, const cached_line& l) const;
+  [[nodiscard]] distance by_way_of_home(distance direct, std::uint32_t core,
+                                        const cached_line& l) const;
   void start(std::uint32_t number, const waiting& what);
   std::size_t choose(const cached_line& l);
 

@@ -30,9 +30,7 @@ constexpr simulate::picoseconds load_average = 2'000'000;
 bool is_inside() { return simulate::is_inside(); }
 
 std::uint64_t load(const void* at, std::uint32_t bytes) { return running().load(at, bytes); }
-void store(void* at, std::uint64_t bits, std::uint32_t bytes) {
-  running().store(at, bits, bytes);
-}
+void store(void* at, std::uint64_t bits, std::uint32_t bytes) { running().store(at, bits, bytes); }
 void begin_change(void* at) { running().begin_change(at); }
 void forget_stores(const void* at) {
   if (is_inside()) {

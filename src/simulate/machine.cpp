@@ -77,8 +77,8 @@ constexpr table tables[] = {
 };
 
 /// Sets the figure that the line is about; false if there is none of that name, or a number lacks.
-bool set(figures& all, std::vector<std::array<std::uint32_t, 2>>& two_hops,
-         const std::string& name, std::istringstream& numbers) {
+bool set(figures& all, std::vector<std::array<std::uint32_t, 2>>& two_hops, const std::string& name,
+         std::istringstream& numbers) {
   for (const single& one : singles) {
     if (name == one.name) {
       return static_cast<bool>(numbers >> all.*one.member);
@@ -198,10 +198,10 @@ void machine::use(const figures& given, std::vector<std::array<std::uint32_t, 2>
   to_node_.resize(std::size_t{cores_} * nodes_);
   for (std::uint32_t a = 0; a < cores_; ++a) {
     for (std::uint32_t b = 0; b < cores_; ++b) {
-      between_cores_[a * cores_ + b] =
-          a == b                                     ? distance::core
-          : of_core_[a].cache == of_core_[b].cache ? distance::cache
-                                                   : nodes[of_core_[a].node * nodes_ + of_core_[b].node];
+      between_cores_[a * cores_ + b] = a == b ? distance::core
+                                       : of_core_[a].cache == of_core_[b].cache
+                                           ? distance::cache
+                                           : nodes[of_core_[a].node * nodes_ + of_core_[b].node];
     }
     for (std::uint32_t node = 0; node < nodes_; ++node) {
       to_node_[a * nodes_ + node] = nodes[of_core_[a].node * nodes_ + node];

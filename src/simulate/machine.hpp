@@ -38,26 +38,27 @@ struct figures {
   std::uint64_t load_hit = 0;
   std::uint64_t store_hit = 0;
   std::uint64_t rmw_hit = 0;
-  cost_by_distance load{};    ///< of a line that another core has, by the distance to it
-  cost_by_distance store{};   ///< to get it for writing
-  cost_by_distance rmw{};     ///< the same for a read-modify-write
-  cost_by_distance memory{};  ///< of a line that no core has, by the distance to its home
-  std::uint64_t shared_read = 0;  ///< after this time the next reader of a clean line is served
-  std::uint64_t invalidate = 0;   ///< for each copy beyond the first that a writer takes away
+  cost_by_distance load{};         ///< of a line that another core has, by the distance to it
+  cost_by_distance store{};        ///< to get it for writing
+  cost_by_distance rmw{};          ///< the same for a read-modify-write
+  cost_by_distance memory{};       ///< of a line that no core has, by the distance to its home
+  std::uint64_t shared_read = 0;   ///< after this time the next reader of a clean line is served
+  std::uint64_t invalidate = 0;    ///< for each copy beyond the first that a writer takes away
   std::uint64_t store_buffer = 0;  ///< stores; 0: each store waits for its line
   std::uint64_t directory = 0;     ///< 1: a transfer that leaves the cache goes by the line's home
   std::uint64_t jitter = 0;        ///< of a transfer, in thousandths, to either side
-  std::uint64_t nearest_first = 0;  ///< how often a request may be passed by one from nearer; 0: FIFO
+  std::uint64_t nearest_first =
+      0;  ///< how often a request may be passed by one from nearer; 0: FIFO
 
   // Time on a processor.
   std::uint64_t pause = 0;
   std::uint64_t turn = 0;  ///< of the empty loop of Env::delay()
   std::uint64_t cycle = 0;
   std::uint64_t clock_read = 0;
-  std::uint64_t work_jitter = 0;   ///< of work, in thousandths, to either side
-  std::uint64_t smt_busy = 0;      ///< work beside a sibling that works takes so many thousandths
-  std::uint64_t smt_pausing = 0;   ///< the same beside one that polls
-  std::uint64_t skip_polls = 0;    ///< 1: polling an unchanged line costs no events
+  std::uint64_t work_jitter = 0;  ///< of work, in thousandths, to either side
+  std::uint64_t smt_busy = 0;     ///< work beside a sibling that works takes so many thousandths
+  std::uint64_t smt_pausing = 0;  ///< the same beside one that polls
+  std::uint64_t skip_polls = 0;   ///< 1: polling an unchanged line costs no events
 
   // Caches of data.
   std::uint64_t cache_bytes = 0;   ///< of a last-level cache
@@ -77,10 +78,11 @@ struct figures {
   std::uint64_t switch_thread = 0;
   std::uint64_t yield = 0;
   std::uint64_t membarrier = 0;
-  std::uint64_t slice = 0;         ///< of one among several threads
-  std::uint64_t period = 0;        ///< 0, or: a slice is this over their number, at least `slice`
-  std::uint64_t wake_preempts = 0;  ///< who is woken takes the place of one that ran so long; 0: never
-  std::uint64_t migration = 0;     ///< of a thread that an idle processor takes over
+  std::uint64_t slice = 0;   ///< of one among several threads
+  std::uint64_t period = 0;  ///< 0, or: a slice is this over their number, at least `slice`
+  std::uint64_t wake_preempts =
+      0;                        ///< who is woken takes the place of one that ran so long; 0: never
+  std::uint64_t migration = 0;  ///< of a thread that an idle processor takes over
 
   // Microwatts of a hardware thread.
   std::uint64_t watts_running = 0;

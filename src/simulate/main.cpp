@@ -143,8 +143,7 @@ int run(settings given) {
   const std::unique_ptr<workload> work =
       about.make({in, lock, given, recorded, shows ? &timeline : nullptr});
 
-  outcome result{lock.name,           about.name, given.count("seed"), length,
-                 given.count("window"), {}};
+  outcome result{lock.name, about.name, given.count("seed"), length, given.count("window"), {}};
   std::vector<std::uint64_t> done(threads + work->helpers());
   std::vector<std::uint64_t> before;
   in.on_phase = [&](bool begins) {

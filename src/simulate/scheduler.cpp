@@ -73,8 +73,7 @@ thread* scheduler::take_from_others(std::uint32_t at) {
     }
     const distance away = machine_.between_cores(core, other % machine_.cores());
     if (best == at || away < best_away ||
-        (away == best_away &&
-         processors_[other].queue.size() > processors_[best].queue.size())) {
+        (away == best_away && processors_[other].queue.size() > processors_[best].queue.size())) {
       best = other;
       best_away = away;
     }
@@ -213,7 +212,8 @@ void scheduler::poll(thread& t, std::uint64_t iterations) {
   p.left = iterations;
   t.state = thread_state::polling;
   for (std::uint32_t i = 0; i < p.last.count; ++i) {
-    const std::uint32_t line = caches_.number_of(p.last.loads[i].at, t.processor % machine_.cores());
+    const std::uint32_t line =
+        caches_.number_of(p.last.loads[i].at, t.processor % machine_.cores());
     if (std::find(t.polled_lines.begin(), t.polled_lines.end(), line) == t.polled_lines.end()) {
       t.polled_lines.push_back(line);
       caches_.watch(line, t);
@@ -259,8 +259,7 @@ std::uint64_t scheduler::slowness(std::uint32_t at) const {
        other += machine_.cores()) {
     const thread* beside = other == at ? nullptr : processors_[other].running;
     if (beside != nullptr) {
-      const bool pauses =
-          beside->state == thread_state::polling || beside->poll.alike != 0;
+      const bool pauses = beside->state == thread_state::polling || beside->poll.alike != 0;
       slowest = std::max(slowest, pauses ? f.smt_pausing : f.smt_busy);
     }
   }

@@ -66,18 +66,17 @@ simulation::~simulation() { the_one = nullptr; }
 thread& simulation::add(std::uint32_t processor, std::function<void()> body) {
   const auto number = static_cast<std::uint32_t>(threads_.size());
   thread& t = threads_.emplace_back(number, random_.next());
-  t.fiber = boost::context::fiber(
-      std::allocator_arg, arena_stack(memory),
-      [this, &t, body = std::move(body)](boost::context::fiber&& from) {
-        *scheduler_fiber_ = std::move(from);
-        body();
-        pass_time();
-        drain_stores();
-        current_ = nullptr;
-        --alive_;
-        processors.leave(t, thread_state::ended);
-        return std::move(*scheduler_fiber_);
-      });
+  t.fiber = boost::context::fiber(std::allocator_arg, arena_stack(memory),
+                                  [this, &t, body = std::move(body)](boost::context::fiber&& from) {
+                                    *scheduler_fiber_ = std::move(from);
+                                    body();
+                                    pass_time();
+                                    drain_stores();
+                                    current_ = nullptr;
+                                    --alive_;
+                                    processors.leave(t, thread_state::ended);
+                                    return std::move(*scheduler_fiber_);
+                                  });
   ++alive_;
   t.processor = processor;
   return t;
@@ -394,8 +393,7 @@ void simulation::skip_polls() {
   pass_time();
   polling& p = me.poll;
   for (std::uint32_t i = 0; i < p.last.count; ++i) {
-    if (!lines_.has(lines_.number_of(p.last.loads[i].at, core_of(me)), core_of(me),
-                    access::load)) {
+    if (!lines_.has(lines_.number_of(p.last.loads[i].at, core_of(me)), core_of(me), access::load)) {
       return;
     }
   }

@@ -58,8 +58,7 @@ void site::entered(picoseconds called, bool contended) {
     if (last_holder_ == me) {
       ++all.same_thread;
     } else if (last_holder_ != nullptr) {
-      ++all.handovers[static_cast<std::size_t>(
-          simulation_.on().between_cores(last_core_, core))];
+      ++all.handovers[static_cast<std::size_t>(simulation_.on().between_cores(last_core_, core))];
     }
     record_.holders.push_back(me->number);
     record_.waits.push_back(entered_ - called);

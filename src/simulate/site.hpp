@@ -12,9 +12,9 @@ namespace lockwright::simulate {
 
 /// What is recorded of all sites of a run while it is measured.
 struct record {
-  std::vector<std::uint32_t> holders;      ///< each acquisition's thread, in their order
-  std::vector<std::uint64_t> waits;        ///< each acquisition's duration in ps
-  std::uint64_t taken = 0;                 ///< acquisitions in all, also before and after
+  std::vector<std::uint32_t> holders;  ///< each acquisition's thread, in their order
+  std::vector<std::uint64_t> waits;    ///< each acquisition's duration in ps
+  std::uint64_t taken = 0;             ///< acquisitions in all, also before and after
 };
 
 class site {

@@ -45,8 +45,9 @@ void trace::write(const std::string& path, const std::string& title) const {
   const std::uint32_t threads = first_node + machine_.nodes();
   std::fprintf(file, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"title\":\"%s (simulated)\"},\n",
                title.c_str());
-  std::fprintf(file, "\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
-                     "\"args\":{\"name\":\"simulated threads\"}}",
+  std::fprintf(file,
+               "\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
+               "\"args\":{\"name\":\"simulated threads\"}}",
                threads);
   std::set<std::uint32_t> processors;
   std::set<std::uint32_t> numbers;
@@ -55,8 +56,8 @@ void trace::write(const std::string& path, const std::string& title) const {
     numbers.insert(s.thread);
   }
   for (std::uint32_t node = 0; node < machine_.nodes(); ++node) {
-    name(file, "process_name", first_node + node, 0, "node " + std::to_string(node) +
-                                                         ": who holds the lock");
+    name(file, "process_name", first_node + node, 0,
+         "node " + std::to_string(node) + ": who holds the lock");
   }
   for (const std::uint32_t processor : processors) {
     name(file, "thread_name", first_node + machine_.of_processor(processor).node, processor + 1,

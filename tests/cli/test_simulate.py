@@ -14,11 +14,10 @@ import time
 from pathlib import Path
 
 import pytest
-from support import locate
-
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate import machine, report
+from support import locate
 
 from .conftest import Cli
 
@@ -37,9 +36,7 @@ MACHINES = locate.ROOT / "python/lockwright/simulate/machines"
 def test_the_tables_say_that_they_are_simulated(cli: Cli, tmp_path: Path) -> None:
     files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "html")}
     options = [word for name, path in files.items() for word in (f"--{name}", path)]
-    result = cli(
-        "simulate", "--locks", "pthread,futex", "--threads", "1,4", *SHORT, *options
-    )
+    result = cli("simulate", "--locks", "pthread,futex", "--threads", "1,4", *SHORT, *options)
     assert (result.status, result.err) == (0, "")
     assert result.out.count("Simulated, not measured") == 2
     written = json.loads(files["json"].read_text())
@@ -148,12 +145,18 @@ def test_bad_requests(cli: Cli, tmp_path: Path) -> None:
     cli(*short, "--set", "section-cycles=x", "--locks", "futex").refuses("is not a number")
     cli("simulate", "--threads", "0").refuses("--threads")
     cli("simulate", "--threads", "70000", "--locks", "futex").refuses("1 to 65536")
-    cli(*short, "--trace", tmp_path / "t.json").refuses("--trace shows one lock")
+    cli(*short, "--trace", tmp_path / "t.json").refuses("--trace shows one lock of the list")
 
 
 def test_an_interrupt_leaves_what_was_simulated(command: list[str], tmp_path: Path) -> None:
     path = tmp_path / "out.json"
-    words = ["simulate", "--locks", "futex,hemlock,partitioned,ticket,shfllock", "--threads", "2,64"]
+    words = [
+        "simulate",
+        "--locks",
+        "futex,hemlock,partitioned,ticket,shfllock",
+        "--threads",
+        "2,64",
+    ]
     process = subprocess.Popen(
         [*command, *words, "--seconds", "0.2", "--json", str(path)],
         stdout=subprocess.PIPE,

@@ -121,11 +121,11 @@ TEST(Caches, AStoreWaitsInTheBufferAndIsSeenByItsThread) {
   story s(f);
   s.on(0, [&] {
     s.in->store(s.word, 7, sizeof *s.word);
-    s.note("stored");            // 1: it does not wait for the line
-    EXPECT_EQ(s.load(), 7u);     // from the buffer
-    s.note("own");               // 2
-    s.change();                  // the store has the line at 100, when the other's load is served;
-    s.note("drained");           // so it is asked for again at 140: 200
+    s.note("stored");         // 1: it does not wait for the line
+    EXPECT_EQ(s.load(), 7u);  // from the buffer
+    s.note("own");            // 2
+    s.change();               // the store has the line at 100, when the other's load is served;
+    s.note("drained");        // so it is asked for again at 140: 200
   });
   s.on(1, [&] {
     s.in->spend(50 * ns);

@@ -1,7 +1,8 @@
-"""lockwright-simulate: exact times, every lock on machines of all sizes, and locks that are broken."""
+"""lockwright-simulate: exact times, locks on machines of all sizes, and locks that are broken."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -9,11 +10,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import harness, locate
-
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate import machine
+from support import harness, locate
 
 try:
     PROGRAM = tools.find("lockwright-simulate", "simulating")
@@ -104,7 +104,16 @@ def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
 
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
     place = described(tmp_path)
-    words = ["--lock", "mcs-spin", "--workload", "lockbench", "--threads", "8", "--seconds", "0.001"]
+    words = [
+        "--lock",
+        "mcs-spin",
+        "--workload",
+        "lockbench",
+        "--threads",
+        "8",
+        "--seconds",
+        "0.001",
+    ]
     outputs = {run(place, *words, "--seed", str(seed)).stdout for seed in (1, 2, 1)}
     assert len(outputs) == 2
 
@@ -166,7 +175,9 @@ def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
     # One lock: who holds it on a node ends before the next one begins, wherever that is.
     holds = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "holds")
     assert len(holds) > 10
-    assert all(before[1] <= after[0] + 1e-6 for before, after in zip(holds, holds[1:], strict=False))
+    assert all(
+        before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds)
+    )
     nodes = {e["pid"] for e in spans if e["name"].startswith("T")}
     assert len(nodes) == 2
 
@@ -190,6 +201,9 @@ def test_bad_requests(tmp_path: Path) -> None:
         assert said in done.stderr
         assert len(done.stderr.splitlines()) == 1
     place.write_text("packages 4\nspeed 3\n")
-    assert "'speed 3' is no figure" in run(place, "--workload", "single-lock", "--lock", "futex").stderr
+    assert (
+        "'speed 3' is no figure"
+        in run(place, "--workload", "single-lock", "--lock", "futex").stderr
+    )
     place.write_text("packages 4\n")
     assert "is missing" in run(place, "--workload", "single-lock", "--lock", "futex").stderr

@@ -1,14 +1,20 @@
 """`lockwright simulate`: run locks on a machine that a file describes."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lockwright.commands.common.options import check_writable, number_list
 
+if TYPE_CHECKING:
+    from lockwright.simulate.run import Cell
 
-def _file(option: str, meaning: str) -> object:
+
+def _file(option: str, meaning: str) -> Callable[..., Any]:
     return click.option(
         option,
         f"{option.removeprefix('--')}_file",
@@ -67,10 +73,10 @@ def _file(option: str, meaning: str) -> object:
     show_default=True,
     help="Real seconds that one simulation may take.",
 )
-@_file("--json", "Also write everything to this file.")  # type: ignore[arg-type]
-@_file("--csv", "Also write the table to this file.")  # type: ignore[arg-type]
-@_file("--html", "Also write a page with the table and the machine to this file.")  # type: ignore[arg-type]
-@_file("--trace", "Write a timeline for Perfetto's viewer: of one lock, one number of threads.")  # type: ignore[arg-type]
+@_file("--json", "Also write everything to this file.")
+@_file("--csv", "Also write the table to this file.")
+@_file("--html", "Also write a page with the table and the machine to this file.")
+@_file("--trace", "Write a timeline for Perfetto: of one lock, one number of threads.")
 @click.option("--list", "lists", is_flag=True, help="Show the machines and workloads, and end.")
 def command(
     header: str | None,
@@ -117,12 +123,11 @@ def command(
         counts = [machine.processors // int(machine.figures["shape.threads_per_core"])]
     else:
         counts = [int(one) for one in number_list(threads, "--threads", 1)]
-    if trace_file is not None and (len(chosen) + (header is not None), len(counts)) != (1, 1):
-        if not (header is not None and locks is not None and len(counts) == 1):
-            raise LockwrightError(
-                "--trace shows one lock with one number of threads",
-                "give one with --locks and one with --threads",
-            )
+    if trace_file is not None and (len(chosen), len(counts), header) != (1, 1, None):
+        raise LockwrightError(
+            "--trace shows one lock of the list with one number of threads",
+            "give one with --locks and one with --threads, and no header",
+        )
     console = terminal.output()
     with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
         own = compiled(Path(header), type_, Path(place)) if header is not None else None
@@ -168,9 +173,7 @@ def _list() -> int:
 
     console = terminal.output()
     console.print("Machines:", style="bold")
-    terminal.print_terms(
-        console, [(name, machines.load(name).title) for name in machines.known()]
-    )
+    terminal.print_terms(console, [(name, machines.load(name).title) for name in machines.known()])
     console.print("Workloads, with their parameters:", style="bold")
     terms = []
     for one in runs.catalogue().workloads.values():
@@ -180,26 +183,22 @@ def _list() -> int:
     return 0
 
 
-def _progress(steps: int):  # type: ignore[no-untyped-def]
-    from contextlib import contextmanager
-
+@contextmanager
+def _progress(steps: int) -> "Iterator[Callable[[Cell], None]]":
+    """A bar that vanishes at the end; what it gives is called after each simulation."""
     from rich.progress import BarColumn, Progress, TextColumn
 
     from lockwright.base import terminal
 
-    @contextmanager
-    def shown():  # type: ignore[no-untyped-def]
-        console = terminal.errors()
-        bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        with bar:
-            task = bar.add_task("Simulating", total=steps)
-            yield lambda cell: bar.advance(task)
-
-    return shown()
+    console = terminal.errors()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("Simulating", total=steps)
+        yield lambda cell: bar.advance(task)

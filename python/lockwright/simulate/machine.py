@@ -189,7 +189,7 @@ def _merged(path: Path, seen: list[Path]) -> dict[str, Any]:
 
 
 def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
-    sections = {"shape": (*_SHAPE, "two_hops")}
+    sections: dict[str, tuple[str, ...]] = {"shape": (*_SHAPE, "two_hops")}
     sections |= {section: tuple(known) for section, known in _FIGURES.items()}
     sections |= {table: tuple(f"{level}_ns" for level in _LEVELS[1:]) for table in _TABLES}
     _refuse_unknown(document, {"title", *sections}, where, "section")

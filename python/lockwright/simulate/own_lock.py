@@ -1,8 +1,8 @@
 """A lock of the user's own: its header is compiled into a library that the simulator loads."""
 
+import os
 import re
 import shlex
-import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,9 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import headers
 from lockwright.run import checker
 
-_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.M)
+_ERROR = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.M
+)
 
 
 @dataclass(frozen=True)

@@ -99,9 +99,7 @@ def table_rows(results: Results) -> list[dict[str, object]]:
     for cell, line in results.lines.items():
         values = figures(line)
         reference = base.get(cell.threads, 0.0)
-        values["ratio"] = (
-            values["operations_per_second"] / reference if reference else float("nan")
-        )
+        values["ratio"] = values["operations_per_second"] / reference if reference else float("nan")
         found.append({"lock": cell.lock, "threads": cell.threads, **values})
     found.sort(key=lambda one: (one["threads"], -_float(one["operations_per_second"])))
     return found

@@ -22,7 +22,10 @@ constexpr std::uint64_t cycles_of_number = 6;
 class two_sets : public workload {
  public:
   two_sets(const context& with, std::uint64_t bytes, std::uint64_t section, std::uint64_t gap)
-      : in_{with.in}, section_{section}, gap_{gap}, shared_{in_.sets.add(bytes)},
+      : in_{with.in},
+        section_{section},
+        gap_{gap},
+        shared_{in_.sets.add(bytes)},
         site_{with.make_site()} {
     for (std::uint64_t i = 0; i < with.threads(); ++i) {
       own_.push_back(in_.sets.add(bytes));
@@ -64,8 +67,8 @@ class random_array : public two_sets {
 class ring_walker : public two_sets {
  public:
   explicit ring_walker(const context& with)
-      : two_sets{with, with.given.count("elements") * line_bytes,
-                 with.given.count("section-steps"), with.given.count("gap-steps")} {
+      : two_sets{with, with.given.count("elements") * line_bytes, with.given.count("section-steps"),
+                 with.given.count("gap-steps")} {
     for (std::uint64_t i = 0; i < with.threads() + 1; ++i) {
       pages_.push_back(in_.translations.add(with.given.count("elements") * page_bytes));
     }
@@ -182,8 +185,7 @@ class keymap : public keyed {
 /// A map by key, whose path is some lines long, and a list in the order of use.
 class lru_cache : public keyed {
  public:
-  explicit lru_cache(const context& with)
-      : keyed{with}, capacity_{with.given.count("capacity")} {
+  explicit lru_cache(const context& with) : keyed{with}, capacity_{with.given.count("capacity")} {
     if (capacity_ == 0) {
       refuse("'capacity' has to be at least 1");
     }

@@ -80,9 +80,7 @@ class lockbench : public workload {
   struct range {
     picoseconds low;
     picoseconds span;
-    [[nodiscard]] picoseconds draw(random_source& random) const {
-      return low + random.below(span);
-    }
+    [[nodiscard]] picoseconds draw(random_source& random) const { return low + random.below(span); }
   };
   static range interval(const context& with, const char* low, const char* high) {
     const picoseconds from = with.given.count(low) * 1000;

@@ -36,9 +36,7 @@ class producer_consumer : public workload {
 
   [[nodiscard]] std::uint64_t helpers() const override { return consumers_; }
 
-  std::uint64_t step(std::uint32_t index) override {
-    return index < producers_ ? put() : get();
-  }
+  std::uint64_t step(std::uint32_t index) override { return index < producers_ ? put() : get(); }
 
   void wind_up() override {
     mutex_.lock();
@@ -241,7 +239,8 @@ std::vector<description> workloads_of_waiting() {
        {},
        make_workload<last_user_destroys>},
       {"sleep-period",
-       "a thread that sleeps, and one that wakes it at fixed distances; the lock makes no difference",
+       "a thread that sleeps, and one that wakes it at fixed distances; the lock makes no "
+       "difference",
        {{"period-cycles", 1024, "work between two wake calls"}},
        make_workload<sleep_period>},
   };

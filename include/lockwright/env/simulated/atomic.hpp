@@ -110,8 +110,7 @@ class atomic : cell<T> {
     value = desired;
     return true;
   }
-  bool compare_exchange_weak(T& expected, T desired,
-                             std::memory_order = std::memory_order_seq_cst,
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order = std::memory_order_seq_cst,
                              std::memory_order = std::memory_order_seq_cst) {
     return compare_exchange_strong(expected, desired);
   }
