@@ -118,8 +118,8 @@ def test_another_seed_is_another_run(tmp_path: Path) -> None:
     assert len(outputs) == 2
 
 
-#: What shows each fault, and what is then said. A lock that takes too weak an order is right on this
-#: machine, whose memory order is that of x86-64.
+#: What shows each fault, and what is then said. A lock that takes too weak an order is right on
+#: this machine, whose memory order is that of x86-64.
 FAULTS = {
     "test_then_set": ("lockbench", "are inside at once"),
     "no_wake": ("lockbench", "sleeps and nobody wakes it"),
@@ -175,9 +175,7 @@ def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
     # One lock: who holds it on a node ends before the next one begins, wherever that is.
     holds = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "holds")
     assert len(holds) > 10
-    assert all(
-        before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds)
-    )
+    assert all(before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds))
     nodes = {e["pid"] for e in spans if e["name"].startswith("T")}
     assert len(nodes) == 2
 

@@ -4,24 +4,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands.common.options import check_writable, number_list
+from lockwright.commands.common import grammar
+from lockwright.commands.common.options import number_list
 
 if TYPE_CHECKING:
     from lockwright.simulate.run import Cell
-
-
-def _file(option: str, meaning: str) -> Callable[..., Any]:
-    return click.option(
-        option,
-        f"{option.removeprefix('--')}_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        callback=check_writable,
-        help=meaning,
-    )
 
 
 @click.command("simulate")
@@ -30,7 +21,7 @@ def _file(option: str, meaning: str) -> Callable[..., Any]:
     "--type",
     "type_",
     metavar="NAME",
-    help="The class template of the header, as NAME or NAME<Env, ...>.  [default: as the file]",
+    help="Class template in the header, as NAME or NAME<Env, ...>.  [default: named as the file]",
 )
 @click.option(
     "--machine",
@@ -40,7 +31,7 @@ def _file(option: str, meaning: str) -> Callable[..., Any]:
     metavar="NAME|FILE",
     help="The machine: one that --list shows, or a TOML file.",
 )
-@click.option("--locks", metavar="A,B,...", help="These locks.  [default: all]")
+@grammar.locks("all")
 @click.option(
     "--workload", default="single-lock", show_default=True, help="What the threads do; see --list."
 )
@@ -56,27 +47,22 @@ def _file(option: str, meaning: str) -> Callable[..., Any]:
     metavar="N,...",
     help="Numbers of threads.  [default: as many as the machine has cores]",
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True, max=100),
-    default=0.01,
-    show_default=True,
-    help="Simulated seconds that are measured, after a tenth of it to warm up.",
+@grammar.seconds(
+    0.01, least=0.000001, of=" of simulated time", note="A tenth of it is run before that."
 )
+@grammar.seed(1)
+@grammar.timeout(600.0)
+@grammar.json_file("everything, with the machine")
+@grammar.csv_file("the table")
+@grammar.html_file("the table and the machine")
 @click.option(
-    "--seed", type=click.IntRange(min=0, max=2**53), default=1, show_default=True, help="Of chance."
+    "--trace",
+    "trace_file",
+    type=grammar.FILE,
+    metavar="FILE",
+    callback=grammar.writable,
+    help="Write a timeline for Perfetto to FILE: of one lock, one number of threads.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
-    show_default=True,
-    help="Real seconds that one simulation may take.",
-)
-@_file("--json", "Also write everything to this file.")
-@_file("--csv", "Also write the table to this file.")
-@_file("--html", "Also write a page with the table and the machine to this file.")
-@_file("--trace", "Write a timeline for Perfetto: of one lock, one number of threads.")
 @click.option("--list", "lists", is_flag=True, help="Show the machines and workloads, and end.")
 def command(
     header: str | None,
@@ -131,7 +117,7 @@ def command(
     console = terminal.output()
     with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
         own = compiled(Path(header), type_, Path(place)) if header is not None else None
-        orders = runs.Orders(machine, workload, parameters, seconds, seed, own, trace_file)
+        orders = runs.Orders(machine, workload, parameters, seconds, seed % 2**53, own, trace_file)
         names = [*([own.name] if own is not None else []), *chosen]
         cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
         stopped = False

@@ -1,7 +1,6 @@
 """What a simulation comes to: figures of each cell, as a table, CSV, JSON and a page."""
 
 import csv
-import html
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,8 @@ from rich.table import Table
 
 from lockwright import version
 from lockwright.base import numbers
-from lockwright.page.table import grid, row
+from lockwright.page import templates
+from lockwright.page.rows import Row, number
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Line, Orders, Results
 
@@ -206,16 +206,17 @@ def as_page(orders: Orders, rows: Sequence[Mapping[str, object]], failures: Sequ
         cells = [(str(one["lock"]), str(one["lock"])), (str(one["threads"]), str(one["threads"]))]
         for name in FIGURES:
             value = _float(one[name])
-            cells.append((_shown(name, value), "" if value != value else repr(value)))
-        lines.append(row(cells))
-    columns = ["Lock", "threads", *(figure.heading for figure in FIGURES.values())]
-    terms = {figure.heading: figure.meaning for figure in FIGURES.values()}
-    return _PAGE.format(
-        title=html.escape(heading(orders)),
-        failures="".join(f'<p class="bad">{html.escape(text)}</p>' for text in failures),
-        table=grid(columns, lines),
-        terms=_terms(terms),
-        sources=_terms(_sources(orders.machine)),
+            cells.append(number(value, _shown(name, value)))
+        lines.append(Row(cells))
+    return templates.fill(
+        "simulate/page/page.html",
+        {"locks": list(dict.fromkeys(str(one["lock"]) for one in rows)), "baseline": BASELINE},
+        title=heading(orders),
+        failures=failures,
+        columns=["Lock", "threads", *(figure.heading for figure in FIGURES.values())],
+        rows=lines,
+        meanings={figure.heading: figure.meaning for figure in FIGURES.values()},
+        sources=_sources(orders.machine),
     )
 
 
@@ -229,64 +230,3 @@ def _sources(machine: Machine) -> dict[str, str]:
         ]
         found[section] = f"{', '.join(values)}. Source: {source}"
     return found
-
-
-def _terms(facts: Mapping[str, str]) -> str:
-    inside = "".join(
-        f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in facts.items()
-    )
-    return f"<dl>{inside}</dl>"
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 82em; padding: 0 1em }}
-h1 {{ font-size: 1.35em }}
-.mark {{ background: #fff3c4; border: 1px solid #d9b84a; padding: .5em .8em }}
-.bad {{ color: #a11 }}
-.scroll {{ overflow-x: auto }}
-table {{ border-collapse: collapse }}
-th, td {{ padding: .2em .7em; text-align: right; border-bottom: 1px solid #ddd }}
-th:first-child, td:first-child {{ text-align: left }}
-th button {{ all: unset; cursor: pointer; font-weight: 600 }}
-dt {{ font-weight: 600 }}
-dd {{ margin: 0 0 .6em 1.5em }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p class="mark">Every figure on this page is of a simulated machine. None was measured.</p>
-{failures}
-{table}
-<h2>Columns</h2>
-{terms}
-<h2>The machine</h2>
-{sources}
-<script>
-for (const head of document.querySelectorAll("th")) {{
-  head.addEventListener("click", () => {{
-    const body = head.closest("table").tBodies[0];
-    const at = head.cellIndex;
-    const down = head.dataset.down !== "1";
-    head.dataset.down = down ? "1" : "0";
-    const key = line => {{
-      const text = line.cells[at].dataset.key;
-      const value = Number(text);
-      return text !== "" && !Number.isNaN(value) ? value : text;
-    }};
-    const lines = [...body.rows].sort((a, b) => {{
-      const x = key(a), y = key(b);
-      return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
-    }});
-    body.append(...lines);
-  }});
-}}
-</script>
-</body>
-</html>
-"""
