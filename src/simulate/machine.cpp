@@ -5,7 +5,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <utility>
 
 namespace lockwright::simulate {
 namespace {
@@ -151,10 +150,10 @@ void machine::read(const char* path) {
   for (const table& one : tables) {
     lacks(one.name);
   }
-  use(given, std::move(two_hops));
+  use(given, two_hops);
 }
 
-void machine::use(const figures& given, std::vector<std::array<std::uint32_t, 2>> two_hops) {
+void machine::use(const figures& given, const std::vector<std::array<std::uint32_t, 2>>& two_hops) {
   all = given;
   for (const std::uint64_t count : {all.packages, all.nodes_per_package, all.caches_per_node,
                                     all.cores_per_cache, all.threads_per_core}) {

@@ -107,7 +107,7 @@ class machine {
   /// unknown or no number.
   void read(const char* path);
   /// For tests: figures that were set by hand.
-  void use(const figures& given, std::vector<std::array<std::uint32_t, 2>> two_hops = {});
+  void use(const figures& given, const std::vector<std::array<std::uint32_t, 2>>& two_hops = {});
 
   [[nodiscard]] std::uint32_t processors() const { return processors_; }
   [[nodiscard]] std::uint32_t cores() const { return cores_; }

@@ -7,6 +7,7 @@
 // A run prints one JSON object. The status is 1 where the lock is broken, 2 for a bad request.
 #include <dlfcn.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -119,7 +120,7 @@ picoseconds seconds(const settings& given, const char* name) {
   if (value > longest) {
     refuse(std::string("'--") + name + "' is above 100 s of simulated time; give less");
   }
-  return static_cast<picoseconds>(value * 1e12 + 0.5);
+  return static_cast<picoseconds>(std::llround(value * 1e12));
 }
 
 int run(settings given) {

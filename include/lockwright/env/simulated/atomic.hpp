@@ -25,14 +25,14 @@ class cell {
   }
   cell(const cell&) = delete;
   cell& operator=(const cell&) = delete;
-  ~cell() { forget_stores(this); }
+  ~cell() { forget_stores(place()); }
 
  protected:
   [[nodiscard]] T get() const {
     if (!is_inside()) {
       return value_;
     }
-    const std::uint64_t bits = simulated_env::load(&value_, sizeof(T));
+    const std::uint64_t bits = simulated_env::load(place(), sizeof(T));
     T value;
     std::memcpy(&value, &bits, sizeof(T));
     return value;
@@ -45,13 +45,13 @@ class cell {
     }
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
-    simulated_env::store(&value_, bits, sizeof(T));
+    simulated_env::store(place(), bits, sizeof(T));
   }
 
   /// The value, which only the caller reads and writes until its next step.
   T& own() {
     if (is_inside()) {
-      begin_change(&value_);
+      begin_change(place());
     }
     return value_;
   }
@@ -60,6 +60,9 @@ class cell {
   T& known() { return value_; }
 
  private:
+  [[nodiscard]] const void* place() const { return static_cast<const void*>(&value_); }
+  [[nodiscard]] void* place() { return static_cast<void*>(&value_); }
+
   alignas(sizeof(T)) T value_;
 };
 
