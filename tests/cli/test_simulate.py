@@ -173,6 +173,20 @@ def test_an_interrupt_leaves_what_was_simulated(command: list[str], tmp_path: Pa
     assert written["complete"] is False
 
 
+def test_sensitivity(cli: Cli) -> None:
+    """Each figure has a line; energy and shape are no lengths of time, and have none."""
+    words = ("--locks", "pthread,hmcs,ticket,spinlock", "--threads", "16", *SHORT)
+    result = cli("simulate", "--sensitivity", *words)
+    assert (result.status, result.err) == (0, "")
+    lines = re.findall(r"^ *(\w+)\.(\w+) +[\d.]+ +(-?[\d.]+) +(-?[\d.]+) *$", result.out, re.M)
+    assert {section for section, *_ in lines} >= {"clock", "load", "rmw", "kernel", "wait"}
+    assert {section for section, *_ in lines}.isdisjoint({"shape", "energy"})
+    strength = [min(float(half), float(twice)) for *_, half, twice in lines]
+    assert strength == sorted(strength)
+    cli("simulate", "--sensitivity", "--locks", "futex", *SHORT).refuses("three locks")
+    cli("simulate", "--sensitivity", "--threads", "1,2", *SHORT).refuses("one ranking")
+
+
 def test_gini() -> None:
     assert report.gini([5, 5, 5]) == pytest.approx(0)
     assert report.gini([0, 0, 0, 8]) == pytest.approx(0.75)

@@ -63,6 +63,12 @@ if TYPE_CHECKING:
     callback=grammar.writable,
     help="Write a timeline for Perfetto to FILE: of one lock, one number of threads.",
 )
+@click.option(
+    "--sensitivity",
+    "is_sensitivity",
+    is_flag=True,
+    help="Halve and double each figure of the machine, and show how far the ranking depends on it.",
+)
 @click.option("--list", "lists", is_flag=True, help="Show the machines and workloads, and end.")
 def command(
     header: str | None,
@@ -79,6 +85,7 @@ def command(
     csv_file: Path | None,
     html_file: Path | None,
     trace_file: Path | None,
+    is_sensitivity: bool,
     lists: bool,
 ) -> int:
     """Run locks on a simulated machine and rank them.
@@ -96,7 +103,7 @@ def command(
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
     from lockwright.simulate import machine as machines
-    from lockwright.simulate import report
+    from lockwright.simulate import report, sensitivity
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
 
@@ -120,6 +127,14 @@ def command(
         orders = runs.Orders(machine, workload, parameters, seconds, seed % 2**53, own, trace_file)
         names = [*([own.name] if own is not None else []), *chosen]
         cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
+        if is_sensitivity:
+            if len(counts) != 1:
+                raise LockwrightError("--sensitivity is of one ranking", "give one with --threads")
+            rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(orders))
+            with _progress(rounds * len(cells)) as on_end:
+                effects = sensitivity.examine(orders, cells, timeout, on_end)
+            console.print(sensitivity.table(orders, effects))
+            return 0
         stopped = False
         try:
             with _progress(len(cells)) as on_end:
