@@ -21,6 +21,7 @@ if(LOCKWRIGHT_BUILD_TESTS)
   lockwright_tests(tests/profile)
   lockwright_tests(tests/fuzz)
   lockwright_tests(tests/torture)
+  lockwright_tests(tests/simulate)
 endif()
 
 if(LOCKWRIGHT_BUILD_MODEL)

@@ -30,6 +30,7 @@ COMMANDS = {
     "study": "Run and analyse studies over many programs and locks.",
     "top": "Show the mutexes that a running program's threads wait for.",
     "export": "Convert a profile to the format of another program.",
+    "simulate": "Run the locks on a machine that a file describes.",
     "check": "Try every interleaving of small programs over a lock.",
     "completion": "Print the script by which a shell completes the command.",
 }

@@ -87,9 +87,9 @@ def csv_file(what: str) -> Decorator:
     return _file("--csv", "CSV", what)
 
 
-def html_file() -> Decorator:
-    """`--html FILE`."""
-    return _file("--html", "HTML", "a report with plots")
+def html_file(what: str = "a report with plots") -> Decorator:
+    """`--html FILE`. what: what is written."""
+    return _file("--html", "HTML", what)
 
 
 def _file(name: str, form: str, what: str, **more: Any) -> Decorator:
@@ -171,13 +171,15 @@ def timeout(default: float | None, *, shown: str | bool = True) -> Decorator:
     )
 
 
-def seed() -> Decorator:
-    """`--seed N`."""
+def seed(default: int | None = None) -> Decorator:
+    """`--seed N`. default: None where it is drawn."""
+    shown = "drawn" if default is None else str(default)
     return click.option(
         "--seed",
         type=click.IntRange(min=0, max=2**64 - 1),
+        default=default,
         metavar="N",
-        help="Start of everything random.  [default: drawn]",
+        help=f"Start of everything random.  [default: {shown}]",
     )
 
 

@@ -1,0 +1,205 @@
+"""`lockwright simulate`: run locks on a machine that a file describes."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lockwright.commands.common import grammar
+from lockwright.commands.common.options import number_list
+
+if TYPE_CHECKING:
+    from lockwright.simulate.run import Cell
+
+
+@click.command("simulate")
+@click.argument("header", required=False, metavar="[HEADER]")
+@click.option(
+    "--type",
+    "type_",
+    metavar="NAME",
+    help="Class template in the header, as NAME or NAME<Env, ...>.  [default: named as the file]",
+)
+@click.option(
+    "--machine",
+    "machine_name",
+    default="a-64",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The machine: one that --list shows, or a TOML file.",
+)
+@grammar.locks("all")
+@click.option(
+    "--workload", default="single-lock", show_default=True, help="What the threads do; see --list."
+)
+@click.option(
+    "--set",
+    "words",
+    multiple=True,
+    metavar="NAME=N",
+    help="A parameter of the workload; may be repeated.",
+)
+@click.option(
+    "--threads",
+    metavar="N,...",
+    help="Numbers of threads.  [default: as many as the machine has cores]",
+)
+@grammar.seconds(
+    0.01, least=0.000001, of=" of simulated time", note="A tenth of it is run before that."
+)
+@grammar.seed(1)
+@grammar.timeout(600.0)
+@grammar.json_file("everything, with the machine")
+@grammar.csv_file("the table")
+@grammar.html_file("the table and the machine")
+@click.option(
+    "--trace",
+    "trace_file",
+    type=grammar.FILE,
+    metavar="FILE",
+    callback=grammar.writable,
+    help="Write a timeline for Perfetto to FILE: of one lock, one number of threads.",
+)
+@click.option(
+    "--sensitivity",
+    "is_sensitivity",
+    is_flag=True,
+    help="Halve and double each figure of the machine, and show how far the ranking depends on it.",
+)
+@click.option("--list", "lists", is_flag=True, help="Show the machines and workloads, and end.")
+def command(
+    header: str | None,
+    type_: str | None,
+    machine_name: str,
+    locks: str | None,
+    workload: str,
+    words: tuple[str, ...],
+    threads: str | None,
+    seconds: float,
+    seed: int,
+    timeout: float,
+    json_file: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+    trace_file: Path | None,
+    is_sensitivity: bool,
+    lists: bool,
+) -> int:
+    """Run locks on a simulated machine and rank them.
+
+    The locks' own code runs there, on processors, caches, a scheduler and sleeping states that a
+    file describes. HEADER is a file with a lock of your own, which is ranked among the others.
+
+    In every simulation it is checked that one thread is inside at a time and that every sleeper is
+    woken; a lock that fails is reported, and the status is 1. No figure is measured: what the
+    machines' figures are from, and how far the ranks can be trusted, is in docs/simulation.md.
+    """
+    import tempfile
+
+    from lockwright.base import terminal
+    from lockwright.base.errors import LockwrightError
+    from lockwright.base.files import write
+    from lockwright.simulate import machine as machines
+    from lockwright.simulate import report, sensitivity
+    from lockwright.simulate import run as runs
+    from lockwright.simulate.own_lock import compiled
+
+    if lists:
+        return _list()
+    machine = machines.load(machine_name)
+    parameters = runs.choose_workload(workload, words)
+    chosen = runs.choose_locks(locks)
+    if threads is None:
+        counts = [machine.processors // int(machine.figures["shape.threads_per_core"])]
+    else:
+        counts = [int(one) for one in number_list(threads, "--threads", 1)]
+    if trace_file is not None and (len(chosen), len(counts), header) != (1, 1, None):
+        raise LockwrightError(
+            "--trace shows one lock of the list with one number of threads",
+            "give one with --locks and one with --threads, and no header",
+        )
+    console = terminal.output()
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
+        own = compiled(Path(header), type_, Path(place)) if header is not None else None
+        orders = runs.Orders(machine, workload, parameters, seconds, seed % 2**53, own, trace_file)
+        names = [*([own.name] if own is not None else []), *chosen]
+        cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
+        if is_sensitivity:
+            if len(counts) != 1:
+                raise LockwrightError("--sensitivity is of one ranking", "give one with --threads")
+            rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(orders))
+            with _progress(rounds * len(cells)) as on_end:
+                effects = sensitivity.examine(orders, cells, timeout, on_end)
+            console.print(sensitivity.table(orders, effects))
+            return 0
+        stopped = False
+        try:
+            with _progress(len(cells)) as on_end:
+                results = runs.run(orders, cells, timeout, on_end)
+        except runs.Interrupted as interrupt:
+            cause = interrupt.__cause__
+            if isinstance(cause, LockwrightError) or not isinstance(cause, KeyboardInterrupt):
+                raise cause or interrupt from None
+            results, stopped = interrupt.results, True
+    rows = report.table_rows(results)
+    for count in dict.fromkeys(counts):
+        if any(row["threads"] == count for row in rows):
+            console.print(report.table(orders, rows, count))
+    failures = [
+        f"{cell.lock} with {cell.threads} threads: {what}"
+        for cell, what in results.failures.items()
+    ]
+    for text in failures:
+        console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
+    if json_file is not None:
+        write(json_file, report.as_json(orders, results, rows, not stopped), "--json")
+    if csv_file is not None:
+        write(csv_file, report.as_csv(orders, rows), "--csv")
+    if html_file is not None:
+        write(html_file, report.as_page(orders, rows, failures), "--html")
+    if stopped:
+        click.echo(f"Stopped after {len(results.lines)} of {len(cells)} simulations.")
+        return 130
+    sys.stdout.flush()
+    return 1 if failures else 0
+
+
+def _list() -> int:
+    from lockwright.base import terminal
+    from lockwright.simulate import machine as machines
+    from lockwright.simulate import run as runs
+
+    console = terminal.output()
+    console.print("Machines:", style="bold")
+    terminal.print_terms(console, [(name, machines.load(name).title) for name in machines.known()])
+    console.print("Workloads, with their parameters:", style="bold")
+    terms = []
+    for one in runs.catalogue().workloads.values():
+        parameters = " ".join(f"{name}={value:g}" for name, value in one.parameters.items())
+        terms.append((one.name, f"{one.measures}. {parameters}"))
+    terminal.print_terms(console, terms)
+    return 0
+
+
+@contextmanager
+def _progress(steps: int) -> "Iterator[Callable[[Cell], None]]":
+    """A bar that vanishes at the end; what it gives is called after each simulation."""
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from lockwright.base import terminal
+
+    console = terminal.errors()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("Simulating", total=steps)
+        yield lambda cell: bar.advance(task)

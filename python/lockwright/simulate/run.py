@@ -1,0 +1,221 @@
+"""Runs lockwright-simulate, several at a time, and brings back what it printed."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from lockwright.base.errors import LockwrightError
+from lockwright.run import tools
+from lockwright.simulate.machine import Machine
+from lockwright.simulate.own_lock import OwnLock
+
+Line = Mapping[str, object]
+"""One JSON object that the program printed."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload of the simulator, with its parameters and their defaults."""
+
+    name: str
+    measures: str
+    parameters: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What the simulator was built with."""
+
+    locks: Sequence[str]
+    workloads: Mapping[str, Workload]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One lock with one number of threads."""
+
+    lock: str
+    threads: int
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What all cells of a run have in common.
+
+    parameters: options of the workload, as the program takes them.
+    """
+
+    machine: Machine
+    workload: str
+    parameters: Mapping[str, str]
+    seconds: float
+    seed: int
+    own: OwnLock | None = None
+    trace: Path | None = None
+
+
+@dataclass
+class Results:
+    """What came of the cells, those that failed among them."""
+
+    lines: dict[Cell, Line] = field(default_factory=dict)
+    failures: dict[Cell, str] = field(default_factory=dict)
+
+
+def program() -> Path:
+    """Absolute path of lockwright-simulate. Raises LockwrightError if it was not built."""
+    try:
+        return tools.find("lockwright-simulate", "simulating")
+    except LockwrightError as error:
+        raise LockwrightError(
+            error.what, "install libboost-context-dev, and build Lockwright again"
+        ) from error
+
+
+@cache
+def catalogue() -> Catalogue:
+    """The locks and workloads of the program."""
+    done = subprocess.run([program(), "list"], capture_output=True, text=True, check=False)
+    locks: list[str] = []
+    workloads: dict[str, Workload] = {}
+    parameters: dict[str, dict[str, float]] = {}
+    for text in done.stdout.splitlines():
+        line = json.loads(text)
+        if line["kind"] == "lock":
+            locks.append(line["name"])
+        elif line["kind"] == "workload":
+            of_it = parameters.setdefault(line["name"], {})
+            workloads[line["name"]] = Workload(line["name"], line["measures"], of_it)
+        else:
+            parameters[line["workload"]][line["name"]] = line["initial"]
+    return Catalogue(locks, workloads)
+
+
+def choose_locks(names: str | None) -> list[str]:
+    """The locks of a comma-separated list; all for None or `all`."""
+    known = catalogue().locks
+    if names is None or names.strip() == "all":
+        return list(known)
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    for name in chosen:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            todo = f"did you mean '{near[0]}'?" if near else "'lockwright list' shows them"
+            raise LockwrightError(f"no lock is named '{name}'", todo)
+    if not chosen:
+        raise LockwrightError("--locks names no lock", "name some, or leave it out")
+    return list(dict.fromkeys(chosen))
+
+
+def choose_workload(name: str, words: Sequence[str]) -> dict[str, str]:
+    """The parameters of a workload from words such as `section-cycles=500`."""
+    known = catalogue().workloads
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
+        raise LockwrightError(f"no simulated workload is named '{name}'", todo)
+    parameters = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in {*known[name].parameters, *_COMMON}:
+            names = ", ".join([*known[name].parameters, *_COMMON])
+            raise LockwrightError(f"{name} has no parameter '{key}'", f"give one of {names} as =N")
+        parameters[key] = value
+    return parameters
+
+
+_COMMON = ("warm-up", "window", "spread", "interrupt-every", "data-lines")
+
+
+def run(
+    orders: Orders,
+    cells: Sequence[Cell],
+    timeout: float,
+    on_end: Callable[[Cell], None] = lambda cell: None,
+) -> Results:
+    """Simulates the cells, as many at a time as there are processors.
+
+    What was simulated until an interrupt is in `results` of the exception that it becomes.
+    """
+    results = Results()
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
+        description = Path(place) / "machine"
+        description.write_text(orders.machine.text())
+        with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+            running: dict[Future[Line], Cell] = {}
+            left = list(cells)
+            try:
+                while left or running:
+                    while left and len(running) < len(os.sched_getaffinity(0)):
+                        cell = left.pop(0)
+                        running[pool.submit(_one, orders, cell, description, timeout)] = cell
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        cell = running.pop(future)
+                        try:
+                            results.lines[cell] = future.result()
+                        except _Failed as failure:
+                            results.failures[cell] = str(failure)
+                        on_end(cell)
+            except BaseException as interrupt:
+                # The programs end by the same signal.
+                raise Interrupted(results) from interrupt
+    return results
+
+
+class Interrupted(Exception):
+    """The run was stopped; `results` has what was simulated by then."""
+
+    def __init__(self, results: Results) -> None:
+        """Takes what there is."""
+        super().__init__("stopped")
+        self.results = results
+
+
+class _Failed(Exception):
+    pass
+
+
+def _one(orders: Orders, cell: Cell, description: Path, timeout: float) -> Line:
+    command = [str(program()), "run", "--machine", str(description)]
+    command += ["--workload", orders.workload, "--threads", str(cell.threads)]
+    command += ["--seconds", f"{orders.seconds:.12f}", "--seed", str(orders.seed)]
+    if orders.own is not None and cell.lock == orders.own.name:
+        command += ["--load", str(orders.own.library)]
+    else:
+        command += ["--lock", cell.lock]
+    if "warm-up" not in orders.parameters:
+        command += ["--warm-up", f"{orders.seconds / 10:.12f}"]
+    for name, value in orders.parameters.items():
+        command += [f"--{name}", value]
+    if orders.trace is not None:
+        command += ["--trace", str(orders.trace)]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _Failed(f"no end after {timeout:g} s") from None
+    complaint = done.stderr.strip().splitlines()
+    said = complaint[-1].removeprefix("lockwright-simulate: ") if complaint else ""
+    if done.returncode == 2:
+        what, _, todo = said.partition("; ")
+        raise LockwrightError(what, todo or "see 'lockwright simulate --help'")
+    if done.returncode != 0:
+        raise _Failed(said or f"the simulator ended with status {done.returncode}")
+    line = json.loads(done.stdout)
+    assert isinstance(line, dict)
+    return line

@@ -1,0 +1,202 @@
+// lockwright-simulate: one workload under one lock on one simulated machine.
+//
+//   lockwright-simulate run --machine FILE --lock NAME --workload NAME [--threads N] [--seconds S]
+//                           [--seed N] [--load FILE.so] [--trace FILE] [--parameter value]...
+//   lockwright-simulate list        the locks and workloads of this build, as JSON lines
+//
+// A run prints one JSON object. The status is 1 where the lock is broken, 2 for a bad request.
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../programs/json_line.hpp"
+#include "lock_entry.hpp"
+#include "machine.hpp"
+#include "report.hpp"
+#include "settings.hpp"
+#include "simulation.hpp"
+#include "site.hpp"
+#include "trace.hpp"
+#include "workload.hpp"
+
+namespace lockwright::simulate {
+
+// One source file each, which the build writes.
+#define LOCKWRIGHT_LOCK(name, identifier, ...) extern const lock_entry& entry_##identifier;
+#include "lockwright/built.def"
+#undef LOCKWRIGHT_LOCK
+
+namespace {
+
+/// More than a program has, and few enough for their stacks to have room in the arena.
+constexpr std::uint64_t most_threads = 65'536;
+
+std::vector<const lock_entry*> locks() {
+  return {
+#define LOCKWRIGHT_LOCK(name, identifier, ...) &entry_##identifier,
+#include "lockwright/built.def"
+#undef LOCKWRIGHT_LOCK
+  };
+}
+
+const lock_entry& loaded(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW);
+  const void* const entry =
+      library == nullptr ? nullptr : dlsym(library, "lockwright_simulated_lock");
+  if (entry == nullptr) {
+    refuse(std::string("cannot load the lock: ") + dlerror() +
+           "; 'lockwright simulate HEADER' makes it");
+  }
+  return *static_cast<const lock_entry*>(entry);
+}
+
+const lock_entry& find_lock(const settings& given) {
+  if (!given.word("load").empty()) {
+    return loaded(given.word("load"));
+  }
+  for (const lock_entry* one : locks()) {
+    if (given.word("lock") == one->name) {
+      return *one;
+    }
+  }
+  refuse("no lock '" + given.word("lock") + "'; 'lockwright-simulate list' shows them");
+}
+
+const description& find_workload(const std::string& name) {
+  for (const description& one : catalogue()) {
+    if (name == one.name) {
+      return one;
+    }
+  }
+  refuse("no workload '" + name + "'; 'lockwright-simulate list' shows them");
+}
+
+int list() {
+  for (const lock_entry* one : locks()) {
+    programs::json_line line;
+    line.field("kind", std::string_view("lock")).field("name", std::string_view(one->name));
+    line.print();
+  }
+  for (const description& one : catalogue()) {
+    programs::json_line line;
+    line.field("kind", std::string_view("workload"))
+        .field("name", std::string_view(one.name))
+        .field("measures", std::string_view(one.measures));
+    line.print();
+    for (const parameter& p : one.parameters) {
+      programs::json_line about;
+      about.field("kind", std::string_view("parameter"))
+          .field("workload", std::string_view(one.name))
+          .field("name", std::string_view(p.name))
+          .field("initial", p.initial)
+          .field("meaning", std::string_view(p.meaning));
+      about.print();
+    }
+  }
+  return 0;
+}
+
+/// Where thread `index` begins: node after node, or on all nodes in turn.
+std::uint32_t first_processor(const machine& on, std::uint64_t index, bool spread) {
+  const auto place = static_cast<std::uint32_t>(index % on.processors());
+  if (!spread) {
+    return place;
+  }
+  const std::uint32_t per_node = on.cores() / on.nodes();
+  const std::uint32_t core = place % on.cores();
+  return place - core + core % on.nodes() * per_node + core / on.nodes();
+}
+
+picoseconds seconds(const settings& given, const char* name) {
+  constexpr double longest = 100;
+  const double value = given.real(name);
+  if (value > longest) {
+    refuse(std::string("'--") + name + "' is above 100 s of simulated time; give less");
+  }
+  return static_cast<picoseconds>(std::llround(value * 1e12));
+}
+
+int run(settings given) {
+  const description& about = find_workload(given.word("workload"));
+  given.add(about.parameters);
+  const lock_entry& lock = find_lock(given);
+  const std::uint64_t threads = given.count("threads");
+  if (threads == 0 || threads > most_threads) {
+    refuse("'--threads' has to be 1 to 65536");
+  }
+  machine on;
+  on.read(given.word("machine").c_str());
+  const picoseconds warm_up = seconds(given, "warm-up");
+  const picoseconds length = seconds(given, "seconds");
+  // Never destroyed: what a lock has in simulated memory stays.
+  auto& in = *new simulation(on, given.count("seed"));
+  in.interrupt_every = given.count("interrupt-every");
+  record recorded;
+  trace timeline(on);
+  const bool shows = !given.word("trace").empty();
+  const std::unique_ptr<workload> work =
+      about.make({in, lock, given, recorded, shows ? &timeline : nullptr});
+
+  outcome result{lock.name, about.name, given.count("seed"), length, given.count("window"), {}};
+  std::vector<std::uint64_t> done(threads + work->helpers());
+  std::vector<std::uint64_t> before;
+  in.on_phase = [&](bool begins) {
+    if (begins) {
+      before = done;
+      return;
+    }
+    for (std::uint64_t i = 0; i < threads; ++i) {
+      result.operations.push_back(done[i] - before[i]);
+    }
+  };
+  bool wound_up = false;
+  for (std::uint32_t i = 0; i < done.size(); ++i) {
+    in.add(first_processor(on, i, given.count("spread") != 0), [&, i] {
+      // They do not begin in step.
+      constexpr picoseconds apart = 1'000'000;
+      in.spend(in.caller()->random.below(apart));
+      while (!in.is_over()) {
+        done[i] += work->step(i);
+      }
+      if (!wound_up) {
+        wound_up = true;
+        work->wind_up();
+      }
+    });
+  }
+  in.run(warm_up, length);
+  if (const char* wrong = work->broken()) {
+    fail(std::string("the lock is broken: ") + wrong);
+  }
+  print(result, in, recorded);
+  if (shows) {
+    timeline.write(given.word("trace"), result.workload + " under " + result.lock);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace lockwright::simulate
+
+int main(int argc, char** argv) {
+  using namespace lockwright::simulate;
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  int status = 0;
+  if (verb == "list") {
+    status = list();
+  } else if (verb == "run") {
+    status = run(settings(argc - 2, argv + 2));
+  } else {
+    refuse("say 'run' with options, or 'list'");
+  }
+  std::fflush(nullptr);
+  // Without destructors: the locks in simulated memory are not taken down.
+  std::_Exit(status);
+}

@@ -1,0 +1,288 @@
+#include "scheduler.hpp"
+
+#include <algorithm>
+
+namespace lockwright::simulate {
+
+void scheduler::add(thread& t, std::uint32_t at) {
+  ++runnable_;
+  t.state = thread_state::ready;
+  t.processor = at;
+  enqueue(at, t);
+}
+
+void scheduler::enqueue(std::uint32_t at, thread& t) {
+  run_queue& p = processors_[at];
+  t.processor = at;
+  p.queue.push_back(&t);
+  if (p.running == nullptr) {
+    dispatch(at);
+  } else {
+    watch_slice(at);
+  }
+}
+
+void scheduler::watch_slice(std::uint32_t at) {
+  run_queue& p = processors_[at];
+  if (p.slice_ends || p.running == nullptr || p.queue.empty()) {
+    return;
+  }
+  const figures& f = machine_.all;
+  const picoseconds slice =
+      f.period == 0 ? f.slice : std::max<picoseconds>(f.slice, f.period / (p.queue.size() + 1));
+  p.slice_ends = true;
+  timeline_.add(std::max(timeline_.now, p.slice_began + slice), occasion::slice_ends, at, p.slice);
+}
+
+void scheduler::dispatch(std::uint32_t at) {
+  picoseconds delay = machine_.all.switch_thread;
+  run_queue& p = processors_[at];
+  settle(p);
+  ++p.slice;
+  p.slice_ends = false;
+  thread* next = nullptr;
+  if (!p.queue.empty()) {
+    next = p.queue.front();
+    p.queue.pop_front();
+  } else if (p.expected == 0) {
+    next = take_from_others(at);
+    delay += next == nullptr ? 0 : machine_.all.migration;
+  }
+  p.running = next;
+  if (next == nullptr) {
+    return;
+  }
+  next->processor = at;
+  next->gives_way = false;
+  ++counts_.switches;
+  p.slice_began = timeline_.now;
+  const picoseconds left = next->work_left;
+  next->work_left = 0;
+  compute_until(*next, timeline_.now + delay + left);
+  watch_slice(at);
+}
+
+thread* scheduler::take_from_others(std::uint32_t at) {
+  // The nearest that has one too many; of those equally near, the one with the most.
+  const std::uint32_t core = at % machine_.cores();
+  std::uint32_t best = at;
+  distance best_away = distance::two_hops;
+  for (std::uint32_t other = 0; other < processors_.size(); ++other) {
+    if (processors_[other].queue.empty()) {
+      continue;
+    }
+    const distance away = machine_.between_cores(core, other % machine_.cores());
+    if (best == at || away < best_away ||
+        (away == best_away && processors_[other].queue.size() > processors_[best].queue.size())) {
+      best = other;
+      best_away = away;
+    }
+  }
+  if (best == at) {
+    return nullptr;
+  }
+  thread* taken = processors_[best].queue.back();
+  processors_[best].queue.pop_back();
+  ++counts_.migrations;
+  return taken;
+}
+
+void scheduler::leave(thread& t, thread_state now) {
+  t.state = now;
+  if (now == thread_state::sleeping || now == thread_state::ended) {
+    --runnable_;
+  }
+  vacate(t.processor);
+}
+
+void scheduler::requeue(thread& t) {
+  t.state = thread_state::ready;
+  t.gives_way = false;
+  processors_[t.processor].queue.push_back(&t);
+  vacate(t.processor);
+}
+
+void scheduler::vacate(std::uint32_t at) {
+  run_queue& p = processors_[at];
+  settle(p);
+  p.running = nullptr;
+  p.idle_since = timeline_.now;
+  dispatch(at);
+}
+
+void scheduler::move(thread& t, std::uint32_t to) {
+  const std::uint32_t from = t.processor;
+  if (from == to) {
+    return;
+  }
+  ++counts_.migrations;
+  t.state = thread_state::ready;
+  t.work_left = machine_.all.migration;
+  vacate(from);
+  enqueue(to, t);
+}
+
+std::uint32_t scheduler::choose(const thread& t) const {
+  if (is_free(t.processor)) {
+    return t.processor;
+  }
+  const std::uint32_t core = t.processor % machine_.cores();
+  std::uint32_t best = t.processor;
+  distance best_away = distance::two_hops;
+  for (std::uint32_t other = 0; other < processors_.size(); ++other) {
+    if (is_free(other)) {
+      const distance away = machine_.between_cores(core, other % machine_.cores());
+      if (best == t.processor || away < best_away) {
+        best = other;
+        best_away = away;
+      }
+    }
+  }
+  return best;
+}
+
+void scheduler::wake(thread& t) {
+  ++runnable_;
+  ++counts_.wakes;
+  const std::uint32_t to = choose(t);
+  if (to != t.processor) {
+    ++counts_.migrations;
+  }
+  run_queue& p = processors_[to];
+  t.processor = to;
+  t.state = thread_state::ready;
+  ++p.expected;
+  picoseconds latency = machine_.all.wake_latency;
+  if (p.running == nullptr && timeline_.now - p.idle_since >= machine_.all.idle_depth) {
+    latency += machine_.all.idle_exit;
+  }
+  timeline_.add(timeline_.now + latency, occasion::ready, t.number);
+}
+
+void scheduler::on_ready(thread& t) {
+  run_queue& p = processors_[t.processor];
+  --p.expected;
+  const picoseconds patience = machine_.all.wake_preempts;
+  if (p.running != nullptr && patience != 0 && timeline_.now - p.slice_began >= patience) {
+    p.queue.push_front(&t);
+    take_away(t.processor);
+  } else {
+    enqueue(t.processor, t);
+  }
+}
+
+void scheduler::on_slice_end(std::uint32_t at, std::uint64_t slice) {
+  run_queue& p = processors_[at];
+  if (p.slice != slice) {
+    return;
+  }
+  p.slice_ends = false;
+  if (!p.queue.empty()) {
+    take_away(at);
+  }
+}
+
+void scheduler::take_away(std::uint32_t at) {
+  thread& t = *processors_[at].running;
+  switch (t.state) {
+    case thread_state::computing:
+      t.work_left = t.resumes_at - timeline_.now;
+      ++t.turn;
+      break;
+    case thread_state::polling:
+      stop_polling(t, false);
+      break;
+    default:  // It waits for a line, and gives way when that has come.
+      t.gives_way = true;
+      return;
+  }
+  ++counts_.preemptions;
+  requeue(t);
+}
+
+void scheduler::compute_until(thread& t, picoseconds at) {
+  t.state = thread_state::computing;
+  t.resumes_at = at;
+  timeline_.add(at, occasion::resume, t.number, ++t.turn);
+}
+
+void scheduler::poll(thread& t, std::uint64_t iterations) {
+  polling& p = t.poll;
+  p.began = timeline_.now;
+  p.left = iterations;
+  t.state = thread_state::polling;
+  for (std::uint32_t i = 0; i < p.last.count; ++i) {
+    const std::uint32_t line =
+        caches_.number_of(p.last.loads[i].at, t.processor % machine_.cores());
+    if (std::find(t.polled_lines.begin(), t.polled_lines.end(), line) == t.polled_lines.end()) {
+      t.polled_lines.push_back(line);
+      caches_.watch(line, t);
+    }
+  }
+  timeline_.add(p.began + iterations * p.length, occasion::resume, t.number, ++t.turn);
+}
+
+void scheduler::unwatch(thread& t) {
+  for (const std::uint32_t line : t.polled_lines) {
+    caches_.unwatch(line, t);
+  }
+  t.polled_lines.clear();
+}
+
+void scheduler::stop_polling(thread& t, bool to_next) {
+  polling& p = t.poll;
+  unwatch(t);
+  ++t.turn;
+  const picoseconds passed = timeline_.now - p.began;
+  p.left = std::min(p.left, (passed + (to_next ? p.length - 1 : 0)) / p.length);
+  p.next = 0;
+  if (to_next) {
+    compute_until(t, p.began + p.left * p.length);
+  }
+}
+
+void scheduler::end_polling(std::uint32_t line) {
+  for (thread* t : caches_.pollers(line)) {
+    if (t->state == thread_state::polling) {
+      stop_polling(*t, true);
+    }
+  }
+}
+
+std::uint64_t scheduler::slowness(std::uint32_t at) const {
+  const figures& f = machine_.all;
+  if (f.threads_per_core == 1) {
+    return 1000;
+  }
+  std::uint64_t slowest = 1000;
+  for (std::uint32_t other = at % machine_.cores(); other < processors_.size();
+       other += machine_.cores()) {
+    const thread* beside = other == at ? nullptr : processors_[other].running;
+    if (beside != nullptr) {
+      const bool pauses = beside->state == thread_state::polling || beside->poll.alike != 0;
+      slowest = std::max(slowest, pauses ? f.smt_pausing : f.smt_busy);
+    }
+  }
+  return slowest;
+}
+
+void scheduler::settle(run_queue& p) {
+  const picoseconds now = timeline_.now;
+  if (p.running != nullptr) {
+    counts_.running += now - p.since;
+  } else {
+    const picoseconds deep_from = std::max(p.since, p.idle_since + machine_.all.idle_depth);
+    const picoseconds deep = now > deep_from ? now - deep_from : 0;
+    counts_.deep += deep;
+    counts_.idle += now - p.since - deep;
+  }
+  p.since = now;
+}
+
+void scheduler::settle() {
+  for (run_queue& p : processors_) {
+    settle(p);
+  }
+}
+
+}  // namespace lockwright::simulate

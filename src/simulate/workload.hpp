@@ -1,0 +1,62 @@
+// The workloads that simulated threads run: those of lockwright-bench with the same names,
+// parameters and defaults, on a simulated lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lock_entry.hpp"
+#include "machine.hpp"
+#include "random.hpp"
+#include "settings.hpp"
+#include "simulation.hpp"
+#include "site.hpp"
+#include "trace.hpp"
+
+namespace lockwright::simulate {
+
+/// What a workload is made from.
+struct context {
+  simulation& in;
+  const lock_entry& lock;
+  const settings& given;
+  record& recorded;
+  trace* shown;
+
+  [[nodiscard]] std::uint64_t threads() const { return given.count("threads"); }
+  [[nodiscard]] picoseconds cycles(const char* name) const {
+    return given.count(name) * in.on().all.cycle;
+  }
+  [[nodiscard]] std::unique_ptr<site> make_site() const {
+    return std::make_unique<site>(in, lock, given.count("data-lines"), recorded, shown);
+  }
+};
+
+class workload {
+ public:
+  workload() = default;
+  workload(const workload&) = delete;
+  workload& operator=(const workload&) = delete;
+  virtual ~workload() = default;
+
+  /// Threads beside those of --threads, with the last indices.
+  [[nodiscard]] virtual std::uint64_t helpers() const { return 0; }
+  /// What a thread does again and again; how many operations that were.
+  virtual std::uint64_t step(std::uint32_t index) = 0;
+  /// After the measurement, in a thread that has left its loop: lets others go on that wait.
+  virtual void wind_up() {}
+  /// What is wrong when all have ended; null if nothing.
+  [[nodiscard]] virtual const char* broken() const { return nullptr; }
+};
+
+struct description {
+  const char* name;
+  const char* measures;
+  std::vector<parameter> parameters;
+  std::unique_ptr<workload> (*make)(const context&);
+};
+
+const std::vector<description>& catalogue();
+
+}  // namespace lockwright::simulate

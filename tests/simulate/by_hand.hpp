@@ -1,0 +1,92 @@
+// A machine whose figures are round, and threads on it whose steps are written down with their times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine.hpp"
+#include "simulation.hpp"
+
+namespace by_hand {
+
+using namespace lockwright::simulate;
+
+constexpr picoseconds ns = 1000;
+
+/// Two nodes of two caches of two cores, nothing drawn by chance, a store waits for its line.
+inline figures round() {
+  figures f;
+  f.packages = 1;
+  f.nodes_per_package = 2;
+  f.caches_per_node = 2;
+  f.cores_per_cache = 2;
+  f.threads_per_core = 1;
+  f.load_hit = 1 * ns;
+  f.store_hit = 1 * ns;
+  f.rmw_hit = 10 * ns;
+  f.load = {1 * ns, 40 * ns, 80 * ns, 160 * ns, 320 * ns, 640 * ns};
+  f.store = {1 * ns, 50 * ns, 90 * ns, 170 * ns, 330 * ns, 650 * ns};
+  f.rmw = {1 * ns, 60 * ns, 100 * ns, 180 * ns, 340 * ns, 660 * ns};
+  f.memory = {70 * ns, 75 * ns, 100 * ns, 200 * ns, 400 * ns, 800 * ns};
+  f.shared_read = 5 * ns;
+  f.invalidate = 3 * ns;
+  f.pause = 20 * ns;
+  f.turn = 1 * ns;
+  f.cycle = 1 * ns;
+  f.smt_busy = 1000;
+  f.smt_pausing = 1000;
+  f.cache_bytes = 1 << 20;
+  f.cache_read = 10 * ns;
+  f.futex_sleep = 1'000 * ns;
+  f.futex_wake = 1'500 * ns;
+  f.futex_miss = 300 * ns;
+  f.wake_latency = 5'000 * ns;
+  f.idle_depth = 1'000'000 * ns;
+  f.idle_exit = 50'000 * ns;
+  f.switch_thread = 0;
+  f.yield = 100 * ns;
+  f.slice = 1'000'000 * ns;
+  return f;
+}
+
+/// Runs bodies, each a thread on a processor, and gives what they noted.
+class story {
+ public:
+  explicit story(const figures& f) {
+    machine_.use(f);
+    in = std::make_unique<simulation>(machine_, 1);
+    // The first line of a page of its own, whose home is the node of who touches it first.
+    word = static_cast<std::uint64_t*>(in->memory.cut(4096, 4096));
+  }
+
+  void on(std::uint32_t processor, std::function<void()> body) {
+    in->add(processor, std::move(body));
+  }
+  void run() { in->run(0, 1); }
+
+  /// Notes the time, in nanoseconds, when the caller has come so far.
+  void note(const std::string& what) {
+    in->pass_time();
+    times.emplace_back(what, in->time.now / ns);
+  }
+  void change() {
+    in->begin_change(word);
+    ++*word;
+  }
+  std::uint64_t load() { return in->load(word, sizeof *word); }
+
+  std::unique_ptr<simulation> in;
+  std::uint64_t* word = nullptr;
+  std::vector<std::pair<std::string, std::uint64_t>> times;
+
+ private:
+  machine machine_;
+};
+
+using times = std::vector<std::pair<std::string, std::uint64_t>>;
+
+}  // namespace by_hand

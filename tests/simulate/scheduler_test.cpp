@@ -1,0 +1,180 @@
+// Threads, processors and sleeps, to the nanosecond.
+#include <gtest/gtest.h>
+
+#include "by_hand.hpp"
+
+namespace by_hand {
+namespace {
+
+TEST(Scheduler, TwoThreadsOfAProcessorTakeTurns) {
+  figures f = round();
+  f.slice = 1'000 * ns;
+  f.switch_thread = 10 * ns;
+  story s(f);
+  s.on(0, [&] {
+    s.in->spend(1'500 * ns);
+    s.note("a");
+  });
+  s.on(0, [&] {
+    s.in->spend(500 * ns);
+    s.note("b");
+  });
+  s.run();
+  // a begins at 10 and has 510 left when its slice, which begins at 0, ends at 1000; b is there from
+  // 1010 to 1510. Then a is switched to, until 1520, and has 510 to go.
+  EXPECT_EQ(s.times, (times{{"b", 1510}, {"a", 2030}}));
+  EXPECT_EQ(s.in->counted.preemptions, 1u);
+}
+
+TEST(Scheduler, AnIdleProcessorTakesAThreadThatWaits) {
+  figures f = round();
+  f.migration = 100 * ns;
+  story s(f);
+  s.on(0, [&] { s.in->spend(5'000 * ns); });
+  s.on(0, [&] {
+    s.in->spend(200 * ns);
+    s.note("moved");
+  });
+  s.on(1, [&] { s.in->spend(1'000 * ns); });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"moved", 1'300}}));
+  EXPECT_EQ(s.in->counted.migrations, 1u);
+}
+
+TEST(Scheduler, ASleeperIsWoken) {
+  story s(round());
+  s.on(0, [&] {
+    s.in->sleep(s.word, 0, ~std::uint64_t{0});
+    s.note("woken");
+  });
+  s.on(1, [&] {
+    s.in->spend(10'000 * ns);
+    s.in->wake(s.word, 1);
+    s.note("waker");
+  });
+  s.run();
+  // The wake at 10000; the waker pays 1500, the sleeper runs after 5000.
+  EXPECT_EQ(s.times, (times{{"waker", 11'500}, {"woken", 15'000}}));
+  EXPECT_EQ(s.in->counted.sleeps, 1u);
+}
+
+TEST(Scheduler, ADeepSleepEndsLate) {
+  figures f = round();
+  f.idle_depth = 2'000 * ns;
+  story s(f);
+  s.on(0, [&] {
+    s.in->sleep(s.word, 0, ~std::uint64_t{0});
+    s.note("woken");
+  });
+  s.on(1, [&] {
+    s.in->spend(10'000 * ns);
+    s.in->wake(s.word, 1);
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"woken", 65'000}}));
+}
+
+TEST(Scheduler, WhoFindsAnotherValueDoesNotSleep) {
+  story s(round());
+  s.on(0, [&] {
+    s.in->sleep(s.word, 1, ~std::uint64_t{0});
+    s.note("back");  // 1000 for the call, 100 for the word from memory, 300
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"back", 1'400}}));
+  EXPECT_EQ(s.in->counted.sleeps, 0u);
+}
+
+TEST(Scheduler, ADeadlineEndsASleep) {
+  story s(round());
+  s.on(0, [&] {
+    s.in->sleep(s.word, 0, 20'000);
+    s.note("late");  // 20000 + 5000
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"late", 25'000}}));
+}
+
+TEST(Scheduler, CallsOnABucketQueue) {
+  figures f = round();
+  f.futex_bucket = 200 * ns;
+  story s(f);
+  for (const std::uint32_t processor : {0u, 1u}) {
+    s.on(processor, [&] {
+      s.in->wake(s.word, 1);
+      s.note("woke nobody");
+    });
+  }
+  s.run();
+  EXPECT_EQ(s.times, (times{{"woke nobody", 500}, {"woke nobody", 700}}));
+}
+
+TEST(Scheduler, SkippedPollsAreThoseThatWouldHaveBeenMade) {
+  // A flag that changes at 100 us: whether polls are skipped makes no difference to any time.
+  std::vector<times> found;
+  std::vector<std::uint64_t> events;
+  for (const std::uint64_t skip : {0u, 1u}) {
+    figures f = round();
+    f.skip_polls = skip;
+    story s(f);
+    std::uint64_t polls = 0;
+    s.on(0, [&] {
+      while (s.load() == 0) {
+        ++polls;
+        s.in->relax();
+      }
+      s.note("seen after " + std::to_string(polls) + " polls");
+    });
+    s.on(1, [&] {
+      s.in->spend(100'000 * ns);
+      s.change();
+    });
+    s.run();
+    found.push_back(s.times);
+    events.push_back(s.in->time.made());
+  }
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_LT(events[1], 200u);
+}
+
+TEST(Scheduler, ACountOfPollsEndsLateByAnEighthAtMost) {
+  figures f = round();
+  f.skip_polls = 1;
+  story s(f);
+  s.on(1, [&] { s.in->spend(1'000'000 * ns); });
+  s.on(0, [&] {
+    s.load();
+    s.in->spend(0);
+    const picoseconds began = s.in->time.now;
+    for (int i = 0; i < 1'000; ++i) {
+      s.load();
+      s.in->relax();
+    }
+    s.in->spend(0);
+    s.times.emplace_back("polled", (s.in->time.now - began) / ns);
+  });
+  s.run();
+  ASSERT_EQ(s.times.size(), 1u);
+  EXPECT_GE(s.times[0].second, 21'000u);
+  EXPECT_LE(s.times[0].second, 21'000u * 9 / 8);
+}
+
+TEST(Scheduler, SetsThatDoNotFitMiss) {
+  std::uint64_t misses = 0;
+  machine m;
+  m.use(round());
+  working_sets sets(working_sets::last_level(m), misses);
+  const std::uint32_t a = sets.add(1 << 20);
+  const std::uint32_t b = sets.add(1 << 20);
+  // Never read before: from memory. Alone it fits; with another one half of it does.
+  EXPECT_EQ(sets.read(a, 100, 0), 100 * 100 * ns);
+  EXPECT_EQ(sets.read(a, 100, 0), 100 * 10 * ns);
+  EXPECT_EQ(sets.read(b, 100, 0), 100 * 100 * ns);
+  EXPECT_EQ(sets.read(a, 100, 0), 50 * 10 * ns + 50 * 100 * ns);
+  // Another cache knows nothing of it.
+  EXPECT_EQ(sets.read(a, 100, 2), 100 * 100 * ns);
+  EXPECT_EQ(misses, 350u);
+}
+
+}  // namespace
+}  // namespace by_hand

@@ -1,0 +1,207 @@
+"""lockwright-simulate: exact times, locks on machines of all sizes, and locks that are broken."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.run import tools
+from lockwright.simulate import machine
+from support import harness, locate
+
+try:
+    PROGRAM = tools.find("lockwright-simulate", "simulating")
+except LockwrightError as problem:
+    pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
+
+#: A machine of each size, from A-64 by its shape alone.
+SIZES = {1: (1, 1, 1), 2: (1, 1, 2), 64: (4, 8, 2), 512: (8, 32, 2)}
+
+
+def described(place: Path, processors: int = 64) -> Path:
+    packages, per_package, cores = SIZES[processors]
+    shape = {
+        "packages": packages,
+        "nodes_per_package": 2 if processors > 2 else 1,
+        "caches_per_node": per_package // 2 if processors > 2 else 1,
+        "cores_per_cache": cores,
+    }
+    lines = []
+    for line in machine.load("a-64").text().splitlines():
+        name = line.split()[0]
+        if name in shape:
+            line = f"{name} {shape[name]}"
+        if name != "two_hops" or processors == 64:
+            lines.append(line)
+    path = place / "machine"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def run(machine_file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKWRIGHT_")}
+    return subprocess.run(
+        [PROGRAM, "run", "--machine", machine_file, *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=environment,
+    )
+
+
+def test_cases_worked_out_by_hand() -> None:
+    outcome = harness.run(
+        [locate.program("simulate", "by_hand_test"), "--gtest_brief=1"], dict(os.environ)
+    )
+    assert outcome.status == 0, outcome.describe()
+    passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
+    assert passed is not None, outcome.describe()
+    assert int(passed.group(1)) >= 21, outcome.describe()
+
+
+@pytest.mark.parametrize("processors", SIZES)
+@pytest.mark.parametrize("lock", locate.lock_names())
+def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) -> None:
+    """One more thread than processors where there are few; exclusion is checked in each."""
+    place = described(tmp_path, processors)
+    threads = processors if processors > 2 else 2 * processors
+    words = ["--lock", lock, "--workload", "single-lock", "--threads", str(threads)]
+    words += ["--seconds", "0.0003", "--warm-up", "0.00003"]
+    done = run(place, *words)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    line = json.loads(done.stdout)
+    assert line["threads"] == threads
+    assert line["acquisitions"] >= (1 if processors < 512 else 0)
+    again = run(place, *words)
+    assert again.stdout == done.stdout
+
+
+@pytest.mark.parametrize("lock", locate.lock_names())
+def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
+    """Threads lose their processor between any two steps, and the lock is destroyed soon."""
+    place = described(tmp_path)
+    for words in (
+        ["last-user-destroys", "--threads", "5"],
+        ["producer-consumer", "--threads", "3", "--capacity", "2"],
+        ["migration", "--threads", "9", "--move-every", "7"],
+        ["many-locks", "--threads", "2", "--mutexes", "10"],
+    ):
+        done = run(
+            place,
+            *("--lock", lock, "--workload", *words),
+            *("--seconds", "0.002", "--interrupt-every", "200"),
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert json.loads(done.stdout)["operations"] > 0
+
+
+def test_another_seed_is_another_run(tmp_path: Path) -> None:
+    place = described(tmp_path)
+    words = [
+        "--lock",
+        "mcs-spin",
+        "--workload",
+        "lockbench",
+        "--threads",
+        "8",
+        "--seconds",
+        "0.001",
+    ]
+    outputs = {run(place, *words, "--seed", str(seed)).stdout for seed in (1, 2, 1)}
+    assert len(outputs) == 2
+
+
+#: What shows each fault, and what is then said. A lock that takes too weak an order is right on
+#: this machine, whose memory order is that of x86-64.
+FAULTS = {
+    "test_then_set": ("lockbench", "are inside at once"),
+    "no_wake": ("lockbench", "sleeps and nobody wakes it"),
+    "forgets_other_sleepers": ("lockbench", "sleeps and nobody wakes it"),
+    "mcs_parks_by_store": ("lockbench", "sleeps and nobody wakes it"),
+    "mcs_trusts_wakes": ("variable-contention", "the lock is broken"),
+    "clh_keeps_node": ("lockbench", "waits without end"),
+    "mcs_forgets_late_linker": ("lockbench", "waits without end"),
+    "late_touch": ("last-user-destroys", "touches a lock that the last user has destroyed"),
+}
+
+PARAMETERS = {
+    "lockbench": ["--section-max-ns", "100", "--gap-max-ns", "300"],
+    "variable-contention": ["--section-cycles", "100", "--locks", "3"],
+    "last-user-destroys": [],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_lock_is_caught(fault: str, tmp_path: Path) -> None:
+    library = locate.program("simulate", f"{fault}.so")
+    workload, said = FAULTS[fault]
+    found = []
+    for seed in range(1, 6):
+        done = run(
+            described(tmp_path),
+            *("--load", str(library), "--workload", workload, *PARAMETERS[workload]),
+            *("--threads", "3", "--seconds", "0.01", "--seed", str(seed)),
+            *("--interrupt-every", "100"),
+        )
+        assert done.returncode in (0, 1), done.stderr
+        found.append(done.stderr)
+        if said in done.stderr:
+            assert done.returncode == 1
+            return
+    pytest.fail(f"not caught: {found}")
+
+
+def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
+    """The Trace Event Format: complete events with microseconds, metadata that names the tracks."""
+    path = tmp_path / "trace.json"
+    done = run(
+        described(tmp_path),
+        *("--lock", "hmcs", "--workload", "single-lock", "--threads", "16"),
+        *("--seconds", "0.0002", "--trace", str(path)),
+    )
+    assert done.returncode == 0, done.stderr
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    names = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert {event["ph"] for event in events} == {"M", "X"}
+    assert all(event["dur"] >= 0 and (event["pid"], event["tid"]) in names for event in spans)
+    # One lock: who holds it on a node ends before the next one begins, wherever that is.
+    holds = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "holds")
+    assert len(holds) > 10
+    assert all(before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds))
+    nodes = {e["pid"] for e in spans if e["name"].startswith("T")}
+    assert len(nodes) == 2
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    place = described(tmp_path)
+    good = {"--lock": "futex", "--workload": "single-lock", "--threads": "2"}
+    for option, value, said in (
+        ("--lock", "no-such-lock", "no lock 'no-such-lock'"),
+        ("--workload", "nothing", "no workload 'nothing'"),
+        ("--threads", "0", "'--threads' has to be 1 to 65536"),
+        ("--threads", "70000", "'--threads' has to be 1 to 65536"),
+        ("--seconds", "1000", "above 100 s"),
+        ("--section-cycles", "-1", "is not a number from 0 up"),
+        ("--speed", "3", "has no parameter '--speed'"),
+        ("--load", str(place), "cannot load the lock"),
+    ):
+        words = [word for pair in {**good, option: value}.items() for word in pair]
+        done = run(place, *words)
+        assert (done.returncode, done.stdout) == (2, ""), (option, done.stdout)
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    place.write_text("packages 4\nspeed 3\n")
+    assert (
+        "'speed 3' is no figure"
+        in run(place, "--workload", "single-lock", "--lock", "futex").stderr
+    )
+    place.write_text("packages 4\n")
+    assert "is missing" in run(place, "--workload", "single-lock", "--lock", "futex").stderr
