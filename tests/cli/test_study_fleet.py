@@ -121,7 +121,7 @@ def test_machines_share_the_runs_of_one_that_is_killed(
     out, said = run.communicate(timeout=200)
     assert run.returncode == 0, said
     assert before < 36, "it was done before a worker could be killed"
-    assert "b has gone" in said
+    assert "b has left" in said
     found = rows(db, "program, lock, threads, round, outcome")
     assert len(found) == len(set(found)) == 2 * 3 * 2 * 3
     assert {row[-1] for row in found} == {"finished"}
