@@ -85,6 +85,7 @@ constexpr field make_field(std::string_view name, std::size_t offset) {
   return {.name = name,
           .type = type_name<type>(),
           .offset = offset,
+          // NOLINTNEXTLINE(bugprone-sizeof-expression): of no array it is one
           .count = sizeof(Declared) / sizeof(type),
           .bytes = sizeof(type),
           .alignment = alignof(std::remove_all_extents_t<Declared>),

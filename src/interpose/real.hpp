@@ -11,6 +11,7 @@ namespace lockwright::interpose {
 /// of them up and calls the right one, because library constructors lock before
 /// ours has run; after that a call costs one indirect jump.
 struct real_functions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's name and the list of its parameters
 #define REAL_FUNCTION(result, member, parameters, name, version) result(*member) parameters;
 #include "interpose/real.def"
 #undef REAL_FUNCTION

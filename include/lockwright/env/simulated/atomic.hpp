@@ -34,7 +34,7 @@ class cell {
     }
     const std::uint64_t bits = simulated_env::load(place(), sizeof(T));
     T value;
-    std::memcpy(&value, &bits, sizeof(T));
+    std::memcpy(static_cast<void*>(&value), &bits, sizeof(T));
     return value;
   }
 
@@ -44,7 +44,7 @@ class cell {
       return;
     }
     std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
+    std::memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
     simulated_env::store(place(), bits, sizeof(T));
   }
 
