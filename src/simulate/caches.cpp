@@ -73,9 +73,9 @@ bool caches::has(std::uint32_t number, std::uint32_t core, access how) {
   return false;
 }
 
-void caches::request(std::uint32_t number, std::uint32_t core, access how, thread& who) {
+void caches::request(std::uint32_t number, std::uint32_t core, access how, thread& requester) {
   cached_line& l = lines_[number];
-  const waiting what{core, how, &who, 0};
+  const waiting what{core, how, &requester, 0};
   if (l.busy) {
     l.queue.push_back(what);
   } else {
@@ -157,7 +157,7 @@ caches::arrival caches::complete(std::uint32_t index) {
     // After the caller's access: only then may it be taken away.
     timeline_.add(timeline_.now, occasion::line_free, ended.line);
   }
-  return {ended.what.who, ended.what.how};
+  return {ended.what.requester, ended.what.how};
 }
 
 std::size_t caches::choose(const cached_line& l) {
@@ -191,8 +191,8 @@ void caches::serve_next(std::uint32_t number) {
   start(number, what);
 }
 
-void caches::unwatch(std::uint32_t number, const thread& who) {
-  std::erase(lines_[number].pollers, &who);
+void caches::unwatch(std::uint32_t number, const thread& poller) {
+  std::erase(lines_[number].pollers, &poller);
 }
 
 std::vector<thread*> caches::pollers(std::uint32_t number) {

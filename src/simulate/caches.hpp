@@ -1,8 +1,8 @@
-// Who has which cache line, and what it takes to get one.
+// Which core holds which cache line, and what it costs to get one.
 //
 // A line is with one core for writing, or with any number for reading, or in memory. A core that
 // needs it asks, and the line serves one request after the other. From the beginning of a transfer
-// for writing nobody else can write; until its end, who has a copy still reads what it holds.
+// for writing nobody else can write; until its end, a core that holds a copy still reads that.
 #pragma once
 
 #include <array>
@@ -35,12 +35,12 @@ class caches {
   /// Whether a core can make the access without a transfer. It then has the line as it needs it.
   bool has(std::uint32_t line, std::uint32_t core, access how);
 
-  /// Asks for the line. `who` is told by an event `transferred`.
-  void request(std::uint32_t line, std::uint32_t core, access how, thread& who);
+  /// Asks for the line. An event `transferred` tells `requester` when it has it.
+  void request(std::uint32_t line, std::uint32_t core, access how, thread& requester);
 
   /// Ends a transfer: the core has the line.
   struct arrival {
-    thread* who;
+    thread* requester;
     access how;
   };
   arrival complete(std::uint32_t transfer);
@@ -49,15 +49,15 @@ class caches {
   void serve_next(std::uint32_t line);
 
   /// Threads that skip polls of a line are told when it is taken away or changes.
-  void watch(std::uint32_t line, thread& who) { lines_[line].pollers.push_back(&who); }
-  void unwatch(std::uint32_t line, const thread& who);
+  void watch(std::uint32_t line, thread& poller) { lines_[line].pollers.push_back(&poller); }
+  void unwatch(std::uint32_t line, const thread& poller);
   /// Empties the line's list.
   std::vector<thread*> pollers(std::uint32_t line);
 
   /// From now on an access to the line is a fault of the lock.
   void kill(std::uint32_t line) { lines_[line].dead = true; }
 
-  /// Called for each line that is taken from those who have copies; set by the simulation.
+  /// Called for each line that is taken from the cores with copies; set by the simulation.
   void (*on_change)(std::uint32_t line) = nullptr;
 
  private:
@@ -66,7 +66,7 @@ class caches {
   struct waiting {
     std::uint32_t core;
     access how;
-    thread* who;
+    thread* requester;
     std::uint64_t passed;
   };
   struct cached_line {

@@ -78,11 +78,10 @@ struct figures {
   std::uint64_t switch_thread = 0;
   std::uint64_t yield = 0;
   std::uint64_t membarrier = 0;
-  std::uint64_t slice = 0;   ///< of one among several threads
-  std::uint64_t period = 0;  ///< 0, or: a slice is this over their number, at least `slice`
-  std::uint64_t wake_preempts =
-      0;                        ///< who is woken takes the place of one that ran so long; 0: never
-  std::uint64_t migration = 0;  ///< of a thread that an idle processor takes over
+  std::uint64_t slice = 0;          ///< of one among several threads
+  std::uint64_t period = 0;         ///< 0, or: a slice is this over their number, at least `slice`
+  std::uint64_t wake_preempts = 0;  ///< a woken thread preempts one that ran this long; 0: never
+  std::uint64_t migration = 0;      ///< of a thread that an idle processor takes over
 
   // Microwatts of a hardware thread.
   std::uint64_t watts_running = 0;

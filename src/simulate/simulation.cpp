@@ -18,7 +18,7 @@ constexpr std::size_t futex_buckets = 1024;
 constexpr picoseconds patience_times = 20;
 constexpr picoseconds patience_more = 1'000'000'000'000;
 /// Polls that are alike before any are skipped, and the share of them that is then skipped at once:
-/// who counts its polls stops counting too late by no more than that share.
+/// a thread that counts its polls stops counting too late by no more than that share.
 constexpr std::uint64_t polls_before_skip = 8;
 constexpr std::uint64_t skipped_share = 8;
 
@@ -222,7 +222,7 @@ void simulation::wait_for_line(std::uint32_t line, access how) {
 
 void simulation::on_arrival(std::uint32_t transfer) {
   const caches::arrival here = lines_.complete(transfer);
-  thread& t = *here.who;
+  thread& t = *here.requester;
   if (here.how == access::store) {
     t.store_in_flight = false;
     commit_stores(t);

@@ -46,7 +46,7 @@ class simulation {
   /// Whether the measurement is over: threads end their loops.
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] bool measures() const { return measures_; }
-  /// Of what was measured; the same of each thread's own affairs is up to who asks.
+  /// The counts when the measurement began, to be subtracted from those at its end.
   [[nodiscard]] const counts& before() const { return before_; }
   [[nodiscard]] const counts& after() const { return after_; }
   /// Called when the measurement begins and when it ends.

@@ -31,9 +31,9 @@ void show(std::FILE* file, const std::string& what, std::uint32_t process, std::
 
 }  // namespace
 
-void trace::held(const thread& who, picoseconds called, picoseconds entered, picoseconds left) {
+void trace::held(const thread& holder, picoseconds called, picoseconds entered, picoseconds left) {
   if (spans_.size() < most_spans) {
-    spans_.push_back({who.number, who.processor, called, entered, left});
+    spans_.push_back({holder.number, holder.processor, called, entered, left});
   }
 }
 
@@ -57,7 +57,7 @@ void trace::write(const std::string& path, const std::string& title) const {
   }
   for (std::uint32_t node = 0; node < machine_.nodes(); ++node) {
     name(file, "process_name", first_node + node, 0,
-         "node " + std::to_string(node) + ": who holds the lock");
+         "node " + std::to_string(node) + ": holder of the lock");
   }
   for (const std::uint32_t processor : processors) {
     name(file, "thread_name", first_node + machine_.of_processor(processor).node, processor + 1,
@@ -67,8 +67,8 @@ void trace::write(const std::string& path, const std::string& title) const {
     name(file, "thread_name", threads, number + 1, "thread " + std::to_string(number));
   }
   for (const span& s : spans_) {
-    const std::string who = "T" + std::to_string(s.thread);
-    show(file, who, first_node + machine_.of_processor(s.processor).node, s.processor + 1,
+    const std::string label = "T" + std::to_string(s.thread);
+    show(file, label, first_node + machine_.of_processor(s.processor).node, s.processor + 1,
          s.entered, s.left);
     if (s.entered != s.called) {
       show(file, "waits", threads, s.thread + 1, s.called, s.entered);

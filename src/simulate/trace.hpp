@@ -16,7 +16,7 @@ class trace {
  public:
   explicit trace(const machine& on) : machine_{on} {}
 
-  void held(const thread& who, picoseconds called, picoseconds entered, picoseconds left);
+  void held(const thread& holder, picoseconds called, picoseconds entered, picoseconds left);
   void write(const std::string& path, const std::string& title) const;
 
  private:

@@ -59,7 +59,7 @@ class story {
   explicit story(const figures& f) {
     machine_.use(f);
     in = std::make_unique<simulation>(machine_, 1);
-    // The first line of a page of its own, whose home is the node of who touches it first.
+    // The first line of a page of its own, whose home is the node of the thread that touches it first.
     word = static_cast<std::uint64_t*>(in->memory.cut(4096, 4096));
   }
 

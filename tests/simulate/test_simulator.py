@@ -172,7 +172,7 @@ def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
     names = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     assert {event["ph"] for event in events} == {"M", "X"}
     assert all(event["dur"] >= 0 and (event["pid"], event["tid"]) in names for event in spans)
-    # One lock: who holds it on a node ends before the next one begins, wherever that is.
+    # One lock: each holding ends before the next one begins, on whatever node.
     holds = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "holds")
     assert len(holds) > 10
     assert all(before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds))

@@ -21,7 +21,7 @@ class OwnLock:
     """A lock that is in no registry."""
 
     name: str
-    library: Path
+    shared_object: Path
 
 
 def compiled(path: Path, named: str | None, place: Path) -> OwnLock:

@@ -188,7 +188,7 @@ def _one(orders: Orders, cell: Cell, description: Path, timeout: float) -> Line:
     command += ["--workload", orders.workload, "--threads", str(cell.threads)]
     command += ["--seconds", f"{orders.seconds:.12f}", "--seed", str(orders.seed)]
     if orders.own is not None and cell.lock == orders.own.name:
-        command += ["--load", str(orders.own.library)]
+        command += ["--load", str(orders.own.shared_object)]
     else:
         command += ["--lock", cell.lock]
     if "warm-up" not in orders.parameters:
