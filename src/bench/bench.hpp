@@ -158,6 +158,7 @@ int oversubscribe(int argc, char** argv);
 int park(int argc, char** argv);
 int pause(int argc, char** argv);
 int quiet_and_hot(int argc, char** argv);
+int regimes(int argc, char** argv);
 int sleep(int argc, char** argv);
 int transfer(int argc, char** argv);
 int uncontended(int argc, char** argv);

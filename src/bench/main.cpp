@@ -28,6 +28,8 @@ constexpr workload workloads[] = {
     {"park", bench::park, "two threads that put each other to sleep and wake each other by futex"},
     {"quiet-and-hot", bench::quiet_and_hot,
      "many mutexes with one thread each, one that all contend for, and one of two threads"},
+    {"regimes", bench::regimes,
+     "threads that contend in one pattern and then in another: bursts, queues, trylock loops"},
     {"pause", bench::pause,
      "how long a pause, a turn of an empty loop and a reading of the clock take"},
     {"transfer", bench::transfer, "how long a cache line takes from one processor to another"},

@@ -94,6 +94,7 @@ class Outcome:
     failure: "" if it ended well; otherwise why it did not, in a few words.
     timed_out: it was still running after its time limit and was killed.
     meters: what was read around it, by the keys of lockwright.machine.meters.
+    others: share of all processors that other processes used, None if the run was too short.
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -102,6 +103,7 @@ class Outcome:
     timed_out: bool = False
     counts: Counts | None = None
     meters: Mapping[str, float] = field(default_factory=dict)
+    others: float | None = None
 
     def line(self, kind: str) -> Line | None:
         """The first line of that kind, or None where the run did not get that far."""
@@ -130,10 +132,12 @@ def run(
     timeout: float,
     counting: bool = False,
     environment: Mapping[str, str] | None = None,
+    prefix: Sequence[str] = (),
 ) -> Outcome:
     """Runs one workload under `subject` for at most `timeout` seconds.
 
     environment: variables beside those of this process, such as the numbers of an algorithm.
+    prefix: words before the command, such as those of `machine.quota`.
     Raises LockwrightError if another library than the one meant served the calls: the figures
     would be those of another lock.
     """
@@ -152,7 +156,7 @@ def run(
         if path is not None:
             variables[counters.VARIABLE] = str(path)
         meters = None if counting else _meters
-        ending = _processes().run(Process(command, variables), timeout, meters=meters)
+        ending = _processes().run(Process([*prefix, *command], variables), timeout, meters=meters)
         counts = None if path is None else counters.read(path)
     outcome = Outcome(
         [line for text in ending.output.splitlines() if (line := tools.parsed(text)) is not None],
@@ -161,6 +165,7 @@ def run(
         ending.outcome == "timeout",
         counts,
         ending.meters,
+        ending.others,
     )
     line = outcome.line("measured")
     if ending.reading is not None and line is not None and "began_ns" in line:

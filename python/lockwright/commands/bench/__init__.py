@@ -20,6 +20,7 @@ from lockwright.commands.bench import interposition
 from lockwright.commands.bench import plan as plans
 from lockwright.commands.bench.claims import claims
 from lockwright.commands.bench.profile_cost import command as profile_cost
+from lockwright.commands.bench.regret import command as regret
 from lockwright.commands.bench.reporting import new_report
 from lockwright.commands.bench.tour import tour
 from lockwright.commands.bench.tune import command as tune
@@ -390,6 +391,7 @@ bench.add_command(claims)
 bench.add_command(tour)
 bench.add_command(tune)
 bench.add_command(interposition.command)
+bench.add_command(regret)
 bench.add_command(profile_cost)
 bench.add_command(plans.mixed)
 bench.add_command(plans.plan)

@@ -1,0 +1,1 @@
+"""`lockwright bench regret`: how much slower a lock is than the best one, over a grid of loads."""

@@ -1,0 +1,107 @@
+"""What is compared in every cell: locks, and the lock under test with a mechanism switched off."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lockwright.base.errors import LockwrightError, warn
+from lockwright.preload.locks import BASELINE, Tunable, registry
+from lockwright.run.bench_program import LIBC, Subject, subjects
+
+DEFAULT = "adaptive"
+"""The lock under test, unless another is named."""
+
+FALLBACK = "futex"
+"""The same in a build without that."""
+
+QUICK = ("futex", "ttas", "mcs-stp", "lifo-cr", "loiter", "wordlock")
+"""Locks of different kinds, of which most are the best in some cell."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A lock, with the variables that its runs get. without: the tunable that is switched off."""
+
+    name: str
+    subject: Subject
+    environment: Mapping[str, str] = field(default_factory=dict)
+    without: str = ""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The lock under test, the locks that may be best (BASELINE among them), and the lock under
+    test without one mechanism each."""
+
+    own: Contender
+    others: tuple[Contender, ...]
+    ablated: tuple[Contender, ...] = ()
+
+    @property
+    def all(self) -> list[Contender]:
+        """Everything that runs."""
+        return [self.own, *self.others, *self.ablated]
+
+
+def lock_under_test(name: str | None, known: Sequence[str]) -> str:
+    """The lock that the user named, or the default. known: the locks of this build.
+
+    Warns if this build does not have the default.
+    """
+    if name is not None:
+        return name
+    if DEFAULT in known:
+        return DEFAULT
+    warn(f"this build has no lock '{DEFAULT}'; '{FALLBACK}' is measured, --lock names another")
+    return FALLBACK
+
+
+def contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Contest:
+    """Resolves the names. against: separated by commas, None for the default.
+
+    Raises LockwrightError for names that no lock has.
+    """
+    default: Sequence[str] | None = QUICK if quick else None
+    if ablate and against is None:
+        default = (BASELINE,)
+    own = _subject(lock)
+    found = [
+        Contender(each.name, each)
+        for each in subjects(against, default)
+        if each.name not in (LIBC, lock, BASELINE)
+    ]
+    if lock != BASELINE:
+        found.insert(0, Contender(BASELINE, _subject(BASELINE)))
+    if not found:
+        raise LockwrightError(f"there is no lock to compare '{lock}' with", "name one in --against")
+    mine = Contender(lock, own)
+    return Contest(mine, tuple(found), tuple(_ablated(mine)) if ablate else ())
+
+
+def _subject(name: str) -> Subject:
+    if name == LIBC or "," in name or name == "all":
+        raise LockwrightError(f"'{name}' is not one lock", "give a lock of 'lockwright list'")
+    return subjects(name, None)[-1]
+
+
+def switches(tunables: Sequence[Tunable]) -> list[Tunable]:
+    """The tunables that switch a mechanism off: 0 is allowed, and not the default."""
+    return [each for each in tunables if each.least == 0 and each.default != 0]
+
+
+def _ablated(own: Contender) -> list[Contender]:
+    lock = own.subject.lock
+    found = switches(lock.tunables if lock is not None else registry().find(own.name).tunables)
+    if not found:
+        raise LockwrightError(
+            f"'{own.name}' has no tunable that can be switched off",
+            f"'lockwright info {own.name}' lists its numbers; 0 must be allowed",
+        )
+    return [
+        replace(
+            own,
+            name=f"{own.name} without {each.name}",
+            environment={each.variable: "0"},
+            without=each.name,
+        )
+        for each in found
+    ]

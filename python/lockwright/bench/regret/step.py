@@ -1,0 +1,56 @@
+"""The response of a lock to a change of regime in the middle of a run."""
+
+import statistics
+from collections.abc import Sequence
+
+Samples = Sequence[tuple[float, float]]
+"""Seconds since the run began and acquisitions by then, upwards."""
+
+WITHIN = 0.95
+"""Share of the best lock's rate from which on a lock has settled."""
+
+_STEADY = 0.5
+"""Share of the second phase, at its end, whose rate is the new one."""
+
+_WINDOW = 0.01
+"""Seconds over which a rate is taken."""
+
+
+def count_at(samples: Samples, time: float) -> float:
+    """The acquisitions by that time, by linear interpolation."""
+    before = samples[0]
+    for after in samples[1:]:
+        if after[0] >= time:
+            span = after[0] - before[0]
+            share = (time - before[0]) / span if span > 0 else 0.0
+            return before[1] + share * (after[1] - before[1])
+        before = after
+    return before[1]
+
+
+def rate(samples: Samples, begin: float, end: float) -> float:
+    """Acquisitions per second between two times."""
+    return (count_at(samples, end) - count_at(samples, begin)) / (end - begin)
+
+
+def settling_time(own: Sequence[Samples], best: Sequence[Samples]) -> float | None:
+    """Seconds from the change until the lock's rate is within 5 % of the best lock's new rate.
+
+    The new rate is the median over the best lock's runs of the rate in the last half of the second
+    phase. From the time returned to the end the lock's mean rate is at least WITHIN of it, and so
+    is the rate in the first window. None if there is no such time.
+    """
+    if not own or not best:
+        return None
+    end = min(samples[-1][0] for samples in (*own, *best))
+    change = end / 2
+    steady = end - _STEADY * (end - change)
+    wanted = WITHIN * statistics.median(rate(samples, steady, end) for samples in best)
+    begin = change
+    while begin + _WINDOW <= end:
+        window = statistics.median(rate(each, begin, begin + _WINDOW) for each in own)
+        rest = statistics.median(rate(each, begin, end) for each in own)
+        if window >= wanted and rest >= wanted:
+            return begin - change
+        begin += _WINDOW / 2
+    return None

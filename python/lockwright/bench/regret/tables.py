@@ -1,0 +1,199 @@
+"""What is printed of a grid: the map, the cells where the lock loses, and the shares."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from lockwright.base import numbers
+from lockwright.bench.regret.verdict import CLOSE, NEAR, Summary, Verdict
+from lockwright.bench.report import Column, table
+from lockwright.preload.locks import BASELINE
+from lockwright.stats.inference import Ratio
+
+COLUMNS = [
+    Column("cell", "the load, and the number of threads."),
+    Column(
+        "regret",
+        "rate of the best other lock over the rate of the lock under test, less 1: acquisitions "
+        "per second, geometric mean over the rounds. Negative if it is faster than all others.",
+    ),
+    Column("interval", "95 % confidence interval of the regret."),
+    Column(
+        "best",
+        "the lock chosen as best by the even rounds, which is compared by the odd ones, and the "
+        "lock chosen by the odd rounds, if that is another.",
+    ),
+    Column(f"to {BASELINE}", f"rate of the lock over that of {BASELINE}, with its interval."),
+    Column(
+        "longest wait",
+        f"the longest wait of a thread, median over the runs; in brackets, that of {BASELINE}.",
+    ),
+    Column("cpu", f"processor time of the lock over that of {BASELINE}."),
+    Column(
+        "settled",
+        "time from a change of regime until the rate is within 5 % of the best lock's new rate; "
+        "'never' if it is not before the end.",
+    ),
+]
+
+
+def cell_text(verdict: Verdict | None) -> str:
+    """A cell of the map: the regret in per cent, with the winner if it is above CLOSE."""
+    if verdict is None:
+        return ""
+    if not verdict.survives:
+        return "failed"
+    if verdict.regret is None:
+        return "-"
+    text = percent(verdict.regret.value)
+    return text if verdict.within(CLOSE) else f"{text} {verdict.winner}"
+
+
+def percent(value: float) -> str:
+    """A regret in per cent, with its sign."""
+    return f"{100 * value:+,.0f} %"
+
+
+def map_rows(verdicts: Sequence[Verdict]) -> dict[str, dict[int, Verdict]]:
+    """The verdicts by load and number of threads."""
+    rows: dict[str, dict[int, Verdict]] = {}
+    for each in verdicts:
+        rows.setdefault(each.cell.row, {})[each.cell.threads] = each
+    return rows
+
+
+def map_table(verdicts: Sequence[Verdict], lock: str) -> Table:
+    """The map: a line for each load, a column for each number of threads."""
+    counts = sorted({each.cell.threads for each in verdicts})
+    columns = [Column("load", ""), *(Column(f"{count} threads", "") for count in counts)]
+    shown = table(f"Regret of {lock}", columns)
+    for row, by_threads in map_rows(verdicts).items():
+        shown.add_row(row, *(cell_text(by_threads.get(count)) for count in counts))
+    return shown
+
+
+def lost_table(verdicts: Sequence[Verdict]) -> Table | None:
+    """The cells with a regret above CLOSE, the worst first; None if there is none."""
+    lost = [each for each in verdicts if not each.within(CLOSE) and each.survives and each.regret]
+    if not lost:
+        return None
+    return detail_table(
+        f"Cells with a regret above {numbers.percent(CLOSE)}",
+        sorted(lost, key=lambda each: -(each.regret.value if each.regret else 0.0)),
+    )
+
+
+def detail_table(title: str, verdicts: Sequence[Verdict]) -> Table:
+    """A line with all figures for each verdict."""
+    shown = table(title, COLUMNS)
+    for each in verdicts:
+        shown.add_row(*details(each))
+    return shown
+
+
+def details(verdict: Verdict) -> list[str]:
+    """The texts of COLUMNS."""
+    found = verdict.regret
+    return [
+        verdict.cell.name,
+        "failed" if not verdict.survives else "-" if found is None else percent(found.value),
+        "-" if found is None else interval(found.low, found.high),
+        verdict.winner,
+        _ratio(verdict.to_baseline),
+        _waits(verdict),
+        "-" if verdict.processors is None else numbers.ratio(verdict.processors.value),
+        _settled(verdict),
+    ]
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval of a regret."""
+    return "-" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def _ratio(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{numbers.ratio(ratio.value)} ({numbers.interval(ratio.low, ratio.high)})"
+
+
+def _waits(verdict: Verdict) -> str:
+    if verdict.longest is None or verdict.cell.threads == 1:
+        return "-"
+    text = numbers.time(1e9 * verdict.longest)
+    if verdict.baseline_longest is None:
+        return text
+    return f"{text} ({numbers.time(1e9 * verdict.baseline_longest)})"
+
+
+def _settled(verdict: Verdict) -> str:
+    if not verdict.changes:
+        return ""
+    return "never" if verdict.settled is None else numbers.time(1e9 * verdict.settled)
+
+
+def sentences(summary: Summary, lock: str) -> list[str]:
+    """The summary in words."""
+    if not summary.cells:
+        return ["No cell has runs that can be compared."]
+    lines = [
+        f"{lock}: regret at most {numbers.percent(CLOSE)} in {numbers.percent(summary.close)} of "
+        f"{summary.cells} cells, at most {numbers.percent(NEAR)} in "
+        f"{numbers.percent(summary.near)}; shown to be above {numbers.percent(CLOSE)} in "
+        f"{summary.shown}."
+    ]
+    if summary.worst is not None and summary.worst.regret is not None:
+        found = summary.worst.regret
+        lines.append(
+            f"Largest regret: {percent(found.value)} ({interval(found.low, found.high)}) in "
+            f"{summary.worst.cell.name}, to {summary.worst.winner}."
+        )
+    least = summary.least_to_baseline
+    if least is not None and least.to_baseline is not None:
+        lines.append(
+            f"Least ratio to {BASELINE}: {_ratio(least.to_baseline)} in {least.cell.name}; shown "
+            f"to be slower in {summary.slower} cells."
+        )
+    if summary.lost:
+        lost = ", ".join(f"{name} {count}" for name, count in summary.lost.items())
+        lines.append(f"Cells lost by more than {numbers.percent(CLOSE)}, by winner: {lost}.")
+    if summary.failed:
+        lines.append(f"It failed in {summary.failed} cells.")
+    return lines
+
+
+def ablation_table(verdicts: Sequence[Verdict], lock: str) -> Table | None:
+    """What each mechanism is worth; None if none was switched off."""
+    worth = ablation(verdicts)
+    if not worth:
+        return None
+    columns = ["mechanism", "mean", "gains", "losses", "most gained", "most lost"]
+    shown = table(
+        f"Rate of {lock} with a mechanism over its rate without",
+        [Column(name, "") for name in columns],
+    )
+    for name, ratios in worth.items():
+        gains = {cell: each for cell, each in ratios.items() if (each.low or 0.0) > 1}
+        losses = {cell: each for cell, each in ratios.items() if (each.high or 2.0) < 1}
+        mean = numbers.ratio(statistics.geometric_mean([r.value for r in ratios.values()]))
+        best = max(ratios, key=lambda cell: ratios[cell].value)
+        least = min(ratios, key=lambda cell: ratios[cell].value)
+        shown.add_row(
+            name,
+            mean,
+            f"{len(gains)} of {len(ratios)}",
+            f"{len(losses)} of {len(ratios)}",
+            f"{_ratio(ratios[best])} {best}",
+            f"{_ratio(ratios[least])} {least}",
+        )
+    return shown
+
+
+def ablation(verdicts: Sequence[Verdict]) -> Mapping[str, dict[str, Ratio]]:
+    """By mechanism and cell, the rate with the mechanism over the rate without."""
+    found: dict[str, dict[str, Ratio]] = {}
+    for each in verdicts:
+        for name, ratio in (each.ablated or {}).items():
+            found.setdefault(name, {})[each.cell.name] = ratio
+    return found

@@ -1,0 +1,187 @@
+"""What the runs of a cell come to, and what the cells of a grid come to."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lockwright.bench.regret import choice
+from lockwright.bench.regret.choice import Regret
+from lockwright.bench.regret.contenders import Contest
+from lockwright.bench.regret.grid import Cell
+from lockwright.bench.regret.runs import Runs
+from lockwright.bench.regret.step import settling_time
+from lockwright.preload.locks import BASELINE
+from lockwright.stats.inference import Ratio
+
+CLOSE, NEAR = 0.05, 0.15
+"""Regrets that a lock for all cases should not exceed, in most cells and in all."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The figures of the lock under test in a cell.
+
+    survives: it did not fail there. unbounded: no lock kept the bound on waits, so all could be
+    best. regret: None if there was nothing to compare. to_baseline: its rate over the baseline's.
+    longest, baseline_longest: medians over the runs of the longest wait, in seconds. processors:
+    its processor time over the baseline's. changes: the regime changes in mid-run. settled: seconds
+    from the change until its rate is within 5 % of the best lock's, None if it never is. others:
+    mean share of the processors that other programs used. ablated: by tunable, the rate with its
+    mechanism over the rate without.
+    """
+
+    cell: Cell
+    rounds: int
+    survives: bool
+    unbounded: bool = False
+    regret: Regret | None = None
+    to_baseline: Ratio | None = None
+    longest: float | None = None
+    baseline_longest: float | None = None
+    processors: Ratio | None = None
+    changes: bool = False
+    settled: float | None = None
+    others: float | None = None
+    ablated: Mapping[str, Ratio] | None = None
+
+    @property
+    def winner(self) -> str:
+        """The locks chosen as best, `-` if none was."""
+        return "-" if self.regret is None else " / ".join(dict.fromkeys(self.regret.best))
+
+    def within(self, limit: float) -> bool:
+        """Return whether the regret is at most `limit`."""
+        return self.survives and self.regret is not None and self.regret.value <= limit
+
+
+def judge(cell: Cell, contest: Contest, runs: Runs, bound_ms: float) -> Verdict | None:
+    """The verdict of a cell; None if the lock under test has not run in it."""
+    own = contest.own.name
+    if not runs.made(cell.name, own):
+        return None
+    others = shares(runs, cell, contest)
+    rates = runs.figure(cell.name, own, lambda run: run.rate)
+    if runs.gave_up(cell.name, own) or not rates:
+        return Verdict(cell, len(rates), survives=False, others=others)
+    theirs = {
+        each.name: runs.figure(cell.name, each.name, lambda run: run.rate)
+        for each in contest.others
+        if not runs.gave_up(cell.name, each.name)
+    }
+    allowed = [_allowed(cell, list(theirs), runs, bound_ms, half) for half in (0, 1)]
+    unbounded = not all(allowed)
+    if unbounded:
+        allowed = [list(theirs)] * 2
+    found = choice.regret(rates, theirs, allowed)
+    mine = runs.of(cell.name, own)
+    base = runs.of(cell.name, BASELINE)
+    return Verdict(
+        cell,
+        len(rates),
+        survives=True,
+        unbounded=unbounded,
+        regret=found,
+        to_baseline=choice.paired(rates, {t: r.rate for t, r in base.items()}),
+        longest=statistics.median(run.longest for run in mine.values()),
+        baseline_longest=statistics.median(r.longest for r in base.values()) if base else None,
+        processors=choice.paired(
+            {t: r.processors for t, r in mine.items()}, {t: r.processors for t, r in base.items()}
+        ),
+        changes=cell.changes_once,
+        settled=_settled(cell, own, found, runs),
+        others=others,
+        ablated=_ablated(cell, contest, runs, rates),
+    )
+
+
+def _allowed(cell: Cell, names: Sequence[str], runs: Runs, bound_ms: float, half: int) -> list[str]:
+    """The locks whose longest wait, in the median run of that half, is within the bound."""
+    bound = cell.longest_wait(bound_ms)
+    found = []
+    for name in names:
+        waits = choice.half_of(runs.figure(cell.name, name, lambda run: run.longest), half)
+        if waits and statistics.median(waits.values()) <= bound:
+            found.append(name)
+    return found
+
+
+def shares(runs: Runs, cell: Cell, contest: Contest) -> float | None:
+    """The mean share of the processors that other programs used during the runs of a cell."""
+    known = [
+        run.others
+        for each in contest.all
+        for run in runs.made(cell.name, each.name).values()
+        if run.others is not None
+    ]
+    return statistics.fmean(known) if known else None
+
+
+def _settled(cell: Cell, own: str, found: Regret | None, runs: Runs) -> float | None:
+    if not cell.changes_once or found is None:
+        return None
+    mine = [run.samples for run in runs.of(cell.name, own).values() if run.samples]
+    best = [
+        run.samples
+        for name in found.best
+        for run in runs.of(cell.name, name).values()
+        if run.samples
+    ]
+    return settling_time(mine, best)
+
+
+def _ablated(
+    cell: Cell, contest: Contest, runs: Runs, rates: choice.Rates
+) -> dict[str, Ratio] | None:
+    found: dict[str, Ratio] = {}
+    for each in contest.ablated:
+        without = runs.figure(cell.name, each.name, lambda run: run.rate)
+        ratio = choice.paired(rates, without)
+        if ratio is not None:
+            found[each.without] = ratio
+    return found or None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the cells of a grid come to. close, near: shares of the cells with a regret of at most
+    CLOSE and NEAR; shown: cells whose regret is shown to be above CLOSE; worst: the cell with the
+    largest regret; slower: cells shown to be slower than the baseline. lost: by winner, the cells
+    with more than CLOSE."""
+
+    cells: int
+    failed: int
+    close: float
+    near: float
+    shown: int
+    worst: Verdict | None
+    slower: int
+    least_to_baseline: Verdict | None
+    lost: Mapping[str, int]
+
+
+def summarise(verdicts: Sequence[Verdict]) -> Summary:
+    """The summary of some verdicts; a cell that the lock does not survive counts as lost."""
+    judged = [each for each in verdicts if each.regret is not None or not each.survives]
+    compared = [each for each in judged if each.regret is not None]
+    based = [each for each in judged if each.to_baseline is not None]
+    lost: dict[str, int] = {}
+    for each in judged:
+        if not each.within(CLOSE):
+            name = each.winner if each.survives else "(it failed)"
+            lost[name] = lost.get(name, 0) + 1
+    count = max(1, len(judged))
+    return Summary(
+        len(judged),
+        sum(not each.survives for each in judged),
+        sum(each.within(CLOSE) for each in judged) / count,
+        sum(each.within(NEAR) for each in judged) / count,
+        sum((_low(each) or 0.0) > CLOSE for each in compared),
+        max(compared, key=lambda each: each.regret.value if each.regret else 0.0, default=None),
+        sum(bool(each.to_baseline and (each.to_baseline.high or 1.0) < 1) for each in based),
+        min(based, key=lambda e: e.to_baseline.value if e.to_baseline else 0.0, default=None),
+        dict(sorted(lost.items(), key=lambda item: -item[1])),
+    )
+
+
+def _low(verdict: Verdict) -> float | None:
+    return None if verdict.regret is None else verdict.regret.low

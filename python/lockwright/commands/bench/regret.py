@@ -1,0 +1,132 @@
+"""`lockwright bench regret`: how much slower a lock is than the best one, over a grid of loads."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lockwright.base import invocation, terminal
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.regret import contenders, session, tables
+from lockwright.bench.regret.grid import STARVING_MS
+from lockwright.bench.regret.verdict import summarise
+from lockwright.bench.report import definitions
+from lockwright.commands.common import complete, grammar
+from lockwright.preload.locks import registry
+
+_QUICK_RUNS = 6
+_RUNS = 10
+
+
+@click.command(
+    "regret",
+    help="\n\n".join(
+        [
+            "Measure how much slower a lock is than the best one, over a grid of loads.",
+            "Regret is the rate of the best other lock over that of the lock under test, less 1. "
+            "The best lock is chosen by the even rounds and compared by the odd ones, and the "
+            "other way round. A lock under which a thread waits longer than a bound is never the "
+            "best. The directory gets report.html with the map, figures.csv, regret.json, and "
+            "runs.jsonl with every run as it was made. Ctrl-C ends with what was measured by then.",
+            definitions(tables.COLUMNS, "Columns:"),
+        ]
+    ),
+)
+@click.option(
+    "--lock",
+    metavar="LOCK",
+    shell_complete=complete.locks,
+    help=f"The lock under test.  [default: {contenders.DEFAULT}]",
+)
+@click.option(
+    "--against",
+    metavar="A,B,...",
+    shell_complete=complete.locks,
+    help="Locks that may be best, separated by commas, or 'all'; pthread is always among them. A "
+    "lock that fails twice in a cell, or has less than half of the best rate in both of the first "
+    "two rounds, is not run in that cell again.  [default: all]",
+)
+@click.option("--quick", is_flag=True, help="Twelve cells and seven locks: some minutes.")
+@click.option(
+    "--cells",
+    metavar="PATTERN,...",
+    help="Only these cells: families, or patterns of names such as 'single/100ns/*/16'.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help=f"Runs of each lock in each cell.  [default: {_RUNS}, with --quick {_QUICK_RUNS}]",
+)
+@grammar.seconds(0.2, of=" in each run", note="A change of regime takes twice as long.")
+@grammar.warm_up(0.02)
+@grammar.timeout(None, shown="time of a run + 10")
+@click.option(
+    "--longest-wait",
+    type=grammar.FiniteRange(min=0, min_open=True),
+    default=STARVING_MS,
+    show_default=True,
+    metavar="MS",
+    help="A lock may be best if no thread waits longer than MS milliseconds and twice the time in "
+    "which a fair queue serves all threads, in the median run.",
+)
+@click.option(
+    "--ablate",
+    is_flag=True,
+    help="Also run the lock under test with each of its mechanisms switched off: tunables that may "
+    "be 0. The others are then pthread alone, unless --against names some.",
+)
+@grammar.output_to_folder("the report", default="lockwright-regret-DATE")
+@click.option(
+    "--resume",
+    "resumes",
+    is_flag=True,
+    help="Resume the measurement in DIR with its options; --runs may add rounds.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: Any) -> None:
+    """Measures or resumes, prints the map and the summary, and writes the files."""
+    if resumes:
+        measurement = _resumed(ctx, output, given["runs"])
+    else:
+        lock = contenders.lock_under_test(given["lock"], registry().names)
+        runs = given["runs"] or (_QUICK_RUNS if given["quick"] else _RUNS)
+        where = output or Path(time.strftime("lockwright-regret-%Y-%m-%d-%H%M%S"))
+        measurement = session.begin(where, given | {"lock": lock, "runs": runs, "machine": None})
+    stopped = session.run(measurement)
+    verdicts = measurement.verdicts()
+    summary = summarise(verdicts)
+    written = session.write(measurement, verdicts, summary, complete=stopped is None)
+    console = terminal.output()
+    console.print(session.heading(measurement), markup=False, soft_wrap=True)
+    console.print(tables.map_table(verdicts, measurement.lock))
+    for shown in (tables.lost_table(verdicts), tables.ablation_table(verdicts, measurement.lock)):
+        if shown is not None:
+            console.print(shown)
+    for line in [
+        *tables.sentences(summary, measurement.lock),
+        *session.remarks(measurement, verdicts),
+    ]:
+        console.print(line, markup=False, soft_wrap=True)
+    for path in written:
+        console.print(f"Written: {path}", markup=False, soft_wrap=True)
+    if stopped is not None:
+        words = [*invocation.command_words(), "bench", "regret", "--resume", "-o"]
+        line = f"Resume it: {' '.join(words)} {measurement.directory}"
+        console.print(line, markup=False, soft_wrap=True)
+        ctx.exit(stopped.status)
+
+
+def _resumed(ctx: click.Context, output: Path | None, runs: int | None) -> session.Session:
+    if output is None:
+        raise LockwrightError("--resume needs the directory of a measurement", "name it with -o")
+    for name in ctx.params:
+        given = ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        if given and name not in ("output", "resumes", "runs"):
+            option = "--" + name.replace("_", "-")
+            raise LockwrightError(
+                f"--resume keeps the options of the measurement, {option} among them",
+                f"leave out {option}, or begin another measurement",
+            )
+    return session.resume(output, runs)

@@ -1,0 +1,234 @@
+"""The figures of `lockwright bench regret`, on made-up runs."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.regret import choice, contenders, grid, measure, page, tables, verdict
+from lockwright.bench.regret.contenders import Contender, Contest
+from lockwright.bench.regret.grid import Cell
+from lockwright.bench.regret.runs import Run, Runs
+from lockwright.bench.regret.step import settling_time
+from lockwright.preload.locks import Tunable
+from lockwright.run.bench_program import Outcome, Subject
+from lockwright.run.tools import Line
+
+CELL = Cell(("single", "100ns", "none"), 16, (("section-ns", 100.0),))
+BOUND_MS = 100.0
+
+
+def contest(*others: str, ablated: tuple[str, ...] = ()) -> Contest:
+    without = tuple(Contender(f"own without {name}", Subject("own"), {}, name) for name in ablated)
+    return Contest(
+        Contender("own", Subject("own")),
+        tuple(Contender(name, Subject(name)) for name in ("pthread", *others)),
+        without,
+    )
+
+
+def runs(longest: float = 0.01, cell: Cell = CELL, **rates: list[float]) -> Runs:
+    found = Runs()
+    for name, values in rates.items():
+        for turn, rate in enumerate(values):
+            contender = name.replace("_", " ")
+            found.add(Run(cell.name, contender, turn, rate, longest, 1.0, 0.1, 0.02))
+    return found
+
+
+def judged(made: Runs, *others: str, **more: tuple[str, ...]) -> verdict.Verdict:
+    found = verdict.judge(CELL, contest(*others, **more), made, BOUND_MS)
+    assert found is not None
+    return found
+
+
+def test_the_best_lock_is_compared_on_the_other_half() -> None:
+    """`even` is the best of the even rounds only, where it was lucky: that luck does not count."""
+    own = dict.fromkeys(range(6), 100.0)
+    others = {
+        "even": {turn: 200.0 if turn % 2 == 0 else 50.0 for turn in range(6)},
+        "same": dict.fromkeys(range(6), 100.0),
+    }
+    found = choice.regret(own, others, [list(others)] * 2)
+    assert found is not None
+    assert found.best == ("even", "same")
+    # The odd rounds of `even`, three of 0.5, and the even rounds of `same`, three of 1.
+    assert found.value == pytest.approx(math.sqrt(0.5) - 1)
+
+
+def test_the_regret_of_equal_locks_is_not_above_zero() -> None:
+    """The best of thirty equal locks looks better than any of them; the regret does not."""
+    source = random.Random(1)
+    naive, found = [], []
+    for _ in range(200):
+        own = {turn: source.lognormvariate(0, 0.1) for turn in range(6)}
+        others = {
+            f"lock {i}": {turn: source.lognormvariate(0, 0.1) for turn in range(6)}
+            for i in range(30)
+        }
+        best = max(statistics.geometric_mean(each.values()) for each in others.values())
+        naive.append(best / statistics.geometric_mean(own.values()) - 1)
+        regret = choice.regret(own, others, [list(others)] * 2)
+        assert regret is not None
+        found.append(regret.value)
+    assert statistics.fmean(naive) > 0.05
+    assert abs(statistics.fmean(found)) < 0.02
+
+
+def test_the_interval_is_of_the_logarithms() -> None:
+    """Student's t with one degree of freedom less than there are rounds."""
+    own = dict.fromkeys(range(4), 1.0)
+    other = {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0}
+    found = choice.regret(own, {"other": other}, [["other"]] * 2)
+    assert found is not None
+    logs = [math.log(value) for value in other.values()]
+    half = 3.182446 * statistics.stdev(logs) / 2
+    assert found.value == pytest.approx(math.sqrt(2) - 1)
+    assert found.low == pytest.approx(math.exp(statistics.fmean(logs) - half) - 1, rel=1e-5)
+    assert found.high == pytest.approx(math.exp(statistics.fmean(logs) + half) - 1, rel=1e-5)
+
+
+def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
+    made = runs(own=[100.0] * 4, pthread=[90.0] * 4)
+    for turn in range(4):
+        made.add(Run(CELL.name, "greedy", turn, 900.0, longest=0.2, processors=1.0))
+    found = judged(made, "greedy")
+    assert found.winner == "pthread"
+    assert not found.unbounded
+    assert found.regret is not None
+    assert found.regret.value == pytest.approx(-0.1)
+
+
+def test_if_every_lock_starves_any_may_be_the_best() -> None:
+    found = judged(runs(longest=5.0, own=[100.0] * 4, pthread=[150.0] * 4))
+    assert found.unbounded
+    assert found.winner == "pthread"
+
+
+def test_a_failed_run_counts_for_nothing_and_two_end_it() -> None:
+    made = runs(own=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
+    for turn in (2, 3):
+        made.add(Run(CELL.name, "other", turn, failure="killed after 1 s"))
+    assert judged(made, "other").winner == "pthread"
+    for turn in (0, 1):
+        made.add(Run(CELL.name, "own", turn, failure="killed after 1 s"))
+    found = judged(made, "other")
+    assert not found.survives
+    assert verdict.summarise([found]).failed == 1
+    assert verdict.summarise([found]).close == 0
+
+
+def test_ratios_to_the_baseline() -> None:
+    found = judged(runs(own=[120.0] * 4, pthread=[100.0] * 4))
+    assert found.to_baseline is not None
+    assert found.to_baseline.value == pytest.approx(1.2)
+    assert found.processors is not None
+    assert found.processors.value == pytest.approx(1.0)
+    assert (found.longest, found.baseline_longest) == (0.01, 0.01)
+    assert found.others == pytest.approx(0.02)
+
+
+def test_what_a_mechanism_is_worth() -> None:
+    made = runs(own=[100.0, 101.0] * 2, pthread=[90.0] * 4)
+    for turn in range(4):
+        made.add(Run(CELL.name, "own without spin-ns", turn, 50.0 + turn, processors=1.0))
+    found = judged(made, ablated=("spin-ns",))
+    assert found.ablated is not None
+    assert found.ablated["spin-ns"].value == pytest.approx(1.952, abs=1e-2)
+    assert tables.ablation_table([found], "own") is not None
+    # The variants are not among the locks that may be best.
+    assert found.winner == "pthread"
+
+
+def test_locks_far_behind_are_dropped_after_two_rounds() -> None:
+    made = runs(own=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
+    match = contest("slow", "once")
+    still = {
+        each.name for each in match.all if measure.is_in(CELL, each, match, BOUND_MS, made, turn=2)
+    }
+    assert still == {"own", "pthread", "once"}
+
+
+def test_a_starving_lock_drops_no_other() -> None:
+    made = runs(own=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
+    for turn in range(2):
+        made.add(Run(CELL.name, "greedy", turn, 900.0, longest=0.2, processors=1.0))
+    match = contest("fair", "greedy")
+    assert measure.is_in(CELL, match.others[1], match, BOUND_MS, made, turn=2)
+
+
+def test_the_summary_counts_cells() -> None:
+    found = []
+    for threads, rate in ((2, 100.0), (4, 110.0), (8, 200.0)):
+        cell = Cell(("single",), threads, ())
+        made = runs(cell=cell, own=[100.0] * 4, pthread=[rate] * 4)
+        one = verdict.judge(cell, contest(), made, BOUND_MS)
+        assert one is not None
+        found.append(one)
+    summary = verdict.summarise(found)
+    assert (summary.cells, summary.close, summary.near) == (3, 1 / 3, 2 / 3)
+    assert summary.shown == 2
+    assert summary.worst is found[2]
+    assert summary.lost == {"pthread": 2}
+    assert summary.slower == 2
+    assert "single/8" in " ".join(tables.sentences(summary, "own"))
+
+
+def phases(first: float, second: list[float]) -> list[tuple[float, float]]:
+    """Samples of 0.1 s at one rate and 0.1 s in windows of 5 ms at others."""
+    samples = [(0.0, 0.0), (0.1, 0.1 * first)]
+    for rate in second:
+        at, count = samples[-1]
+        samples.append((at + 0.1 / len(second), count + rate * 0.1 / len(second)))
+    return samples
+
+
+def test_the_time_to_settle() -> None:
+    """A lock that settles at once, one that takes 40 ms, and one that never does."""
+    best = [phases(10, [1000.0] * 20)]
+    assert settling_time([phases(5000, [990.0] * 20)], best) == 0
+    found = settling_time([phases(10, [500.0] * 8 + [1000.0] * 12)], best)
+    assert found == pytest.approx(0.04, abs=0.006)
+    assert settling_time([phases(1000, [900.0] * 20)], best) is None
+    assert settling_time([], best) is None
+
+
+def test_switches_are_the_tunables_that_may_be_zero() -> None:
+    def tunable(name: str, default: int, least: int) -> Tunable:
+        return Tunable(name, f"LOCKWRIGHT_X_{name.upper()}", default, "", least, 9, "", "")
+
+    listed = [tunable("on", 1, 0), tunable("auto", 0, 0), tunable("batch", 4, 1)]
+    assert [each.name for each in contenders.switches(listed)] == ["on"]
+
+
+@pytest.mark.parametrize("processors", [1, 2, 3, 64])
+def test_the_grid_has_no_cell_twice(processors: int) -> None:
+    cells = grid.grid(processors)
+    names = [cell.name for cell in cells]
+    assert len(set(names)) == len(names)
+    assert {cell.family for cell in cells} >= {"single", "locks", "hog", "quota", "burst"}
+    assert {cell.family for cell in cells} >= {"queue", "trylock", "step", "period"}
+    assert len(grid.quick_grid(processors)) == 12
+    assert {1, 32 * processors, 1000} <= set(grid.thread_counts(processors))
+    alone = [cell for cell in grid.choose(cells, "queue,single/100ns/*/1") if cell.threads == 1]
+    assert [cell.name for cell in alone] == ["single/100ns/none/1"]
+
+
+def test_a_broken_lock_ends_it() -> None:
+    lines: list[Line] = [{"kind": "final", "ended": 2, "acquisitions": 5, "guarded": 4}]
+    with pytest.raises(LockwrightError, match="two threads were inside"):
+        measure.run_of(Outcome(lines), "single/2", "bad", 0)
+
+
+def test_the_page_shows_the_map() -> None:
+    """A field for each cell, and nothing of a name is taken for markup."""
+    made = runs(own=[100.0] * 4, pthread=[150.0] * 4)
+    one = judged(made)
+    text = page.as_page([one], verdict.summarise([one]), "a<b>", "on a machine", ["noisy"])
+    assert text.partition("<script>")[0].count("<rect") == 1
+    assert 'class="behind"' in text
+    assert "+50 % pthread" in text
+    assert "<b>" not in text.partition("<script>")[0]
