@@ -20,6 +20,8 @@ constexpr single singles[] = {
     {"caches_per_node", &figures::caches_per_node},
     {"cores_per_cache", &figures::cores_per_cache},
     {"threads_per_core", &figures::threads_per_core},
+    {"slow_cores", &figures::slow_cores},
+    {"slow_work", &figures::slow_work},
     {"load_hit", &figures::load_hit},
     {"store_hit", &figures::store_hit},
     {"rmw_hit", &figures::rmw_hit},
@@ -165,6 +167,9 @@ void machine::use(const figures& given, const std::vector<std::array<std::uint32
       all.packages * all.nodes_per_package * all.caches_per_node * all.cores_per_cache;
   if (cores > most_cores) {
     refuse("the machine has " + std::to_string(cores) + " cores; at most 1024 can be simulated");
+  }
+  if (all.slow_cores > cores) {
+    refuse("the machine has more slow cores than cores");
   }
   cores_ = static_cast<std::uint32_t>(cores);
   processors_ = static_cast<std::uint32_t>(cores * all.threads_per_core);

@@ -33,6 +33,8 @@ struct figures {
   std::uint64_t caches_per_node = 0;
   std::uint64_t cores_per_cache = 0;
   std::uint64_t threads_per_core = 0;
+  std::uint64_t slow_cores = 0;  ///< the last ones of the machine
+  std::uint64_t slow_work = 0;   ///< work takes so many thousandths on them
 
   // Accesses.
   std::uint64_t load_hit = 0;
@@ -124,6 +126,10 @@ class machine {
   }
   [[nodiscard]] distance to_node(std::uint32_t core, std::uint32_t node) const {
     return to_node_[core * nodes_ + node];
+  }
+
+  [[nodiscard]] bool is_slow(std::uint32_t processor) const {
+    return processor % cores_ >= cores_ - all.slow_cores;
   }
 
   figures all;

@@ -251,8 +251,9 @@ void scheduler::end_polling(std::uint32_t line) {
 
 std::uint64_t scheduler::slowness(std::uint32_t at) const {
   const figures& f = machine_.all;
+  const std::uint64_t alone = machine_.is_slow(at) ? f.slow_work : 1000;
   if (f.threads_per_core == 1) {
-    return 1000;
+    return alone;
   }
   std::uint64_t slowest = 1000;
   for (std::uint32_t other = at % machine_.cores(); other < processors_.size();
@@ -263,7 +264,7 @@ std::uint64_t scheduler::slowness(std::uint32_t at) const {
       slowest = std::max(slowest, pauses ? f.smt_pausing : f.smt_busy);
     }
   }
-  return slowest;
+  return slowest * alone / 1000;
 }
 
 void scheduler::settle(run_queue& p) {

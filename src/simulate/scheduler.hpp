@@ -54,7 +54,7 @@ class scheduler {
   /// Threads that run or could run.
   [[nodiscard]] std::uint32_t runnable() const { return runnable_; }
 
-  /// Thousandths that work takes on this processor by what its siblings do.
+  /// Thousandths that work takes on this processor by its core's speed and what its siblings do.
   [[nodiscard]] std::uint64_t slowness(std::uint32_t processor) const;
 
   /// Adds up to now what processors have spent running and idle.

@@ -411,6 +411,7 @@ void simulation::work(picoseconds length) {
   if (slowness != 1000) {
     length = length / 1000 * slowness + length % 1000 * slowness / 1000;
   }
+  counted.working += length;
   spend(length);
 }
 

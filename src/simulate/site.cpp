@@ -62,6 +62,10 @@ void site::entered(picoseconds called, bool contended) {
     }
     record_.holders.push_back(me->number);
     record_.waits.push_back(entered_ - called);
+    if (released_ > called) {
+      ++all.handed_over;
+      all.handover_time += entered_ - released_;
+    }
   }
   last_holder_ = me;
   last_core_ = core;
@@ -78,6 +82,7 @@ void site::unlock() {
   }
   last_core_ = simulation_.core_of(*me);
   holder_ = nullptr;
+  released_ = simulation_.time.now;
   entry_.unlock(lock_);
 }
 

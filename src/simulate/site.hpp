@@ -48,6 +48,7 @@ class site {
   std::uint32_t last_core_ = 0;
   picoseconds called_ = 0;
   picoseconds entered_ = 0;
+  picoseconds released_ = 0;
 };
 
 }  // namespace lockwright::simulate

@@ -41,6 +41,25 @@ TEST(Scheduler, AnIdleProcessorTakesAThreadThatWaits) {
   EXPECT_EQ(s.in->counted.migrations, 1u);
 }
 
+TEST(Scheduler, WorkTakesLongerOnASlowCore) {
+  figures f = round();
+  f.slow_cores = 1;
+  f.slow_work = 1'700;
+  story s(f);
+  const std::uint32_t last = s.in->on().cores() - 1;
+  s.on(0, [&] {
+    s.in->work(1'000 * ns);
+    s.note("fast");
+  });
+  s.on(last, [&] {
+    s.in->work(1'000 * ns);
+    s.note("slow");
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"fast", 1'000}, {"slow", 1'700}}));
+  EXPECT_EQ(s.in->counted.working, 2'700 * ns);
+}
+
 TEST(Scheduler, ASleeperIsWoken) {
   story s(round());
   s.on(0, [&] {

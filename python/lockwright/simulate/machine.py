@@ -3,7 +3,7 @@
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ _FIGURES: dict[str, dict[str, str]] = {
         "store_buffer": "store_buffer",
     },
     "wait": {"pause_cycles": "pause", "turn_cycles": "turn", "clock_ns": "clock_read"},
+    "hybrid": {"slow_cores": "slow_cores", "slow_share": "slow_work"},
     "smt": {"busy_share": "smt_busy", "pausing_share": "smt_pausing"},
     "data": {
         "cache_mib": "cache_bytes",
@@ -68,7 +69,16 @@ _FIGURES: dict[str, dict[str, str]] = {
 }
 """Each section's figures, and their names for the simulator."""
 
-_TABLES = ("load", "store", "rmw", "memory")
+_OPTIONAL: dict[str, dict[str, float]] = {
+    "smt": {"smt.busy_share": 1.0, "smt.pausing_share": 1.0},
+    "hybrid": {"hybrid.slow_cores": 0.0, "hybrid.slow_share": 1.0},
+}
+"""Sections that a machine may lack, with what their figures are then: `smt` if a core has one
+hardware thread, `hybrid` if all cores are equally fast."""
+
+_ACCESSES = ("load", "store", "rmw")
+
+_TABLES = (*_ACCESSES, "memory")
 """Sections of costs by distance."""
 
 
@@ -77,7 +87,8 @@ class Machine:
     """A machine that can be simulated.
 
     name: as the user called it. title: what it is. figures: each one's name in the file, as
-    `kernel.wake_ns`, and its value. sources: of each section.
+    `kernel.wake_ns`, and its value. sources: of each section. ranges: the lowest and the highest
+    value of those figures that the file gives as a range; their value is the middle.
     """
 
     name: str
@@ -85,6 +96,7 @@ class Machine:
     figures: Mapping[str, float]
     two_hops: tuple[tuple[int, int], ...]
     sources: Mapping[str, str]
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def processors(self) -> int:
@@ -95,6 +107,24 @@ class Machine:
     def nodes(self) -> int:
         """NUMA nodes."""
         return int(self.figures["shape.packages"] * self.figures["shape.nodes_per_package"])
+
+    def ends(self) -> list[tuple[str, "Machine"]]:
+        """The machine with each range at its lowest and at its highest value, the other figures
+        unchanged; each with its label, as `kernel.wake_ns = 1200`.
+
+        The costs of loads, stores and read-modify-writes over one distance change together.
+        """
+        groups: dict[str, list[str]] = {}
+        for name in self.ranges:
+            section, _, figure = name.partition(".")
+            groups.setdefault(figure if section in _ACCESSES else name, []).append(name)
+        found = []
+        for names in groups.values():
+            for end in (0, 1):
+                values = {name: self.ranges[name][end] for name in names}
+                label = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+                found.append((label, replace(self, figures={**self.figures, **values})))
+        return found
 
     def text(self) -> str:
         """The file that the simulator reads: whole numbers, picoseconds and microwatts."""
@@ -197,13 +227,16 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
     if not isinstance(title, str):
         raise LockwrightError(f"{where}: 'title' is missing", "say what the machine is")
     figures: dict[str, float] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     sources = {}
     pairs: tuple[tuple[int, int], ...] = ()
     for section, names in sections.items():
         given = document.get(section)
         if not isinstance(given, dict):
-            if section == "smt" and figures["shape.threads_per_core"] == 1:
-                figures |= {"smt.busy_share": 1.0, "smt.pausing_share": 1.0}
+            if section == "hybrid" or (
+                section == "smt" and figures["shape.threads_per_core"] == 1
+            ):
+                figures |= _OPTIONAL[section]
                 continue
             raise LockwrightError(f"{where}: section [{section}] is missing", f"see {PAGE}")
         _refuse_unknown(given, {"source", *names}, f"{where}: [{section}]", "figure")
@@ -215,13 +248,20 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
         for figure, value in given.items():
             if figure == "two_hops":
                 pairs = _pairs(value, where)
+            elif isinstance(value, list) and section != "shape":
+                low, high = _range(value, f"{where}: {section}.{figure}")
+                ranges[f"{section}.{figure}"] = (low, high)
+                figures[f"{section}.{figure}"] = (low + high) / 2
             elif figure != "source":
                 figures[f"{section}.{figure}"] = _number(value, f"{where}: {section}.{figure}")
         if section == "shape":
             _check_shape(figures, where)
         _require(section, names, figures, bool(pairs), where)
     _check_values(figures, pairs, where)
-    return Machine(name, title, figures, pairs, sources)
+    machine = Machine(name, title, figures, pairs, sources, ranges)
+    for _, end in machine.ends():
+        _check_values(end.figures, pairs, where)
+    return machine
 
 
 def _refuse_unknown(given: Mapping[str, Any], known: set[str], where: str, what: str) -> None:
@@ -238,6 +278,15 @@ def _number(value: object, where: str) -> float:
     if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
         raise LockwrightError(f"{where} is no number from 0 up", "give one")
     return float(value)
+
+
+def _range(value: list[object], where: str) -> tuple[float, float]:
+    ends = [_number(end, where) for end in value if not isinstance(end, bool)]
+    if len(ends) != 2 or len(value) != 2 or ends[0] >= ends[1]:
+        raise LockwrightError(
+            f"{where} is no range", "write [low, high] with two numbers, the lower one first"
+        )
+    return ends[0], ends[1]
 
 
 def _pairs(value: object, where: str) -> tuple[tuple[int, int], ...]:
@@ -309,6 +358,18 @@ def _check_values(
             raise LockwrightError(
                 f"{where}: {name} is {figures[name]:g}", "it is a factor of time: give 1 or more"
             )
+    if figures["hybrid.slow_share"] < 1:
+        raise LockwrightError(
+            f"{where}: hybrid.slow_share is {figures['hybrid.slow_share']:g}",
+            "it is a factor of time: give 1 or more",
+        )
+    cores = math.prod(int(figures[f"shape.{name}"]) for name in _SHAPE[:-1])
+    slow = figures["hybrid.slow_cores"]
+    if slow != int(slow) or slow > cores:
+        raise LockwrightError(
+            f"{where}: hybrid.slow_cores is {slow:g}, and there are {cores} cores",
+            "give a whole number of them",
+        )
     if figures["kernel.slice_us"] == 0:
         raise LockwrightError(f"{where}: kernel.slice_us is 0", "give the time slice")
     nodes = int(figures["shape.packages"] * figures["shape.nodes_per_package"])
