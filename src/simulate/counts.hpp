@@ -24,8 +24,8 @@ struct counts {
   std::uint64_t data_misses = 0;
   std::uint64_t translation_misses = 0;
 
-  std::uint64_t handed_over = 0;   ///< acquisitions of threads that waited at the release before
-  picoseconds handover_time = 0;   ///< from that release to the return of the waiter, summed
+  std::uint64_t handed_over = 0;  ///< acquisitions of threads that waited at the release before
+  picoseconds handover_time = 0;  ///< from that release to the return of the waiter, summed
 
   // Picoseconds of hardware threads.
   std::uint64_t working = 0;  ///< in sections and gaps of work

@@ -233,9 +233,7 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
     for section, names in sections.items():
         given = document.get(section)
         if not isinstance(given, dict):
-            if section == "hybrid" or (
-                section == "smt" and figures["shape.threads_per_core"] == 1
-            ):
+            if section == "hybrid" or (section == "smt" and figures["shape.threads_per_core"] == 1):
                 figures |= _OPTIONAL[section]
                 continue
             raise LockwrightError(f"{where}: section [{section}] is missing", f"see {PAGE}")

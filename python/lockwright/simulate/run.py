@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
@@ -59,6 +60,15 @@ class Orders:
     seed: int
     own: OwnLock | None = None
     trace: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One simulation. environment: variables that set numbers of its lock."""
+
+    orders: Orders
+    cell: Cell
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -145,29 +155,58 @@ def run(
     What was simulated until an interrupt is in `results` of the exception that it becomes.
     """
     results = Results()
-    with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
-        description = Path(place) / "machine"
-        description.write_text(orders.machine.text())
-        with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-            running: dict[Future[Line], Cell] = {}
-            left = list(cells)
-            try:
-                while left or running:
-                    while left and len(running) < len(os.sched_getaffinity(0)):
-                        cell = left.pop(0)
-                        running[pool.submit(_one, orders, cell, description, timeout)] = cell
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        cell = running.pop(future)
-                        try:
-                            results.lines[cell] = future.result()
-                        except _Failed as failure:
-                            results.failures[cell] = str(failure)
-                        on_end(cell)
-            except BaseException as interrupt:
-                # The programs end by the same signal.
-                raise Interrupted(results) from interrupt
+
+    def store(job: Job, line: Line | None, failure: str) -> None:
+        if line is None:
+            results.failures[job.cell] = failure
+        else:
+            results.lines[job.cell] = line
+        on_end(job.cell)
+
+    try:
+        run_jobs([Job(orders, cell) for cell in cells], timeout, store)
+    except BaseException as interrupt:
+        raise Interrupted(results) from interrupt
     return results
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    timeout: float,
+    on_end: Callable[[Job, Line | None, str], None],
+) -> None:
+    """Simulates the jobs, as many at a time as there are processors.
+
+    on_end: called with each job when it has ended, and what it printed, or None and why it failed.
+    An interrupt ends the programs, too.
+    """
+    at_once = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
+        descriptions: dict[int, Path] = {}
+        for job in jobs:
+            machine = job.orders.machine
+            if id(machine) not in descriptions:
+                path = Path(place) / f"machine-{len(descriptions)}"
+                path.write_text(machine.text())
+                descriptions[id(machine)] = path
+        with ThreadPoolExecutor(max_workers=at_once) as pool:
+            running: dict[Future[Line], Job] = {}
+            left = iter(jobs)
+            while True:
+                for job in islice(left, at_once - len(running)):
+                    description = descriptions[id(job.orders.machine)]
+                    running[pool.submit(_simulate, job, description, timeout)] = job
+                if not running:
+                    return
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    job = running.pop(future)
+                    try:
+                        line = future.result()
+                    except _Failed as failure:
+                        on_end(job, None, str(failure))
+                    else:
+                        on_end(job, line, "")
 
 
 class Interrupted(Exception):
@@ -183,7 +222,8 @@ class _Failed(Exception):
     pass
 
 
-def _one(orders: Orders, cell: Cell, description: Path, timeout: float) -> Line:
+def _simulate(job: Job, description: Path, timeout: float) -> Line:
+    orders, cell = job.orders, job.cell
     command = [str(program()), "run", "--machine", str(description)]
     command += ["--workload", orders.workload, "--threads", str(cell.threads)]
     command += ["--seconds", f"{orders.seconds:.12f}", "--seed", str(orders.seed)]
@@ -206,6 +246,7 @@ def _one(orders: Orders, cell: Cell, description: Path, timeout: float) -> Line:
             errors="replace",
             timeout=timeout,
             check=False,
+            env={**os.environ, **job.environment},
         )
     except subprocess.TimeoutExpired:
         raise _Failed(f"no end after {timeout:g} s") from None

@@ -39,12 +39,13 @@ COLUMNS = [
     ),
 ]
 
-_STYLES = {
+STYLES = {
     Verdict.HOLDS: "green",
     Verdict.FAILS: "red",
     Verdict.OPEN: "yellow",
     Verdict.ELSEWHERE: "dim",
 }
+"""The style of a line by its verdict."""
 
 
 def compared(claim: Claim) -> str:
@@ -82,8 +83,8 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
     for finding in findings:
         claim = finding.claim
         console.print()
-        console.print(f"{claim.name}: {finding.verdict}", style=_STYLES[finding.verdict])
-        _print_claim(console, claim)
+        console.print(f"{claim.name}: {finding.verdict}", style=STYLES[finding.verdict])
+        print_claim(console, claim)
         if finding.median is not None:
             measured = f"{here(finding)} ({interval(finding)}): {compared(claim)}"
             terminal.print_wrapped(console, "  here:      ", measured, "")
@@ -94,7 +95,7 @@ def print_list(console: Console, claims: Sequence[Claim], obstacles: Sequence[st
     """Each claim with how it is tested, or why it is not. obstacles: "" for those that can be."""
     for claim, obstacle in zip(claims, obstacles, strict=True):
         console.print(claim.name, style="bold")
-        _print_claim(console, claim)
+        print_claim(console, claim)
         if claim.workload:
             terminal.print_wrapped(console, "  tested by: ", compared(claim), "")
         if obstacle:
@@ -102,7 +103,8 @@ def print_list(console: Console, claims: Sequence[Claim], obstacles: Sequence[st
         console.print()
 
 
-def _print_claim(console: Console, claim: Claim) -> None:
+def print_claim(console: Console, claim: Claim) -> None:
+    """Prints what the claim says, its source and the published figures."""
     terminal.print_wrapped(console, "  ", claim.says, "")
     terminal.print_wrapped(console, "  source:    ", claim.source, "dim")
     published = claim.published
@@ -122,7 +124,7 @@ def summary(findings: Sequence[Finding]) -> Table:
             here(finding),
             interval(finding),
             str(finding.verdict),
-            style=_STYLES[finding.verdict],
+            style=STYLES[finding.verdict],
         )
     return shown
 

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from lockwright.base import files, interrupts, terminal
-from lockwright.bench.claims import show
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.claims import show, show_simulated
 from lockwright.bench.claims.evaluate import Finding, obstacle
 from lockwright.bench.claims.measure import findings, machine, measure, possible
 from lockwright.bench.claims.table import choose
@@ -13,6 +15,7 @@ from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
 from lockwright.bench.rounds import Pace, Seen
 from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.simulated_claims import SEEDS, run_simulated
 from lockwright.commands.common import grammar
 from lockwright.machine.meters import Meters
 from lockwright.run.bench_program import loops_per_us
@@ -27,25 +30,52 @@ WARM_UP = 0.03
     "Each claim says how two locks compare in a workload. Each round runs everything that the "
     "claims need once, in a shuffled order, and a figure is taken within the round.\n\n"
     + definitions(show.COLUMNS, "Columns:")
+    + "\n\nWith --simulated, nothing is measured: each claim is run on the simulated machine of "
+    f"its paper, with the seeds 1 to {SEEDS} or --runs.\n\n"
+    + definitions(show_simulated.COLUMNS, "Columns with --simulated:")
 )
 @click.option("--claims", "names", metavar="NAME,...", help="Test these claims.  [default: all]")
 @click.option("--list", "only_list", is_flag=True, help="List the claims, and run nothing.")
+@click.option(
+    "--simulated",
+    "is_simulated",
+    is_flag=True,
+    help="Simulate the claims, each on the machine of its paper, and measure nothing.",
+)
 @grammar.runs(ROUNDS, of="everything", least=6, note="An interval takes six.")
 @grammar.seconds(SECONDS)
 @grammar.warm_up(WARM_UP)
-@grammar.json_file("every run")
+@grammar.timeout(600.0)
+@grammar.json_file("every run; with --simulated the figures of each seed")
 @grammar.csv_file("a line for each claim")
 def claims(
     names: str | None,
     only_list: bool,
+    is_simulated: bool,
     runs: int,
     seconds: float,
     warm_up: float,
+    timeout: float,
     json_file: Path | None,
     csv_file: Path | None,
 ) -> None:
     """Which claims of the papers on locks hold on this machine."""
     chosen = choose(names)
+    context = click.get_current_context()
+    given = [
+        name
+        for name in ("runs", "seconds", "warm_up", "timeout")
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if is_simulated:
+        if "seconds" in given or "warm_up" in given:
+            raise LockwrightError(
+                "--simulated runs each claim for a time of its own", "omit --seconds and --warm-up"
+            )
+        seeds = runs if "runs" in given else SEEDS
+        context.exit(run_simulated(chosen, seeds, only_list, timeout, json_file, csv_file))
+    if "timeout" in given:
+        raise LockwrightError("--timeout is for simulations", "add --simulated or omit it")
     here = machine()
     console = terminal.output()
     if only_list:

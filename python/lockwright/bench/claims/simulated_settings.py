@@ -1,0 +1,144 @@
+"""The machine and the numbers with which each claim is simulated, or why it is not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from lockwright.bench.cases import PER_PROCESSOR
+from lockwright.bench.claims.claim import Claim, Options, Side
+
+_SHORTEST = 0.01
+"""Simulated seconds of a run: some thousand acquisitions."""
+
+_SLICES = 0.1
+"""The same if threads outnumber processors: some thirty time slices of Linux."""
+
+_LONG_SECTIONS = 0.2
+"""The same with sections or gaps of more than 100 microseconds: some thousand of them."""
+
+_LONG_NS = 100_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A machine that stands for the paper's.
+
+    machine: as `lockwright simulate --machine` takes it. nearest: how it differs from the paper's,
+    "" if it is that one. threads: the paper's number of threads for a number of the claim's such as
+    `16/cpu`, which is chosen for small machines; others are multiplied by the processors.
+    seconds: simulated time of each run; None for a time by its threads and lengths.
+    """
+
+    machine: str
+    nearest: str = ""
+    threads: Mapping[str, int] = field(default_factory=dict)
+    seconds: float | None = None
+
+
+_STUDY = Setting("a-64")
+_T5 = Setting(
+    "t5-2",
+    "a thread's eight-fold hardware threads share a core without its two pipelines",
+    {"16/cpu": 32, "8/cpu": 32},
+    0.1,
+)
+_ENERGY = Setting("xeon-e5-2680v2x2")
+_MUTABLE_20 = Setting("xeon-e5-2640v4x2")
+_MUTABLE_48 = Setting("xeon-8260x2")
+
+_PAPERS = (
+    ("Guerraoui", _STUDY),
+    ("Dice", _T5),
+    ("Falsafi", _ENERGY),
+    ("Marotta", _MUTABLE_20),
+)
+"""The first word of a source, and the setting of that paper's claims."""
+
+_OWN: dict[str, Setting] = {
+    "oversubscription-collapse": replace(_T5, threads={"2/cpu": 256}, seconds=0.2),
+    "oversubscription-cliff": replace(_T5, threads={"2/cpu": 256, "1/cpu": 128}, seconds=0.2),
+    "mutexee-is-unfair": replace(_ENERGY, seconds=0.1),
+    "mutexee-on-average": replace(_ENERGY, threads={"1/cpu": 16}),
+    "mutexee-on-average-energy": replace(_ENERGY, threads={"1/cpu": 16}),
+    **{
+        f"timeout-{name}": replace(_ENERGY, threads={"4/cpu": 20}, seconds=0.5)
+        for name in ("throughput", "costs-throughput", "short", "longest-wait")
+    },
+}
+"""Claims whose setting differs from that of their paper."""
+
+_TABLE_1 = ("lockbench-", "hash-set-", "lazy-list-")
+"""Claims of Mutable Locks that were measured on the machine with 48 cores."""
+
+_SETS = (
+    "the simulator has no sets of lists: a mutex in each of thousands of nodes is nearly always "
+    "free, and what decides is instructions, the size of a mutex and the library that the paper "
+    "loads, none of which is simulated"
+)
+_HERD = "the simulator has the preload libraries' condition variables, and not the C library's"
+
+
+def inexpressible(claim: Claim) -> str:
+    """Why the claim cannot be simulated; "" if it can."""
+    if claim.elsewhere:
+        return claim.elsewhere
+    if claim.workload in ("hash-set", "lazy-list"):
+        return _SETS
+    return _HERD if claim.workload == "herd" else ""
+
+
+def setting_of(claim: Claim) -> Setting:
+    """The machine and the numbers of a claim that can be simulated."""
+    if claim.name in _OWN:
+        return _OWN[claim.name]
+    if claim.name.startswith(_TABLE_1):
+        return _MUTABLE_48
+    return next(setting for paper, setting in _PAPERS if claim.source.startswith(paper))
+
+
+def for_machine(claim: Claim, setting: Setting, processors: int) -> Claim:
+    """The claim with numbers of threads and simulated seconds for a machine of that size; what
+    cannot be simulated has the reason in `elsewhere`."""
+    if reason := inexpressible(claim):
+        return replace(claim, elsewhere=reason)
+
+    def resolved(options: Options) -> Options:
+        return {
+            name: _threads(str(value), setting, processors) if name == "threads" else value
+            for name, value in options.items()
+        }
+
+    def resolved_side(side: Side | None) -> Side | None:
+        return None if side is None else replace(side, options=resolved(side.options))
+
+    derived = replace(
+        claim,
+        points=tuple(resolved(point) for point in claim.points),
+        own=resolved_side(claim.own),
+        other=resolved_side(claim.other),
+        processors=1,
+    )
+    seconds = setting.seconds or max(
+        _seconds({**point, **side.options}, processors)
+        for point in derived.points
+        for side in derived.sides
+    )
+    points = tuple({**point, "seconds": seconds} for point in derived.points)
+    return replace(derived, points=points)
+
+
+def _threads(text: str, setting: Setting, processors: int) -> int:
+    if text in setting.threads:
+        return setting.threads[text]
+    if text.endswith(PER_PROCESSOR):
+        return max(1, round(float(text.removesuffix(PER_PROCESSOR)) * processors))
+    return int(text)
+
+
+def _seconds(options: Options, processors: int) -> float:
+    lengths = [int(str(value)) for name, value in options.items() if name.endswith("-max-ns")]
+    crowded = int(str(options.get("threads", 1))) > processors
+    return max(
+        _SHORTEST,
+        _SLICES if crowded else 0,
+        _LONG_SECTIONS if any(length > _LONG_NS for length in lengths) else 0,
+    )

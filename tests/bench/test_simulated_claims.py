@@ -1,0 +1,173 @@
+"""Claims on simulated machines: the settings of the papers, the figures, files and interrupts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.claims import show_simulated
+from lockwright.bench.claims.evaluate import Finding, Verdict
+from lockwright.bench.claims.simulate import experiments, jobs, outcome_of
+from lockwright.bench.claims.simulated_settings import inexpressible
+from lockwright.bench.claims.table import CLAIMS, choose
+from lockwright.bench.statistic import STATISTICS
+from lockwright.run import tools
+from lockwright.simulate.run import catalogue
+from support.processes import captured
+
+try:
+    tools.find("lockwright-simulate", "simulating")
+except LockwrightError as problem:
+    pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
+
+
+def test_each_claim_is_simulated_or_has_a_reason() -> None:
+    """What is simulated has a workload of the simulator with parameters that it takes."""
+    known = catalogue().workloads
+    common = {"threads", "seconds"}
+    for claim, one in zip(CLAIMS, experiments(CLAIMS), strict=True):
+        assert (one.machine is None) == bool(inexpressible(claim)) == bool(one.claim.elsewhere)
+    for job, _ in jobs(experiments(CLAIMS), 1):
+        assert job.orders.workload in known
+        assert set(job.orders.parameters) <= set(known[job.orders.workload].parameters) | common
+        assert job.cell.threads >= 1
+        assert job.orders.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "threads"),
+    [
+        ("restriction-throughput", "t5-2", {32}),
+        ("oversubscription-cliff", "t5-2", {128, 256}),
+        ("handover-pinned", "a-64", {64}),
+        ("mcs-is-best", "xeon-e5-2680v2x2", {40}),
+        ("timeout-throughput", "xeon-e5-2680v2x2", {20}),
+        ("short-short-mutable", "xeon-e5-2640v4x2", {20}),
+        ("lockbench-shared-ttas", "xeon-8260x2", {96}),
+    ],
+)
+def test_the_machine_and_the_threads_are_those_of_the_paper(
+    name: str, machine: str, threads: set[int]
+) -> None:
+    made = jobs(experiments(choose(name)), 1)
+    assert {job.orders.machine.name for job, _ in made} == {machine}
+    assert {job.cell.threads for job, _ in made} == threads
+
+
+def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
+    """2 ms, 400 operations of two threads, 500 acquisitions, each worked out by hand."""
+    line = {
+        "picoseconds": 2_000_000_000,
+        "operations": 400,
+        "per_thread": [300, 100],
+        "acquisitions": 500,
+        "transfers": [0] * 6,
+        "handovers": [0] * 6,
+        "invalidations": 0,
+        "lwss_windows": 2,
+        "lwss_distinct": 6,
+        "mttr": 7,
+        "wait_p99_ps": 1,
+        "wait_p999_ps": 5_000,
+        "wait_max_ps": 9_000,
+        "handed_over": 10,
+        "handover_ps": 300_000,
+        "sleeps": 20,
+        "running_ps": 4_000_000_000,
+        "working_ps": 1_000_000_000,
+        "picojoules": 4_000_000_000,
+    }
+    expected = {
+        "rate": 200_000,
+        "acquisitions per message": 1.25,
+        "sync cpus": 1.5,
+        "voluntary": 50,
+        "gini": 0.25,
+        "lwss": 3,
+        "mttr": 7,
+        "p99.9": 5,
+        "longest": 9,
+        "handover": 30,
+        "per joule": 100_000,
+    }
+    outcome = outcome_of(line)
+    found = {name: STATISTICS[name].value(outcome) for name in expected}
+    assert found == pytest.approx(expected)
+    empty = outcome_of({**line, "lwss_windows": 0, "handed_over": 0, "operations": 0})
+    for name in ("lwss", "handover", "acquisitions per message", "per joule"):
+        assert STATISTICS[name].value(empty) is None
+
+
+def test_findings_are_counted_among_those_that_can_be_expressed() -> None:
+    claim = CLAIMS[0]
+    verdicts = [Verdict.HOLDS, Verdict.HOLDS, Verdict.HOLDS, Verdict.FAILS, Verdict.ELSEWHERE]
+    assert show_simulated.counted([Finding(claim, verdict, "") for verdict in verdicts]) == (
+        "Of 4 claims that can be expressed, 3 hold (75 %), 1 do not hold, 0 are open; "
+        "1 cannot be expressed."
+    )
+
+
+def call(lockwright: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    return captured([lockwright, "bench", "claims", "--simulated", *words])
+
+
+def test_the_command_simulates_and_writes_what_it_found(lockwright: Path, tmp_path: Path) -> None:
+    """The same figures in each call; a claim that cannot be expressed says why."""
+    texts = []
+    for name in ("a", "b"):
+        files = {kind: tmp_path / f"{name}.{kind}" for kind in ("json", "csv")}
+        options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
+        done = call(lockwright, "--claims", "uncontested-ttas-pthread,systems", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "uncontested-ttas-pthread: simulated: " in done.stdout
+        assert "systems: simulated: cannot be expressed" in done.stdout
+        texts.append(files["json"].read_text())
+        with files["csv"].open(newline="") as file:
+            ran, other = csv.DictReader(file)
+        assert (ran["machine"], ran["rounds"]) == ("xeon-e5-2680v2x2", "6")
+        assert float(ran["low"]) <= float(ran["median"]) <= float(ran["high"])
+        assert (other["machine"], other["verdict"]) == ("", "cannot be expressed")
+    assert texts[0] == texts[1]
+    document = json.loads(texts[0])
+    assert document["simulated"] is True
+    assert document["complete"] is True
+    assert len(document["rows"][0]["values"]) == 6
+    assert set(document["machines"]) == {"xeon-e5-2680v2x2"}
+
+
+def test_bad_requests_get_one_line(lockwright: Path) -> None:
+    for words, said in (
+        (["--simulated", "--seconds", "1"], "--simulated runs each claim for a time of its own"),
+        (["--simulated", "--warm-up", "1"], "--simulated runs each claim for a time of its own"),
+        (["--simulated", "--runs", "5"], "--runs"),
+        (["--simulated", "--claims", "no-such"], "no claim 'no-such'"),
+        (["--timeout", "3"], "--timeout is for simulations"),
+    ):
+        done = captured([lockwright, "bench", "claims", *words])
+        assert done.returncode == 2, done.stdout
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_an_interrupt_leaves_what_was_simulated(lockwright: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    process = subprocess.Popen(
+        [lockwright, "bench", "claims", "--simulated", "--json", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(5)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert "stopped after" in err
+    assert json.loads(path.read_text())["complete"] is False
