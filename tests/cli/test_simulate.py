@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
-from lockwright.simulate import machine, report
+from lockwright.simulate import machine, open_pairs, report
+from lockwright.simulate import run as runs
 from support import locate
 
 from .conftest import Cli
@@ -28,6 +29,21 @@ except LockwrightError as problem:
 
 PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
 GOOD = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
+
+#: What open_pairs reads of a simulation is its time and its operations.
+LINE: runs.Line = {
+    "picoseconds": 10**12,
+    "acquisitions": 1,
+    "transfers": [0] * 6,
+    "handovers": [0] * 6,
+    "invalidations": 0,
+    "lwss_windows": 0,
+    "mttr": 0,
+    "per_thread": [1],
+    "wait_p99_ps": 0,
+    "sleeps": 0,
+    "picojoules": 0,
+}
 
 SHORT = ("--seconds", "0.0005")
 MACHINES = locate.ROOT / "python/lockwright/simulate/machines"
@@ -98,11 +114,21 @@ def test_a_lock_of_ones_own(cli: Cli, tmp_path: Path) -> None:
 
 def test_machines_are_complete() -> None:
     """Each is read, names its sources, and has as many processors as its title says."""
-    assert {"a-64", "i-48", "epyc-9654x2"} <= set(machine.known())
+    papers = {"a-64", "a-48", "i-48", "i-20", "xeon-e5-2680v2x2", "t5-2", "xeon-e5-2640v4x2"}
+    today = {"epyc-7763x2", "epyc-9654x2", "xeon-8358x2", "xeon-8480x2", "graviton-3"}
+    assert papers | today | {"altra-q80-30x2", "core-i9-12900k"} <= set(machine.known())
     for name in machine.known():
         one = machine.load(name)
         assert re.search(rf"\b{one.processors} (cores|hardware threads|processors)", one.title)
         assert all(len(source) > 5 for source in one.sources.values())
+
+
+HYBRID = """[hybrid]
+source = "a guess"
+slow_cores = {slow_cores}
+slow_share = {slow_share}
+
+[clock]"""
 
 
 @pytest.mark.parametrize(
@@ -123,6 +149,15 @@ def test_machines_are_complete() -> None:
         (('like = "linux-2015"', 'like = "m.toml"'), ("like itself: m.toml -> m.toml",)),
         (('source = "TOCS 2019, table 2"', ""), ("[clock] has no 'source'",)),
         (("ghz = 2.1", "ghz = = 2.1"), ("m.toml is no TOML",)),
+        (("ghz = 2.1", "ghz = [2, 3, 4]"), ("clock.ghz is no range", "write [low, high]")),
+        (("ghz = 2.1", "ghz = [3, 2]"), ("clock.ghz is no range",)),
+        (("ghz = 2.1", "ghz = [0, 2]"), ("clock.ghz is 0",)),
+        (("ghz = 2.1", 'ghz = [1, "x"]'), ("clock.ghz is no number",)),
+        (("packages = 4", "packages = [2, 4]"), ("shape.packages is no number",)),
+        (("[clock]", HYBRID.format(slow_cores=49, slow_share=2)), ("there are 48 cores",)),
+        (("[clock]", HYBRID.format(slow_cores=0.5, slow_share=2)), ("hybrid.slow_cores is 0.5",)),
+        (("[clock]", HYBRID.format(slow_cores=4, slow_share=0.5)), ("hybrid.slow_share is 0.5",)),
+        (("[clock]", "[hybrid]\nsource = 'x y'\nslow_cores = 4\n[clock]"), ("is missing",)),
     ],
 )
 def test_a_bad_machine_is_refused(
@@ -133,6 +168,74 @@ def test_a_bad_machine_is_refused(
     path = tmp_path / "m.toml"
     path.write_text(good.replace(*change))
     cli("simulate", "--machine", path, "--locks", "futex").refuses(*said)
+
+
+RANGED = 'like = "a-64"\ntitle = "64 cores"\n[kernel]\nsource = "a guess"\n'
+
+
+def test_pairs_whose_order_changes_within_a_range_are_open(cli: Cli, tmp_path: Path) -> None:
+    """Waking up takes from no time to long: parking is better than polling at one end only."""
+    path = tmp_path / "ranged.toml"
+    path.write_text(RANGED + "idle_exit_us = 0\nwake_latency_ns = [0, 100000]\n")
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "html")}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    words = ("--machine", path, "--locks", "mcs-stp,spinlock,pthread", "--threads", "64")
+    result = cli(
+        "simulate", *words, "--set", "section-cycles=50000", "--seconds", "0.003", *options
+    )
+    assert (result.status, result.err) == (0, "")
+    written = json.loads(files["json"].read_text())
+    assert written["machine"]["ranges"]["kernel.wake_latency_ns"] == [0, 100000]
+    assert written["machine"]["figures"]["kernel.wake_latency_ns"] == 50000
+    assert len(written["runs"]) == 3
+    assert written["open"] == [
+        {
+            "threads": 64,
+            "faster": "spinlock",
+            "slower": "mcs-stp",
+            "ends": ["kernel.wake_latency_ns = 0"],
+        }
+    ]
+    text = "spinlock above mcs-stp with 64 threads, but not with kernel.wake_latency_ns = 0"
+    assert text in result.out
+    assert text in files["html"].read_text()
+    assert "(0 to 100000)" in files["html"].read_text()
+
+
+def test_open_pairs() -> None:
+    """a is above b in the middle and at one end; c is below both everywhere."""
+
+    def results(**rates: int) -> runs.Results:
+        lines: dict[runs.Cell, runs.Line] = {
+            runs.Cell(name, 4): {**LINE, "operations": rate} for name, rate in rates.items()
+        }
+        return runs.Results(lines)
+
+    middle = results(a=30, b=20, c=10)
+    ends = {"x = 1": results(a=40, b=20, c=10), "x = 2": results(a=20, b=25, c=10)}
+    (pair,) = open_pairs.open_pairs(middle, ends)
+    assert pair.text == "a above b with 4 threads, but not with x = 2"
+    assert "1 pair of locks" in open_pairs.summary([pair], 2)[0]
+    assert open_pairs.open_pairs(middle, {"x = 1": middle}) == []
+    assert "the same at all 2 ends" in open_pairs.summary([], 2)[0]
+    assert open_pairs.summary([pair] * 12, 2)[-1] == "  and 2 more, which --json and --html have"
+
+
+def test_costs_over_one_distance_change_together(tmp_path: Path) -> None:
+    path = tmp_path / "m.toml"
+    text = (MACHINES / "i-48.toml").read_text()
+    path.write_text(
+        text.replace("far_ns = 165", "far_ns = [100, 200]").replace(
+            "far_ns = 149", "far_ns = [90, 180]"
+        )
+    )
+    one = machine.load(str(path))
+    assert [label for label, _ in one.ends()] == [
+        "load.far_ns = 90, rmw.far_ns = 100",
+        "load.far_ns = 180, rmw.far_ns = 200",
+    ]
+    assert one.figures["rmw.far_ns"] == 150
+    assert [end.figures["rmw.far_ns"] for _, end in one.ends()] == [100, 200]
 
 
 def test_bad_requests(cli: Cli, tmp_path: Path) -> None:

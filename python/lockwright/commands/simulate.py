@@ -103,7 +103,7 @@ def command(
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
     from lockwright.simulate import machine as machines
-    from lockwright.simulate import report, sensitivity
+    from lockwright.simulate import open_pairs, report, sensitivity
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
 
@@ -136,32 +136,45 @@ def command(
             console.print(sensitivity.table(orders, effects))
             return 0
         stopped = False
+        results = None
+        at_ends: dict[str, runs.Results] = {}
+        ends = len(machine.ends())
         try:
-            with _progress(len(cells)) as on_end:
+            with _progress((1 + ends) * len(cells)) as on_end:
                 results = runs.run(orders, cells, timeout, on_end)
+                open_pairs.simulate_ends(orders, cells, timeout, on_end, at_ends)
         except runs.Interrupted as interrupt:
             cause = interrupt.__cause__
             if isinstance(cause, LockwrightError) or not isinstance(cause, KeyboardInterrupt):
                 raise cause or interrupt from None
-            results, stopped = interrupt.results, True
+            results, stopped = results or interrupt.results, True
     rows = report.table_rows(results)
     for count in dict.fromkeys(counts):
         if any(row["threads"] == count for row in rows):
             console.print(report.table(orders, rows, count))
+    pairs = open_pairs.open_pairs(results, at_ends)
+    if at_ends:
+        for line in open_pairs.summary(pairs, ends):
+            console.print(line, markup=False, soft_wrap=True)
     failures = [
-        f"{cell.lock} with {cell.threads} threads: {what}"
-        for cell, what in results.failures.items()
+        f"{cell.lock} with {cell.threads} threads{where}: {what}"
+        for where, several in [
+            ("", results),
+            *((f" and {label}", at_end) for label, at_end in at_ends.items()),
+        ]
+        for cell, what in several.failures.items()
     ]
     for text in failures:
         console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
     if json_file is not None:
-        write(json_file, report.as_json(orders, results, rows, not stopped), "--json")
+        write(json_file, report.as_json(orders, results, rows, not stopped, pairs), "--json")
     if csv_file is not None:
         write(csv_file, report.as_csv(orders, rows), "--csv")
     if html_file is not None:
-        write(html_file, report.as_page(orders, rows, failures), "--html")
+        write(html_file, report.as_page(orders, rows, failures, pairs), "--html")
     if stopped:
-        click.echo(f"Stopped after {len(results.lines)} of {len(cells)} simulations.")
+        made = len(results.lines) + sum(len(one.lines) for one in at_ends.values())
+        click.echo(f"Stopped after {made} of {(1 + ends) * len(cells)} simulations.")
         return 130
     sys.stdout.flush()
     return 1 if failures else 0

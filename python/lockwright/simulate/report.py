@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from rich import box
 from rich.table import Table
@@ -17,6 +17,28 @@ from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Line, Orders, Results
 
 BASELINE = "pthread"
+
+
+@dataclass(frozen=True)
+class OpenPair:
+    """Two locks, the first of which has more throughput with all figures in the middle of their
+    ranges, and does not at one of the ends at least.
+
+    ends: the ends at which it does not, as `kernel.wake_ns = 1200`.
+    """
+
+    threads: int
+    faster: str
+    slower: str
+    ends: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """`hmcs above cna with 64 threads, but not with rmw.far_ns = 150`."""
+        return (
+            f"{self.faster} above {self.slower} with {self.threads} threads, but not with "
+            f"{', nor with '.join(self.ends)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -162,7 +184,11 @@ def as_csv(orders: Orders, rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def as_json(
-    orders: Orders, results: Results, rows: Sequence[Mapping[str, object]], complete: bool
+    orders: Orders,
+    results: Results,
+    rows: Sequence[Mapping[str, object]],
+    complete: bool,
+    open_pairs: Sequence[OpenPair] = (),
 ) -> str:
     """Everything, with the machine and its sources."""
     machine = orders.machine
@@ -175,6 +201,7 @@ def as_json(
             "title": machine.title,
             "figures": dict(machine.figures),
             "two_hops": machine.two_hops,
+            "ranges": dict(machine.ranges),
             "sources": dict(machine.sources),
         },
         "workload": orders.workload,
@@ -183,6 +210,7 @@ def as_json(
         "seed": orders.seed,
         "figures": {name: figure.meaning for name, figure in FIGURES.items()},
         "rows": [_finite(one) for one in rows],
+        "open": [asdict(pair) for pair in open_pairs],
         "runs": [dict(line) for line in results.lines.values()],
         "failures": [
             {"lock": cell.lock, "threads": cell.threads, "what": what}
@@ -199,7 +227,12 @@ def _finite(one: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def as_page(orders: Orders, rows: Sequence[Mapping[str, object]], failures: Sequence[str]) -> str:
+def as_page(
+    orders: Orders,
+    rows: Sequence[Mapping[str, object]],
+    failures: Sequence[str],
+    open_pairs: Sequence[OpenPair] = (),
+) -> str:
     """A page of its own with the table, what its columns are, and the machine's sources."""
     lines = []
     for one in rows:
@@ -213,6 +246,8 @@ def as_page(orders: Orders, rows: Sequence[Mapping[str, object]], failures: Sequ
         {"locks": list(dict.fromkeys(str(one["lock"]) for one in rows)), "baseline": BASELINE},
         title=heading(orders),
         failures=failures,
+        ranges=len(orders.machine.ranges),
+        open_pairs=[pair.text for pair in open_pairs],
         columns=["Lock", "threads", *(figure.heading for figure in FIGURES.values())],
         rows=lines,
         meanings={figure.heading: figure.meaning for figure in FIGURES.values()},
@@ -220,11 +255,18 @@ def as_page(orders: Orders, rows: Sequence[Mapping[str, object]], failures: Sequ
     )
 
 
+def _range(machine: Machine, name: str) -> str:
+    if name not in machine.ranges:
+        return ""
+    low, high = machine.ranges[name]
+    return f" ({low:g} to {high:g})"
+
+
 def _sources(machine: Machine) -> dict[str, str]:
     found = {}
     for section, source in machine.sources.items():
         values = [
-            f"{name.partition('.')[2]} = {value:g}"
+            f"{name.partition('.')[2]} = {value:g}{_range(machine, name)}"
             for name, value in machine.figures.items()
             if name.startswith(f"{section}.")
         ]
