@@ -1,0 +1,494 @@
+// adaptive: a mutex that adapts to its load. Threads take a free lock at once
+// (barging), a few poll for it as long as that has paid, and the others sleep on a
+// stack, from which an unlock wakes one only if no thread is on its way to the lock;
+// the oldest sleepers are served within a bounded time.
+//
+// Citation: none for the whole. Barging with adaptive polling: Solaris adaptive
+// mutexes (Mauro and McDougall, Solaris Internals, 2000); wakes suppressed for a
+// thread on its way, and sleepers last come first: D. Dice, HotSpot ObjectMonitor,
+// and "Malthusian Locks", EuroSys 2017.
+//
+//   word     | meaning
+//   stack    | the sleeper that came last; sleepers are linked by `below`
+//   held_    | a thread is inside
+//   slow_    | it came by wait_and_lock(), and `state` has its processor
+//   heir_    | a woken sleeper has not come back yet
+//   reserved_| an heir that has waited too long is next: others do not take the lock
+//   owed_    | such a sleeper is on the stack again: the next unlock hands it the lock
+//   elders_  | the list of elders is not empty
+//   pollers  | how many threads poll, besides heirs
+//            | 0: free, and no thread waits
+//
+//   state | the elders: sleepers taken off the stack in a batch, a list from the one that
+//         | came first to the one that came last; and advice: the poll budget, wakes
+//         | suppressed in a row, the processor of the holder, a count of contended
+//         | acquisitions, and whether the oldest elder is due. Written by the holder alone.
+//
+//   node  | below  the sleeper that came before; above: that came after, among elders
+//         | last   of the elder that came first: the one that came last
+//         | due    of the elder that came first: when it has to be served
+//         | aged   served because it was due
+//         | grant  what the cell's grant says: the lock, or to come and take it
+//
+// Invariants
+//   EXCLUSION    only the thread that set held_, or was granted the lock, is inside.
+//   ONE-POPPER   only the holder takes nodes off the stack and changes the elders.
+//   RESPONSIBLE  when the lock becomes free while threads sleep, a poller is registered or an
+//                heir is on its way.
+//   LAST-TOUCH   an unlock does not touch the lock after the store that frees it.
+//   ADVICE       no invariant depends on what the advice says.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockwright/lock.hpp"
+#include "lockwright/parts/wait.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class adaptive {
+  enum : std::uint8_t { come_, lock_ };  // grant
+
+  struct alignas(64) node {
+    typename Env::template plain<node*> below{};
+    typename Env::template plain<node*> above{};
+    typename Env::template plain<node*> last{};
+    typename Env::template plain<std::uint64_t> due{};
+    typename Env::template plain<std::uint64_t> interval{};
+    typename Env::template plain<bool> aged{};
+    typename Env::template plain<std::uint8_t> grant{};
+    spin_then_park<Env> cell;
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .category = category::load_control,
+      .waiting = waiting::spin_then_park,
+      .realtime = realtime::own_order,
+      .light = true,
+      .node_bytes = sizeof(node),
+      .reference = "barging, adaptive polling and sleepers last come first; see the header",
+      .summary =
+          "Takes a free lock at once, polls as long as that pays, and sleeps last come first, with "
+          "a bound in time for the oldest. Adapts to its load, to be used without choosing."};
+
+  static constexpr tunable most_pollers{
+      .name = "pollers",
+      .default_value = 0,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 7,
+      .model_value = 1,
+      .meaning = "how many threads may poll at a time; 0: one, or two from 8 processors on",
+      .source = "the Go runtime's mutex polls with one (Go 1.24, lock_spinbit.go)"};
+  static constexpr tunable suppressed_wakes{
+      .name = "suppressed-wakes",
+      .default_value = 8,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 15,
+      .model_value = 1,
+      .meaning = "how many unlocks in a row may rely on a thread that is on its way",
+      .source = "after that many it has probably been preempted"};
+  static constexpr tunable patience{
+      .name = "patience-ns",
+      .default_value = 4'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 1'000,
+      .meaning = "within which time a batch of sleepers is served, one after the other",
+      .source = "about a time slice of the kernel's scheduler"};
+  static constexpr tunable pace{
+      .name = "pace-ns",
+      .default_value = 100'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 1'000,
+      .meaning = "the shortest time between two sleepers that are served because they are due",
+      .source = "many times what a sleep and a wake cost, so that they cost a few per cent"};
+  static constexpr auto tunables = join(
+      tunable_list<4>{&most_pollers, &suppressed_wakes, &patience, &pace},
+      spin_then_park<Env>::tunables);
+
+  arrival lock() {
+    std::uint64_t seen = 0;
+    // Acquire, here and wherever held_ is set, pairs with the release that freed the lock.
+    if (word_.compare_exchange_strong(seen, held_, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) [[likely]] {
+      return arrival::uncontended;
+    }
+    return wait_and_lock(seen);
+  }
+
+  bool try_lock() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    while (is_free(seen, 0)) {
+      if (word_.compare_exchange_weak(seen, seen | held_, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void unlock() {
+    std::uint64_t seen = held_;
+    // Acquire pairs with the release of the pushes: the nodes are seen.
+    if (!word_.compare_exchange_strong(seen, 0, std::memory_order_release,
+                                       std::memory_order_acquire)) {
+      unlock_with_waiters(seen);
+    }
+  }
+
+  static constexpr int checked_threads = 4;
+
+ private:
+  // The word's tags; the stack's pointer, a multiple of 64 below 2^48, is shifted by 16.
+  static constexpr std::uint64_t held_ = 1;
+  static constexpr std::uint64_t slow_ = 2;
+  static constexpr std::uint64_t heir_ = 4;
+  static constexpr std::uint64_t reserved_ = 8;
+  static constexpr std::uint64_t owed_ = 16;
+  static constexpr std::uint64_t elders_ = 32;
+  static constexpr std::uint64_t one_poller_ = 64;
+  static constexpr std::uint64_t pollers_ = 7 * one_poller_;
+  static constexpr std::uint64_t tags_ = (std::uint64_t{1} << 22) - 1;
+
+  static node* stack_of(std::uint64_t word) {
+    return reinterpret_cast<node*>((word & ~tags_) >> 16);
+  }
+  static std::uint64_t word_of(node* top, std::uint64_t tags) {
+    return reinterpret_cast<std::uint64_t>(top) << 16 | tags;
+  }
+
+  /// A thread's own tags: one_poller_ or heir_, and reserved_.
+  static std::uint64_t without(std::uint64_t word, std::uint64_t own) {
+    return (word - (own & one_poller_)) & ~(own & (heir_ | reserved_));
+  }
+  static bool is_free(std::uint64_t word, std::uint64_t own) {
+    return (word & (held_ | (reserved_ & ~own))) == 0;
+  }
+
+  // state_ has the elder that came first where the word has the stack, and below it the advice:
+  struct field {
+    unsigned shift;
+    std::uint64_t mask;
+    std::uint64_t get(std::uint64_t state) const { return state >> shift & mask; }
+    std::uint64_t set(std::uint64_t state, std::uint64_t to) const {
+      return (state & ~(mask << shift)) | to << shift;
+    }
+  };
+  static constexpr field budget_{0, 63};       // 32nds of spin_bound, with its highest bit turned
+  static constexpr field suppressed_{6, 15};
+  static constexpr field is_due_{10, 1};
+  static constexpr field turn_{11, 7};
+  static constexpr field processor_{14, 255};  // plus 1; 0: unknown
+
+  static constexpr std::uint64_t budget_default_ = 32;
+  static constexpr std::uint64_t budget_least_ = 4;
+  static constexpr std::uint64_t budget_most_ = 63;
+
+  static std::uint64_t here() { return Env::cpu() % 255 + 1; }
+
+  static bool may_poll(std::uint64_t seen) {
+    std::uint64_t most = Env::template value<most_pollers>();
+    if (most == 0) {
+      const std::uint32_t processors = Env::cpus();
+      most = processors == 1 ? 0 : processors < 8 ? 1 : 2;
+    }
+    return (seen & pollers_) / one_poller_ < most;
+  }
+
+  /// How a thread that found the lock held came to have it.
+  struct waiting_record {
+    node* me = nullptr;
+    std::uint64_t now = 0;  // the last look at the clock; 0: none
+    bool polled = false;
+    bool slept = false;
+  };
+
+  [[gnu::noinline]] arrival wait_and_lock(std::uint64_t seen) {
+    waiting_record record;
+    std::uint64_t own = 0;  // this thread's tags in the word
+    bool aged = false;
+    bool has_polled = false;
+    for (;;) {
+      if (is_free(seen, own)) {
+        const bool waited = record.polled || record.slept;
+        if (word_.compare_exchange_strong(seen, without(seen, own) | held_ | (waited ? slow_ : 0),
+                                          std::memory_order_acquire, std::memory_order_relaxed)) {
+          if (waited) {
+            learn(record);
+          }
+          break;
+        }
+        continue;
+      }
+      if (!has_polled) {
+        if (own == 0 && may_poll(seen)) {
+          // Relaxed, as the next one: tags say who is to be expected, and publish nothing.
+          if (!word_.compare_exchange_strong(seen, seen + one_poller_, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+            continue;
+          }
+          own = one_poller_;
+        } else if (aged && (seen & reserved_) == 0) {
+          if (!word_.compare_exchange_strong(seen, seen | reserved_, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+            continue;
+          }
+          own |= reserved_;
+        }
+        has_polled = true;
+        if (own != 0) {
+          record.polled = true;
+          seen = poll(own, record);
+          continue;
+        }
+      }
+      if (record.me == nullptr) {
+        record.me = Env::template take_node<node>();
+      }
+      node* me = record.me;
+      me->below = stack_of(seen);
+      me->aged = aged;
+      me->cell.arm();
+      // Release publishes the node to the holder.
+      if (!word_.compare_exchange_strong(
+              seen, word_of(me, (without(seen, own) & tags_) | (aged ? owed_ : 0)),
+              std::memory_order_release, std::memory_order_relaxed)) {
+        continue;
+      }
+      record.slept = true;
+      me->cell.park();
+      if (me->grant == lock_) {
+        learn(record);
+        break;
+      }
+      own = heir_;
+      aged = me->aged;
+      has_polled = false;
+      seen = word_.load(std::memory_order_relaxed);
+    }
+    if (record.me != nullptr) {
+      Env::give_node(record.me);
+    }
+    return record.polled || record.slept ? arrival::contended : arrival::uncontended;
+  }
+
+  /// Returns the word once the lock can be taken, or polling has lasted too long, or the holder
+  /// cannot run because this thread does.
+  std::uint64_t poll(std::uint64_t own, waiting_record& record) {
+    constexpr std::uint32_t polls_per_clock = 16;
+    std::uint64_t end = 0;
+    for (;;) {
+      std::uint64_t seen = 0;
+      for (std::uint32_t i = 0; i < polls_per_clock; ++i) {
+        seen = word_.load(std::memory_order_relaxed);
+        if (is_free(seen, own)) {
+          return seen;
+        }
+        Env::relax();
+      }
+      const std::uint64_t state = state_.load(std::memory_order_relaxed);
+      record.now = Env::now();
+      if (end == 0) {
+        end = record.now +
+              Env::template value<spin_bound>() * (budget_.get(state) ^ budget_default_) / 32;
+      }
+      if (record.now >= end || ((seen & slow_) != 0 && processor_.get(state) == here())) {
+        return seen;
+      }
+    }
+  }
+
+  /// By the holder: the advice for the next one.
+  void learn(const waiting_record& record) {
+    std::uint64_t state = state_.load(std::memory_order_relaxed);
+    std::uint64_t budget = budget_.get(state) ^ budget_default_;
+    if (!record.slept) {
+      budget = budget + 1 < budget_most_ ? budget + 1 : budget_most_;
+    } else if (record.polled) {
+      budget = budget > budget_least_ + 2 ? budget - 2 : budget_least_;
+    }
+    const std::uint64_t turn = (turn_.get(state) + 1) % 8;
+    state = budget_.set(state, budget ^ budget_default_);
+    state = turn_.set(state, turn);
+    state = processor_.set(state, here());
+    state = suppressed_.set(state, 0);
+    if (const node* oldest = stack_of(state); oldest != nullptr && (turn == 0 || record.now != 0)) {
+      if (oldest->due <= (record.now != 0 ? record.now : Env::now())) {
+        state = is_due_.set(state, 1);
+      }
+    }
+    state_.store(state, std::memory_order_relaxed);
+  }
+
+  /// The unlock of a holder that is not alone, or was not when it came.
+  [[gnu::noinline]] void unlock_with_waiters(std::uint64_t seen) {
+    std::uint64_t state = processor_.set(state_.load(std::memory_order_relaxed), 0);
+    if ((seen & (elders_ | owed_)) == 0) {
+      state = with_batch(state, stack_of(seen));
+    }
+    node* heir = nullptr;  // an elder, to be woken
+    bool counted = false;
+    for (;;) {
+      if ((seen & owed_) != 0 && heir == nullptr) {
+        if (node* next = take_owed(seen)) {
+          state_.store(state, std::memory_order_relaxed);
+          grant(next, lock_);
+          return;
+        }
+        continue;
+      }
+      node* top = stack_of(seen);
+      std::uint64_t tags = seen & tags_ & ~(held_ | slow_ | elders_);
+      if (heir == nullptr && (top != nullptr || stack_of(state) != nullptr)) {
+        if (!wakes(tags, state)) {
+          if (!counted) {
+            counted = true;
+            state = suppressed_.set(state, suppressed_.get(state) + 1);
+          }
+        } else {
+          state = suppressed_.set(state, 0);
+          heir = take_elder(state, top == nullptr);
+          if (heir == nullptr) {
+            state_.store(state, std::memory_order_relaxed);
+            // Release hands the section's writes over, here and below.
+            if (word_.compare_exchange_strong(
+                    seen,
+                    word_of(top->below,
+                            tags | heir_ | (stack_of(state) != nullptr ? elders_ : 0)),
+                    std::memory_order_release, std::memory_order_acquire)) {
+              grant(top, come_);
+              return;
+            }
+            continue;
+          }
+        }
+      }
+      // From here on the lock may be gone.
+      state_.store(state, std::memory_order_relaxed);
+      if (word_.compare_exchange_strong(seen,
+                                        word_of(top, tags | (heir != nullptr ? heir_ : 0) |
+                                                         (stack_of(state) != nullptr ? elders_ : 0)),
+                                        std::memory_order_release, std::memory_order_acquire)) {
+        if (heir != nullptr) {
+          grant(heir, come_);
+        }
+        return;
+      }
+    }
+  }
+
+  /// Whether an unlock that leaves sleepers wakes one.
+  static bool wakes(std::uint64_t tags, std::uint64_t state) {
+    if ((tags & (heir_ | pollers_)) == 0) {
+      return true;
+    }
+    return (tags & reserved_) == 0 &&
+           (is_due_.get(state) != 0 ||
+            suppressed_.get(state) >= Env::template value<suppressed_wakes>());
+  }
+
+  static void grant(node* to, std::uint8_t what) {
+    to->grant = what;
+    to->cell.grant();
+  }
+
+  /// Makes all sleepers but the last one elders, if there are none.
+  static std::uint64_t with_batch(std::uint64_t state, node* top) {
+    if (top == nullptr || top->below == nullptr) {
+      return state;
+    }
+    node* youngest = top->below;
+    top->below = nullptr;
+    youngest->above = nullptr;
+    std::uint64_t count = 1;
+    node* oldest = youngest;
+    while (oldest->below != nullptr) {
+      node* before = oldest->below;
+      before->above = oldest;
+      oldest = before;
+      ++count;
+    }
+    const std::uint64_t share = Env::template value<patience>() / count;
+    const std::uint64_t least = Env::template value<pace>();
+    oldest->last = youngest;
+    oldest->interval = share > least ? share : least;
+    oldest->due = Env::now() + oldest->interval;
+    return word_of(oldest, state & tags_);
+  }
+
+  /// The elder that is to be woken: the oldest if it is due, the youngest if there is no other
+  /// sleeper, or null.
+  static node* take_elder(std::uint64_t& state, bool alone) {
+    node* oldest = stack_of(state);
+    if (oldest == nullptr) {
+      return nullptr;
+    }
+    const std::uint64_t now = Env::now();
+    if (is_due_.get(state) != 0 || oldest->due <= now) {
+      node* rest = oldest->above;
+      if (rest != nullptr) {
+        rest->below = nullptr;
+        rest->last = oldest->last;
+        rest->interval = oldest->interval;
+        rest->due = now + rest->interval;
+      }
+      oldest->aged = true;
+      state = is_due_.set(word_of(rest, state & tags_), 0);
+      return oldest;
+    }
+    if (!alone) {
+      return nullptr;
+    }
+    node* youngest = oldest->last;
+    if (youngest == oldest) {
+      state = word_of(nullptr, state & tags_);
+    } else {
+      node* before = youngest->below;
+      before->above = nullptr;
+      oldest->last = before;
+    }
+    return youngest;
+  }
+
+  /// Takes the sleeper off the stack that the lock is owed to; null if the stack has changed
+  /// meanwhile, or there is none.
+  node* take_owed(std::uint64_t& seen) {
+    node* above = nullptr;
+    node* next = stack_of(seen);
+    while (next != nullptr && !next->aged) {
+      above = next;
+      next = next->below;
+    }
+    if (next != nullptr && above != nullptr) {
+      above->below = next->below;
+      word_.fetch_and(~owed_, std::memory_order_relaxed);
+      return next;
+    }
+    // Relaxed: the grant hands the section's writes over.
+    const std::uint64_t left = next == nullptr
+                                   ? seen & ~owed_
+                                   : word_of(next->below, seen & tags_ & ~owed_);
+    if (word_.compare_exchange_strong(seen, left, std::memory_order_relaxed,
+                                      std::memory_order_acquire)) {
+      if (next == nullptr) {
+        seen = left;
+      }
+      return next;
+    }
+    return nullptr;
+  }
+
+  typename Env::template atomic<std::uint64_t> word_{};
+  typename Env::template atomic<std::uint64_t> state_{};
+};
+
+}  // namespace lockwright
