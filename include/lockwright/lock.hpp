@@ -118,6 +118,13 @@ concept TryLock = Lock<L> && requires(L lock) {
   { lock.try_lock() } -> std::same_as<bool>;
 };
 
+/// A lock whose lock() is try_lock() and, where that fails, wait_and_lock(). A caller that makes the
+/// two calls itself can end with the second, and needs no register saved over the first.
+template <class L>
+concept TwoStepLock = TryLock<L> && requires(L lock) {
+  { lock.wait_and_lock() } -> std::same_as<arrival>;
+};
+
 /// A lock whose waiters can give up at a deadline (nanoseconds of Env::now()).
 template <class L>
 concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {

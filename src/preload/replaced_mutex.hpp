@@ -231,10 +231,25 @@ class replaced_mutex {
 
   [[gnu::always_inline]] static int lock_fast(pthread_mutex_t* mutex, kind_word kind) {
     return of(mutex).lock_.with_lock(
-        kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
-          self.template entered<plain>(lock.lock());
+        kind, of(mutex), []<class L>(replaced_mutex& self, L& lock) __attribute__((always_inline)) {
+          if constexpr (TwoStepLock<L>) {
+            if (!lock.try_lock()) [[unlikely]] {
+              return lock_contended(self, lock);
+            }
+            self.template entered<plain>(arrival::uncontended);
+          } else {
+            self.template entered<plain>(lock.lock());
+          }
           return 0;
         });
+  }
+
+  /// Apart, so that the fast path need not save registers, which its atomic operation would wait
+  /// for.
+  template <class L>
+  [[gnu::noinline]] static int lock_contended(replaced_mutex& self, L& lock) {
+    self.template entered<plain>(lock.wait_and_lock());
+    return 0;
   }
 
   [[gnu::always_inline]] static int trylock_fast(pthread_mutex_t* mutex, kind_word kind) {

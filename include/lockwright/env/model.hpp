@@ -275,6 +275,19 @@ struct model {
     return true;
   }
 
+  static bool set_low_byte(atomic<std::uint64_t>& word, const location& at = location::current()) {
+    return word.set_low_byte(at);
+  }
+
+  static void clear_low_byte(atomic<std::uint64_t>& word, const location& at = location::current()) {
+    word.clear_low_byte(at);
+  }
+
+  static std::uint32_t high_half(const atomic<std::uint64_t>& word,
+                                 const location& at = location::current()) {
+    return static_cast<std::uint32_t>(word.load(std::memory_order_relaxed, at) >> 32);
+  }
+
  private:
   template <class T>
   static void until(atomic<T>& word, std::uint32_t expected, std::uint64_t deadline,

@@ -11,6 +11,7 @@
 
 #include "lockwright/env/native/barrier.hpp"
 #include "lockwright/env/native/blocks.hpp"
+#include "lockwright/env/native/bytes.hpp"
 #include "lockwright/env/native/clock.hpp"
 #include "lockwright/env/native/common.hpp"
 #include "lockwright/env/native/futex.hpp"
@@ -243,6 +244,25 @@ struct native {
     std::uint64_t drawn = std::uint64_t{next + 1} << 32 | next;
     return __atomic_compare_exchange_n(reinterpret_cast<std::uint64_t*>(&grant), &seen, drawn,
                                        false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  }
+
+  /// Sets the low byte of `word` from 0 to 1, whatever the other bytes hold, and returns whether it
+  /// did. Acquire.
+  static bool set_low_byte(atomic<std::uint64_t>& word) {
+    std::uint8_t clear = 0;
+    return __atomic_compare_exchange_n(native_env::low_byte(word), &clear, std::uint8_t{1}, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  }
+
+  /// Clears the low byte of `word` by a store that leaves the other bytes alone. Release.
+  static void clear_low_byte(atomic<std::uint64_t>& word) {
+    __atomic_store_n(native_env::low_byte(word), std::uint8_t{0}, __ATOMIC_RELEASE);
+  }
+
+  /// The high half of `word`. Relaxed. A load of these bytes alone need not wait until
+  /// set_low_byte() is complete, as one of the whole word does on x86-64.
+  static std::uint32_t high_half(const atomic<std::uint64_t>& word) {
+    return __atomic_load_n(native_env::high_half(word), __ATOMIC_RELAXED);
   }
 
   /// The C library's mutex.

@@ -130,6 +130,12 @@ struct simulated {
     return atomic<std::uint32_t>::draw_if_served(grant, request, next);
   }
 
+  static bool set_low_byte(atomic<std::uint64_t>& word) { return word.set_low_byte(); }
+  static void clear_low_byte(atomic<std::uint64_t>& word) { word.clear_low_byte(); }
+  static std::uint32_t high_half(const atomic<std::uint64_t>& word) {
+    return static_cast<std::uint32_t>(word.load() >> 32);
+  }
+
   using libc_mutex = simulated_env::libc_mutex<simulated>;
 };
 

@@ -8,16 +8,20 @@
 // thread on its way, and sleepers last come first: D. Dice, HotSpot ObjectMonitor,
 // and "Malthusian Locks", EuroSys 2017.
 //
-//   word     | meaning
-//   stack    | the sleeper that came last; sleepers are linked by `below`
-//   held_    | a thread is inside
-//   slow_    | it came by wait_and_lock(), and `state` has its processor
-//   heir_    | a woken sleeper has not come back yet
-//   reserved_| an heir that has waited too long is next: others do not take the lock
-//   owed_    | such a sleeper is on the stack again: the next unlock hands it the lock
-//   elders_  | the list of elders is not empty
-//   pollers  | how many threads poll, besides heirs
-//            | 0: free, and no thread waits
+//   word, from its low byte up
+//   held_     | 1 bit  | a thread is inside
+//   slow_     | 1 bit  | it came by wait_and_lock(), and `state` has its processor
+//   reserved_ | 1 bit  | the lock is not free for others than an aged heir
+//   heir_     | 1 bit  | a woken sleeper has not taken the lock yet and is not on the stack
+//   pollers   | 3 bits | how many registered threads poll, besides heirs
+//   stack     | 42 bits| the sleeper that came last; sleepers are linked by `below`
+//   reserving_| 1 bit  | set and cleared together with reserved_
+//   owed_     | 1 bit  | an aged sleeper is on the stack: the next unlock hands it the lock
+//   elders_   | 1 bit  | the list of elders is not empty
+//
+// The low byte (held_, slow_, reserved_) is 0 when the lock is free. The high half, which has parts
+// of `stack` and all that follows it, is 0 when an unlock need not look further; it then clears the
+// low byte by a plain store.
 //
 //   state | the elders: sleepers taken off the stack in a batch, a list from the one that
 //         | came first to the one that came last; and advice: the poll budget, wakes
@@ -28,13 +32,16 @@
 //         | last   of the elder that came first: the one that came last
 //         | due    of the elder that came first: when it has to be served
 //         | aged   served because it was due
-//         | grant  what the cell's grant says: the lock, or to come and take it
+//         | grant  what the cell's grant means: the lock, or to compete for it
 //
 // Invariants
 //   EXCLUSION    only the thread that set held_, or was granted the lock, is inside.
 //   ONE-POPPER   only the holder takes nodes off the stack and changes the elders.
-//   RESPONSIBLE  when the lock becomes free while threads sleep, a poller is registered or an
-//                heir is on its way.
+//   RESPONSIBLE  when the lock becomes free while threads sleep, a poller is registered, an
+//                heir is on its way, or the sleeper at the bottom of the stack is the watch.
+//   WATCH        a plain release that overlaps a push onto an empty stack wakes nobody. So the
+//                thread that pushes onto an empty stack sleeps for bounded times, and takes the
+//                lock and itself off the stack if it finds the lock free.
 //   LAST-TOUCH   an unlock does not touch the lock after the store that frees it.
 //   ADVICE       no invariant depends on what the advice says.
 #pragma once
@@ -70,6 +77,10 @@ class adaptive {
       .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(node),
+      .low_traffic = true,
+      .atomics = {.lock = 1, .unlock = 0},
+      .suits = {{{use_case::crowded, 2, "wakes nobody while a thread is on its way to the lock"},
+                 {use_case::low_contention, 1, "one atomic operation for lock and unlock together"}}},
       .reference = "barging, adaptive polling and sleepers last come first; see the header",
       .summary =
           "Takes a free lock at once, polls as long as that pays, and sleeps last come first, with "
@@ -111,108 +122,29 @@ class adaptive {
       .model_value = 1'000,
       .meaning = "the shortest time between two sleepers that are served because they are due",
       .source = "many times what a sleep and a wake cost, so that they cost a few per cent"};
+  static constexpr tunable recheck{
+      .name = "recheck-ns",
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .min = 1'000,
+      .max = 1'000'000'000,
+      .model_value = 1'000'000,
+      .meaning = "how long the first sleeper sleeps before it looks again, at first",
+      .source = "less than a time slice of the kernel's scheduler"};
   static constexpr auto tunables = join(
-      tunable_list<4>{&most_pollers, &suppressed_wakes, &patience, &pace},
+      tunable_list<5>{&most_pollers, &suppressed_wakes, &patience, &pace, &recheck},
       spin_then_park<Env>::tunables);
 
   arrival lock() {
-    std::uint64_t seen = 0;
-    // Acquire, here and wherever held_ is set, pairs with the release that freed the lock.
-    if (word_.compare_exchange_strong(seen, held_, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) [[likely]] {
+    if (try_lock()) [[likely]] {
       return arrival::uncontended;
     }
-    return wait_and_lock(seen);
+    return wait_and_lock();
   }
 
-  bool try_lock() {
+  /// The rest of lock() once try_lock() has failed.
+  [[gnu::noinline]] arrival wait_and_lock() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (is_free(seen, 0)) {
-      if (word_.compare_exchange_weak(seen, seen | held_, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void unlock() {
-    std::uint64_t seen = held_;
-    // Acquire pairs with the release of the pushes: the nodes are seen.
-    if (!word_.compare_exchange_strong(seen, 0, std::memory_order_release,
-                                       std::memory_order_acquire)) {
-      unlock_with_waiters(seen);
-    }
-  }
-
-  static constexpr int checked_threads = 4;
-
- private:
-  // The word's tags; the stack's pointer, a multiple of 64 below 2^48, is shifted by 16.
-  static constexpr std::uint64_t held_ = 1;
-  static constexpr std::uint64_t slow_ = 2;
-  static constexpr std::uint64_t heir_ = 4;
-  static constexpr std::uint64_t reserved_ = 8;
-  static constexpr std::uint64_t owed_ = 16;
-  static constexpr std::uint64_t elders_ = 32;
-  static constexpr std::uint64_t one_poller_ = 64;
-  static constexpr std::uint64_t pollers_ = 7 * one_poller_;
-  static constexpr std::uint64_t tags_ = (std::uint64_t{1} << 22) - 1;
-
-  static node* stack_of(std::uint64_t word) {
-    return reinterpret_cast<node*>((word & ~tags_) >> 16);
-  }
-  static std::uint64_t word_of(node* top, std::uint64_t tags) {
-    return reinterpret_cast<std::uint64_t>(top) << 16 | tags;
-  }
-
-  /// A thread's own tags: one_poller_ or heir_, and reserved_.
-  static std::uint64_t without(std::uint64_t word, std::uint64_t own) {
-    return (word - (own & one_poller_)) & ~(own & (heir_ | reserved_));
-  }
-  static bool is_free(std::uint64_t word, std::uint64_t own) {
-    return (word & (held_ | (reserved_ & ~own))) == 0;
-  }
-
-  // state_ has the elder that came first where the word has the stack, and below it the advice:
-  struct field {
-    unsigned shift;
-    std::uint64_t mask;
-    std::uint64_t get(std::uint64_t state) const { return state >> shift & mask; }
-    std::uint64_t set(std::uint64_t state, std::uint64_t to) const {
-      return (state & ~(mask << shift)) | to << shift;
-    }
-  };
-  static constexpr field budget_{0, 63};       // 32nds of spin_bound, with its highest bit turned
-  static constexpr field suppressed_{6, 15};
-  static constexpr field is_due_{10, 1};
-  static constexpr field turn_{11, 7};
-  static constexpr field processor_{14, 255};  // plus 1; 0: unknown
-
-  static constexpr std::uint64_t budget_default_ = 32;
-  static constexpr std::uint64_t budget_least_ = 4;
-  static constexpr std::uint64_t budget_most_ = 63;
-
-  static std::uint64_t here() { return Env::cpu() % 255 + 1; }
-
-  static bool may_poll(std::uint64_t seen) {
-    std::uint64_t most = Env::template value<most_pollers>();
-    if (most == 0) {
-      const std::uint32_t processors = Env::cpus();
-      most = processors == 1 ? 0 : processors < 8 ? 1 : 2;
-    }
-    return (seen & pollers_) / one_poller_ < most;
-  }
-
-  /// How a thread that found the lock held came to have it.
-  struct waiting_record {
-    node* me = nullptr;
-    std::uint64_t now = 0;  // the last look at the clock; 0: none
-    bool polled = false;
-    bool slept = false;
-  };
-
-  [[gnu::noinline]] arrival wait_and_lock(std::uint64_t seen) {
     waiting_record record;
     std::uint64_t own = 0;  // this thread's tags in the word
     bool aged = false;
@@ -265,7 +197,14 @@ class adaptive {
         continue;
       }
       record.slept = true;
-      me->cell.park();
+      if (stack_of(seen) == nullptr && (seen & elders_) == 0) {
+        if (!watch(me)) {
+          learn(record);
+          break;
+        }
+      } else {
+        me->cell.park();
+      }
       if (me->grant == lock_) {
         learn(record);
         break;
@@ -279,6 +218,144 @@ class adaptive {
       Env::give_node(record.me);
     }
     return record.polled || record.slept ? arrival::contended : arrival::uncontended;
+  }
+
+  // Acquire, here and wherever held_ is set, pairs with the release that freed the lock.
+  bool try_lock() { return Env::set_low_byte(word_); }
+
+  void unlock() {
+    if (Env::high_half(word_) == 0) [[likely]] {
+      Env::clear_low_byte(word_);
+    } else {
+      unlock_with_sleepers();
+    }
+  }
+
+  static constexpr int checked_threads = 4;
+
+ private:
+  /// How a thread that found the lock held came to have it.
+  struct waiting_record {
+    node* me = nullptr;
+    std::uint64_t now = 0;  // the last look at the clock; 0: none
+    bool polled = false;
+    bool slept = false;
+  };
+
+  static constexpr std::uint64_t held_ = 1;
+  static constexpr std::uint64_t slow_ = 2;
+  static constexpr std::uint64_t low_byte_ = 0xff;
+  static constexpr std::uint64_t heir_ = 1 << 8;
+  static constexpr std::uint64_t one_poller_ = 1 << 12;
+  static constexpr std::uint64_t pollers_ = 7 * one_poller_;
+  // Nodes are multiples of 64 below 2^48.
+  static constexpr unsigned stack_shift_ = 10;
+  static constexpr std::uint64_t stack_ = ((std::uint64_t{1} << 42) - 1) << 16;
+  static constexpr std::uint64_t tags_ = ~stack_;
+  static constexpr std::uint64_t reserved_ = std::uint64_t{1} << 60 | 4;
+  static constexpr std::uint64_t owed_ = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t elders_ = std::uint64_t{1} << 62;
+
+  static node* stack_of(std::uint64_t word) {
+    return reinterpret_cast<node*>((word & stack_) >> stack_shift_);
+  }
+  static std::uint64_t word_of(node* top, std::uint64_t tags) {
+    return reinterpret_cast<std::uint64_t>(top) << stack_shift_ | tags;
+  }
+
+  /// Without a thread's own tags: one_poller_ or heir_, and reserved_.
+  static std::uint64_t without(std::uint64_t word, std::uint64_t own) {
+    return (word - (own & one_poller_)) & ~(own & (heir_ | reserved_));
+  }
+  static bool is_free(std::uint64_t word, std::uint64_t own) {
+    return (word & low_byte_ & ~own) == 0;
+  }
+
+  // state_ has the elder that came first where the word has the stack, and advice in the other bits:
+  struct field {
+    unsigned shift;
+    std::uint64_t mask;
+    std::uint64_t get(std::uint64_t state) const { return state >> shift & mask; }
+    std::uint64_t set(std::uint64_t state, std::uint64_t to) const {
+      return (state & ~(mask << shift)) | to << shift;
+    }
+  };
+  static constexpr field budget_{0, 63};   // 32nds of spin_bound, with its highest bit turned
+  static constexpr field suppressed_{6, 15};
+  static constexpr field is_due_{10, 1};
+  static constexpr field acquisitions_{11, 7};
+  static constexpr field processor_{58, 63};  // plus 1, of 63; 0: unknown
+
+  // A release that is under way is seen within them.
+  static constexpr std::uint32_t watch_polls_ = 8;
+  static constexpr std::uint64_t max_pause_ = 500'000'000;
+
+  static constexpr std::uint64_t budget_default_ = 32;
+  static constexpr std::uint64_t budget_least_ = 4;
+  static constexpr std::uint64_t budget_most_ = 63;
+
+  static std::uint64_t here() { return Env::cpu() % 63 + 1; }
+
+  static bool may_poll(std::uint64_t seen) {
+    std::uint64_t most = Env::template value<most_pollers>();
+    if (most == 0) {
+      const std::uint32_t processors = Env::cpus();
+      most = processors == 1 ? 0 : processors < 8 ? 1 : 2;
+    }
+    return (seen & pollers_) / one_poller_ < most;
+  }
+
+  /// Waits as the first sleeper on the stack. Returns true once granted, false if the caller has
+  /// taken the lock and its node off the stack.
+  bool watch(node* me) {
+    std::uint64_t pause = Env::template value<recheck>();
+    std::uint64_t deadline = 0;  // none: the holder may be between its last look and its release
+    for (std::uint32_t polls = 0;;) {
+      if (deadline != 0) {
+        if (me->cell.park_until(deadline)) {
+          return true;
+        }
+        pause = pause > max_pause_ ? pause : 2 * pause;
+      }
+      if ((word_.load(std::memory_order_relaxed) & low_byte_) == 0 && Env::set_low_byte(word_)) {
+        if (take_off(me)) {
+          return false;
+        }
+        // A release since the push has taken the node off, so the watch is not needed any more.
+        unlock();
+        me->cell.park();
+        return true;
+      }
+      if (polls < watch_polls_) {
+        ++polls;
+        Env::relax();
+      } else {
+        deadline = Env::now() + pause;
+      }
+    }
+  }
+
+  /// By the holder: takes a node off the stack; false if it is not there.
+  bool take_off(node* me) {
+    std::uint64_t seen = word_.load(std::memory_order_acquire);
+    for (;;) {
+      node* above = stack_of(seen);
+      if (above == me) {
+        // Relaxed: nothing is handed over.
+        if (word_.compare_exchange_strong(seen, word_of(me->below, seen & tags_),
+                                          std::memory_order_relaxed, std::memory_order_acquire)) {
+          return true;
+        }
+        continue;
+      }
+      while (above != nullptr && above->below != me) {
+        above = above->below;
+      }
+      if (above != nullptr) {
+        above->below = me->below;
+      }
+      return above != nullptr;
+    }
   }
 
   /// Returns the word once the lock can be taken, or polling has lasted too long, or the holder
@@ -316,12 +393,12 @@ class adaptive {
     } else if (record.polled) {
       budget = budget > budget_least_ + 2 ? budget - 2 : budget_least_;
     }
-    const std::uint64_t turn = (turn_.get(state) + 1) % 8;
+    const std::uint64_t count = (acquisitions_.get(state) + 1) % 8;
     state = budget_.set(state, budget ^ budget_default_);
-    state = turn_.set(state, turn);
+    state = acquisitions_.set(state, count);
     state = processor_.set(state, here());
     state = suppressed_.set(state, 0);
-    if (const node* oldest = stack_of(state); oldest != nullptr && (turn == 0 || record.now != 0)) {
+    if (const node* oldest = stack_of(state); oldest != nullptr && (count == 0 || record.now != 0)) {
       if (oldest->due <= (record.now != 0 ? record.now : Env::now())) {
         state = is_due_.set(state, 1);
       }
@@ -329,8 +406,9 @@ class adaptive {
     state_.store(state, std::memory_order_relaxed);
   }
 
-  /// The unlock of a holder that is not alone, or was not when it came.
-  [[gnu::noinline]] void unlock_with_waiters(std::uint64_t seen) {
+  [[gnu::noinline]] void unlock_with_sleepers() {
+    // Acquire pairs with the release of the pushes: the nodes are seen.
+    std::uint64_t seen = word_.load(std::memory_order_acquire);
     std::uint64_t state = processor_.set(state_.load(std::memory_order_relaxed), 0);
     if ((seen & (elders_ | owed_)) == 0) {
       state = with_batch(state, stack_of(seen));

@@ -124,12 +124,27 @@ class spin_then_park {
     // replaces is the waiter's own store. When it fails, the lock is the
     // waiter's: that acquire pairs with the exchange in grant().
     if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
-                                       std::memory_order_acquire)) {
+                                       std::memory_order_acquire) &&
+        seen == granted_) {
       return;
     }
     do {
       Env::wait(word_, parked_);
     } while (word_.load(std::memory_order_acquire) != granted_);
+  }
+
+  /// As park(), but not beyond `deadline` of Env::now(); returns whether granted. If not, the
+  /// caller waits again, or withdraws the cell where no granter can be on its way.
+  bool park_until(std::uint64_t deadline) {
+    std::uint32_t seen = waiting_;
+    // Orders as in park().
+    if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
+                                       std::memory_order_acquire) &&
+        seen == granted_) {
+      return true;
+    }
+    Env::wait_until(word_, parked_, deadline);
+    return word_.load(std::memory_order_acquire) == granted_;
   }
 
   /// Release: hands the critical section's writes to the waiter's acquires in

@@ -144,6 +144,48 @@ class atomic : lifetime {
     return compare_exchange_weak(expected, desired, order, load_part(order), at);
   }
 
+  /// A compare-and-swap of the low byte alone, from 0 to 1, with acquire order.
+  bool set_low_byte(const location& at) {
+    const std::memory_order mine =
+        order_at(operation::rmw, at, std::memory_order_acquire);
+    const bool split = splits(at);
+    T found;
+    {
+      const step now({next_step::change, this});
+      found = use(at).debug_value();
+      if ((found & 0xff) != 0) {
+        static_cast<void>(is(found + 1, at));  // It has seen the latest value.
+        show(event::mismatch, "set_low_byte", std::memory_order_relaxed, found, found, at);
+        return false;
+      }
+      if (!split) {
+        show(event::change, "set_low_byte", mine, found, found | 1, at);
+        use(at).rmw(rl::rmw_type_t<rl::rmw_type_or>(), T{1}, relacy_order(mine), relacy_info(at));
+        return true;
+      }
+      found = use(at).load(relacy_order(load_part(mine)), relacy_info(at));
+    }
+    const step later({next_step::change, this});
+    use(at).rmw(rl::rmw_type_t<rl::rmw_type_or>(), T{1}, rl::mo_relaxed, relacy_info(at));
+    return true;
+  }
+
+  /// A store to the low byte alone, with release order.
+  void clear_low_byte(const location& at) {
+    const std::memory_order mine =
+        order_at(operation::store, at, std::memory_order_release);
+    if (drops(at)) {
+      return;
+    }
+    const step now({next_step::change, this});
+    checked& c = use(at);
+    const T found = c.debug_value();
+    show(event::store, "clear_low_byte", mine, found, found & ~T{0xff}, at);
+    // That it also continues the release sequences before is more than the machine promises, and no
+    // lock may count on it: who reads the byte has it from this store alone.
+    c.rmw(rl::rmw_type_t<rl::rmw_type_and>(), ~T{0xff}, relacy_order(mine), relacy_info(at));
+  }
+
   operator T() const { return load(); }
   T operator=(T value) {
     store(value);

@@ -48,6 +48,15 @@ class cell {
     simulated_env::store(place(), bits, sizeof(T));
   }
 
+  void put_low_byte(std::uint8_t byte) {
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    if (!is_inside()) {
+      std::memcpy(place(), &byte, 1);
+      return;
+    }
+    simulated_env::store(place(), byte, 1);
+  }
+
   /// The value, which only the caller reads and writes until its next step.
   T& own() {
     if (is_inside()) {
@@ -117,6 +126,16 @@ class atomic : cell<T> {
                              std::memory_order = std::memory_order_seq_cst) {
     return compare_exchange_strong(expected, desired);
   }
+
+  bool set_low_byte() {
+    T& value = this->own();
+    if ((value & 0xff) != 0) {
+      return false;
+    }
+    value |= 1;
+    return true;
+  }
+  void clear_low_byte() { this->put_low_byte(0); }
 
   operator T() const { return load(); }
   T operator=(T value) {

@@ -1,0 +1,20 @@
+// The parts of a word that are accessed apart from it. std::atomic has no such access; the
+// processors' coherence orders accesses of different sizes to the same line.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockwright::native_env {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
+inline std::uint8_t* low_byte(std::atomic<std::uint64_t>& word) {
+  return reinterpret_cast<std::uint8_t*>(&word);
+}
+
+inline const std::uint32_t* high_half(const std::atomic<std::uint64_t>& word) {
+  return reinterpret_cast<const std::uint32_t*>(&word) + 1;
+}
+
+}  // namespace lockwright::native_env
