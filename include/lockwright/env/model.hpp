@@ -288,6 +288,11 @@ struct model {
     return static_cast<std::uint32_t>(word.load(std::memory_order_relaxed, at) >> 32);
   }
 
+  static std::uint8_t second_byte(const atomic<std::uint64_t>& word,
+                                  const location& at = location::current()) {
+    return static_cast<std::uint8_t>(word.load(std::memory_order_relaxed, at) >> 8);
+  }
+
  private:
   template <class T>
   static void until(atomic<T>& word, std::uint32_t expected, std::uint64_t deadline,

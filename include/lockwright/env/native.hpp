@@ -265,6 +265,11 @@ struct native {
     return __atomic_load_n(native_env::high_half(word), __ATOMIC_RELAXED);
   }
 
+  /// The second byte from the low end of `word`. Relaxed.
+  static std::uint8_t second_byte(const atomic<std::uint64_t>& word) {
+    return __atomic_load_n(native_env::second_byte(word), __ATOMIC_RELAXED);
+  }
+
   /// The C library's mutex.
   class libc_mutex {
    public:

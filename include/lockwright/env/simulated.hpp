@@ -136,6 +136,10 @@ struct simulated {
     return static_cast<std::uint32_t>(word.load() >> 32);
   }
 
+  static std::uint8_t second_byte(const atomic<std::uint64_t>& word) {
+    return static_cast<std::uint8_t>(word.load() >> 8);
+  }
+
   using libc_mutex = simulated_env::libc_mutex<simulated>;
 };
 

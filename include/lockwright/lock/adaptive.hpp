@@ -65,6 +65,7 @@ class adaptive {
     typename Env::template plain<node*> last{};
     typename Env::template plain<std::uint64_t> due{};
     typename Env::template plain<std::uint64_t> interval{};
+    typename Env::template plain<std::uint64_t> suppressed_since{};
     typename Env::template plain<bool> aged{};
     typename Env::template plain<std::uint8_t> grant{};
     spin_then_park<Env> cell;
@@ -102,8 +103,35 @@ class adaptive {
       .min = 0,
       .max = 15,
       .model_value = 1,
-      .meaning = "how many unlocks in a row may rely on a thread that is on its way",
-      .source = "after that many it has probably been preempted"};
+      .meaning = "after how many unlocks in a row that rely on a thread on its way the clock is read",
+      .source = "a reading costs as much as a few unlocks"};
+  static constexpr tunable overdue{
+      .name = "overdue-ns",
+      .default_value = 100'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 1,
+      .meaning = "after which time a thread that is on its way counts as preempted",
+      .source = "several times as long as one that runs polls"};
+  static constexpr tunable courtesy{
+      .name = "courtesy-ns",
+      .default_value = 150,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 1,
+      .meaning = "how long a lock in high demand has to stay free before a waiter takes it at once",
+      .source = "longer than a transfer of the line to a thread that takes the lock again"};
+  static constexpr tunable tenure{
+      .name = "tenure-ns",
+      .default_value = 60'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 8,
+      .meaning = "how long a waiter leaves a lock in high demand to its holder",
+      .source = "some 100 times what a handover between processors costs"};
   static constexpr tunable patience{
       .name = "patience-ns",
       .default_value = 4'000'000,
@@ -132,7 +160,8 @@ class adaptive {
       .meaning = "how long the first sleeper sleeps before it looks again, at first",
       .source = "less than a time slice of the kernel's scheduler"};
   static constexpr auto tunables = join(
-      tunable_list<5>{&most_pollers, &suppressed_wakes, &patience, &pace, &recheck},
+      tunable_list<8>{&most_pollers, &suppressed_wakes, &overdue, &courtesy, &tenure, &patience,
+                      &pace, &recheck},
       spin_then_park<Env>::tunables);
 
   arrival lock() {
@@ -188,6 +217,7 @@ class adaptive {
       }
       node* me = record.me;
       me->below = stack_of(seen);
+      me->suppressed_since = 0;
       me->aged = aged;
       me->cell.arm();
       // Release publishes the node to the holder.
@@ -197,7 +227,7 @@ class adaptive {
         continue;
       }
       record.slept = true;
-      if (stack_of(seen) == nullptr && (seen & elders_) == 0) {
+      if (may_be_missed(seen, own)) {
         if (!watch(me)) {
           learn(record);
           break;
@@ -234,12 +264,20 @@ class adaptive {
   static constexpr int checked_threads = 4;
 
  private:
+  /// What a thread finds out that looks twice before it takes a free lock.
+  enum class demand : std::uint8_t {
+    unknown,
+    low,   ///< the lock stays free for a moment
+    high,  ///< it is taken again at once
+  };
+
   /// How a thread that found the lock held came to have it.
   struct waiting_record {
     node* me = nullptr;
     std::uint64_t now = 0;  // the last look at the clock; 0: none
     bool polled = false;
     bool slept = false;
+    demand found = demand::unknown;
   };
 
   static constexpr std::uint64_t held_ = 1;
@@ -280,19 +318,22 @@ class adaptive {
       return (state & ~(mask << shift)) | to << shift;
     }
   };
-  static constexpr field budget_{0, 63};   // 32nds of spin_bound, with its highest bit turned
+  static constexpr field budget_{0, 31};   // 16ths of spin_bound, with its highest bit turned
+  static constexpr field is_timed_{5, 1};  // the sleeper to be woken next has a time since which wakes are suppressed
   static constexpr field suppressed_{6, 15};
   static constexpr field is_due_{10, 1};
   static constexpr field acquisitions_{11, 7};
+  static constexpr field hot_{14, 3};      // above 0: demand has been high
   static constexpr field processor_{58, 63};  // plus 1, of 63; 0: unknown
 
   // A release that is under way is seen within them.
   static constexpr std::uint32_t watch_polls_ = 8;
+  static constexpr std::uint64_t looks_of_a_tenure_ = 8;
   static constexpr std::uint64_t max_pause_ = 500'000'000;
 
-  static constexpr std::uint64_t budget_default_ = 32;
-  static constexpr std::uint64_t budget_least_ = 4;
-  static constexpr std::uint64_t budget_most_ = 63;
+  static constexpr std::uint64_t budget_default_ = 16;
+  static constexpr std::uint64_t budget_least_ = 2;
+  static constexpr std::uint64_t budget_most_ = 31;
 
   static std::uint64_t here() { return Env::cpu() % 63 + 1; }
 
@@ -305,7 +346,14 @@ class adaptive {
     return (seen & pollers_) / one_poller_ < most;
   }
 
-  /// Waits as the first sleeper on the stack. Returns true once granted, false if the caller has
+  /// Whether an unlock that is under way may not know that a thread with those tags has gone to
+  /// sleep: it was the last one on its way, or there was no sleeper.
+  static bool may_be_missed(std::uint64_t word, std::uint64_t own) {
+    return (without(word, own) & (heir_ | pollers_)) == 0 &&
+           (own != 0 || (stack_of(word) == nullptr && (word & elders_) == 0));
+  }
+
+  /// Waits as a sleeper that an unlock under way may miss. Returns true once granted, false if the caller has
   /// taken the lock and its node off the stack.
   bool watch(node* me) {
     std::uint64_t pause = Env::template value<recheck>();
@@ -358,28 +406,73 @@ class adaptive {
     }
   }
 
-  /// Returns the word once the lock can be taken, or polling has lasted too long, or the holder
-  /// cannot run because this thread does.
+  /// Returns the word once the lock is to be taken, or polling has lasted too long, or the holder
+  /// cannot run because this thread does. Where demand is high, the caller leaves the lock to the
+  /// holder for a while first: handing it over would take longer than the sections.
   std::uint64_t poll(std::uint64_t own, waiting_record& record) {
     constexpr std::uint32_t polls_per_clock = 16;
+    std::uint64_t state = state_.load(std::memory_order_relaxed);
+    bool looks_twice =
+        (own & reserved_) == 0 && (hot_.get(state) != 0 || acquisitions_.get(state) == 0);
     std::uint64_t end = 0;
     for (;;) {
       std::uint64_t seen = 0;
       for (std::uint32_t i = 0; i < polls_per_clock; ++i) {
         seen = word_.load(std::memory_order_relaxed);
         if (is_free(seen, own)) {
-          return seen;
+          if (!looks_twice) {
+            return seen;
+          }
+          looks_twice = false;
+          if (stays_free(seen, own)) {
+            record.found = demand::low;
+            return seen;
+          }
+          record.found = demand::high;
+          stay_away(seen, own);
+          end = 0;
         }
         Env::relax();
       }
-      const std::uint64_t state = state_.load(std::memory_order_relaxed);
+      state = state_.load(std::memory_order_relaxed);
       record.now = Env::now();
       if (end == 0) {
         end = record.now +
-              Env::template value<spin_bound>() * (budget_.get(state) ^ budget_default_) / 32;
+              Env::template value<spin_bound>() * (budget_.get(state) ^ budget_default_) / 16;
       }
       if (record.now >= end || ((seen & slow_) != 0 && processor_.get(state) == here())) {
         return seen;
+      }
+    }
+  }
+
+  bool stays_free(std::uint64_t& seen, std::uint64_t own) {
+    const std::uint64_t end = Env::now() + Env::template value<courtesy>();
+    do {
+      Env::relax();
+      seen = word_.load(std::memory_order_relaxed);
+      if (!is_free(seen, own)) {
+        return false;
+      }
+    } while (Env::now() < end);
+    return true;
+  }
+
+  /// Returns after the tenure, or once the lock stays free. Between two looks the processor is left to
+  /// threads that could run, such as a woken sleeper.
+  void stay_away(std::uint64_t& seen, std::uint64_t own) {
+    const std::uint64_t length = Env::template value<tenure>();
+    std::uint64_t now = Env::now();
+    const std::uint64_t end = now + length;
+    while (now < end) {
+      const std::uint64_t look = now + length / looks_of_a_tenure_;
+      do {
+        Env::relax();
+        now = Env::now();
+      } while (now < look);
+      Env::yield();
+      if (stays_free(seen, own)) {
+        return;
       }
     }
   }
@@ -391,13 +484,18 @@ class adaptive {
     if (!record.slept) {
       budget = budget + 1 < budget_most_ ? budget + 1 : budget_most_;
     } else if (record.polled) {
-      budget = budget > budget_least_ + 2 ? budget - 2 : budget_least_;
+      budget = budget > budget_least_ + 1 ? budget - 1 : budget_least_;
     }
     const std::uint64_t count = (acquisitions_.get(state) + 1) % 8;
     state = budget_.set(state, budget ^ budget_default_);
     state = acquisitions_.set(state, count);
     state = processor_.set(state, here());
     state = suppressed_.set(state, 0);
+    state = is_timed_.set(state, 0);
+    if (record.found != demand::unknown) {
+      const std::uint64_t hot = hot_.get(state);
+      state = hot_.set(state, record.found == demand::high ? hot_.mask : hot == 0 ? 0 : hot - 1);
+    }
     if (const node* oldest = stack_of(state); oldest != nullptr && (count == 0 || record.now != 0)) {
       if (oldest->due <= (record.now != 0 ? record.now : Env::now())) {
         state = is_due_.set(state, 1);
@@ -407,6 +505,10 @@ class adaptive {
   }
 
   [[gnu::noinline]] void unlock_with_sleepers() {
+    if (relies_on_another()) {
+      Env::clear_low_byte(word_);
+      return;
+    }
     // Acquire pairs with the release of the pushes: the nodes are seen.
     std::uint64_t seen = word_.load(std::memory_order_acquire);
     std::uint64_t state = processor_.set(state_.load(std::memory_order_relaxed), 0);
@@ -425,9 +527,9 @@ class adaptive {
         continue;
       }
       node* top = stack_of(seen);
-      std::uint64_t tags = seen & tags_ & ~(held_ | slow_ | elders_);
+      const std::uint64_t tags = seen & tags_ & ~(held_ | slow_ | elders_);
       if (heir == nullptr && (top != nullptr || stack_of(state) != nullptr)) {
-        if (!wakes(tags, state)) {
+        if (!wakes(tags, state, top != nullptr ? top : stack_of(state))) {
           if (!counted) {
             counted = true;
             state = suppressed_.set(state, suppressed_.get(state) + 1);
@@ -464,14 +566,44 @@ class adaptive {
     }
   }
 
-  /// Whether an unlock that leaves sleepers wakes one.
-  static bool wakes(std::uint64_t tags, std::uint64_t state) {
+  /// Whether an unlock may leave the sleepers to a thread that is on its way to the lock.
+  bool relies_on_another() {
+    if ((std::uint64_t{Env::high_half(word_)} << 32 & (reserved_ | owed_)) != 0 ||
+        (std::uint64_t{Env::second_byte(word_)} << 8 & (heir_ | pollers_)) == 0) {
+      return false;
+    }
+    const std::uint64_t state = state_.load(std::memory_order_relaxed);
+    const std::uint64_t count = suppressed_.get(state);
+    if (is_due_.get(state) != 0 || count >= Env::template value<suppressed_wakes>()) {
+      return false;
+    }
+    state_.store(suppressed_.set(state, count + 1), std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Whether an unlock that leaves sleepers wakes one, `next`. It does not while a thread is on its
+  /// way to the lock, unless that takes so long that it has probably been preempted.
+  static bool wakes(std::uint64_t tags, std::uint64_t& state, node* next) {
     if ((tags & (heir_ | pollers_)) == 0) {
       return true;
     }
-    return (tags & reserved_) == 0 &&
-           (is_due_.get(state) != 0 ||
-            suppressed_.get(state) >= Env::template value<suppressed_wakes>());
+    if ((tags & reserved_) != 0) {
+      return false;
+    }
+    if (is_due_.get(state) != 0) {
+      return true;
+    }
+    if (suppressed_.get(state) < Env::template value<suppressed_wakes>()) {
+      return false;
+    }
+    state = suppressed_.set(state, 0);
+    const std::uint64_t now = Env::now();
+    if (is_timed_.get(state) == 0 || next->suppressed_since == 0) {
+      next->suppressed_since = now;
+      state = is_timed_.set(state, 1);
+      return false;
+    }
+    return now - next->suppressed_since >= Env::template value<overdue>();
   }
 
   static void grant(node* to, std::uint8_t what) {

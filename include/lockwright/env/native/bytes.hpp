@@ -13,6 +13,10 @@ inline std::uint8_t* low_byte(std::atomic<std::uint64_t>& word) {
   return reinterpret_cast<std::uint8_t*>(&word);
 }
 
+inline const std::uint8_t* second_byte(const std::atomic<std::uint64_t>& word) {
+  return reinterpret_cast<const std::uint8_t*>(&word) + 1;
+}
+
 inline const std::uint32_t* high_half(const std::atomic<std::uint64_t>& word) {
   return reinterpret_cast<const std::uint32_t*>(&word) + 1;
 }
