@@ -121,6 +121,8 @@ struct model {
     return one_in == 1 || (one_in != 0 && model_env::choose(2) == 1);
   }
 
+  static bool advice(bool) { return model_env::choose(2) == 1; }
+
   /// Every number is tried, so let the limit be small.
   static std::uint32_t random(std::uint32_t limit) { return model_env::choose(limit); }
 
@@ -279,7 +281,8 @@ struct model {
     return word.set_low_byte(at);
   }
 
-  static void clear_low_byte(atomic<std::uint64_t>& word, const location& at = location::current()) {
+  static void clear_low_byte(atomic<std::uint64_t>& word,
+                             const location& at = location::current()) {
     word.clear_low_byte(at);
   }
 

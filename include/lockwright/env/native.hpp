@@ -120,6 +120,9 @@ struct native {
     return one_in != 0 && random(static_cast<std::uint32_t>(one_in)) == 0;
   }
 
+  /// A decision on which no invariant depends. The model checker tries both.
+  static bool advice(bool decision) { return decision; }
+
   /// A number from 0 to limit - 1, by chance.
   static std::uint32_t random(std::uint32_t limit) { return native_env::random_below(limit); }
 

@@ -65,6 +65,7 @@ struct simulated {
   static bool chance(std::uint64_t one_in) {
     return one_in != 0 && random(static_cast<std::uint32_t>(one_in)) == 0;
   }
+  static bool advice(bool decision) { return decision; }
   static std::uint32_t random(std::uint32_t limit) { return simulated_env::random_below(limit); }
 
   /// Costs nothing and does nothing: what it would fetch is waited for at the access.

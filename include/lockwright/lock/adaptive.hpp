@@ -81,7 +81,8 @@ class adaptive {
       .low_traffic = true,
       .atomics = {.lock = 1, .unlock = 0},
       .suits = {{{use_case::crowded, 2, "wakes nobody while a thread is on its way to the lock"},
-                 {use_case::low_contention, 1, "one atomic operation for lock and unlock together"}}},
+                 {use_case::low_contention, 1,
+                  "one atomic operation for lock and unlock together"}}},
       .reference = "barging, adaptive polling and sleepers last come first; see the header",
       .summary =
           "Takes a free lock at once, polls as long as that pays, and sleeps last come first, with "
@@ -103,7 +104,8 @@ class adaptive {
       .min = 0,
       .max = 15,
       .model_value = 1,
-      .meaning = "after how many unlocks in a row that rely on a thread on its way the clock is read",
+      .meaning =
+          "after how many unlocks in a row that rely on a thread on its way the clock is read",
       .source = "a reading costs as much as a few unlocks"};
   static constexpr tunable overdue{
       .name = "overdue-ns",
@@ -159,10 +161,22 @@ class adaptive {
       .model_value = 1'000'000,
       .meaning = "how long the first sleeper sleeps before it looks again, at first",
       .source = "less than a time slice of the kernel's scheduler"};
-  static constexpr auto tunables = join(
-      tunable_list<8>{&most_pollers, &suppressed_wakes, &overdue, &courtesy, &tenure, &patience,
-                      &pace, &recheck},
-      spin_then_park<Env>::tunables);
+  static constexpr tunable poll_budget{
+      .name = "poll-ns",
+      .default_value = 10'000,
+      .counted_in = unit::nanoseconds,
+      .min = 0,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 0,
+      .meaning =
+          "how long a waiter polls before it sleeps, to begin with; the lock adapts it "
+          "between an eighth of that and twice as much",
+      .source =
+          "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
+          "park` measures it"};
+  static constexpr tunable_list<9> tunables{&most_pollers, &poll_budget, &suppressed_wakes,
+                                            &overdue,      &courtesy,    &tenure,
+                                            &patience,     &pace,        &recheck};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -318,12 +332,13 @@ class adaptive {
       return (state & ~(mask << shift)) | to << shift;
     }
   };
-  static constexpr field budget_{0, 31};   // 16ths of spin_bound, with its highest bit turned
-  static constexpr field is_timed_{5, 1};  // the sleeper to be woken next has a time since which wakes are suppressed
+  static constexpr field budget_{0, 31};  // 16ths of poll_budget, with its highest bit turned
+  static constexpr field is_timed_{
+      5, 1};  // the sleeper to be woken next has a time since which wakes are suppressed
   static constexpr field suppressed_{6, 15};
   static constexpr field is_due_{10, 1};
   static constexpr field acquisitions_{11, 7};
-  static constexpr field hot_{14, 3};      // above 0: demand has been high
+  static constexpr field hot_{14, 3};         // above 0: demand has been high
   static constexpr field processor_{58, 63};  // plus 1, of 63; 0: unknown
 
   // A release that is under way is seen within them.
@@ -412,8 +427,8 @@ class adaptive {
   std::uint64_t poll(std::uint64_t own, waiting_record& record) {
     constexpr std::uint32_t polls_per_clock = 16;
     std::uint64_t state = state_.load(std::memory_order_relaxed);
-    bool looks_twice =
-        (own & reserved_) == 0 && (hot_.get(state) != 0 || acquisitions_.get(state) == 0);
+    bool looks_twice = (own & reserved_) == 0 &&
+                       Env::advice(hot_.get(state) != 0 || acquisitions_.get(state) == 0);
     std::uint64_t end = 0;
     for (;;) {
       std::uint64_t seen = 0;
@@ -438,9 +453,10 @@ class adaptive {
       record.now = Env::now();
       if (end == 0) {
         end = record.now +
-              Env::template value<spin_bound>() * (budget_.get(state) ^ budget_default_) / 16;
+              Env::template value<poll_budget>() * (budget_.get(state) ^ budget_default_) / 16;
       }
-      if (record.now >= end || ((seen & slow_) != 0 && processor_.get(state) == here())) {
+      if (record.now >= end ||
+          ((seen & slow_) != 0 && Env::advice(processor_.get(state) == here()))) {
         return seen;
       }
     }
@@ -496,7 +512,8 @@ class adaptive {
       const std::uint64_t hot = hot_.get(state);
       state = hot_.set(state, record.found == demand::high ? hot_.mask : hot == 0 ? 0 : hot - 1);
     }
-    if (const node* oldest = stack_of(state); oldest != nullptr && (count == 0 || record.now != 0)) {
+    if (const node* oldest = stack_of(state);
+        oldest != nullptr && (count == 0 || record.now != 0)) {
       if (oldest->due <= (record.now != 0 ? record.now : Env::now())) {
         state = is_due_.set(state, 1);
       }
@@ -542,8 +559,7 @@ class adaptive {
             // Release hands the section's writes over, here and below.
             if (word_.compare_exchange_strong(
                     seen,
-                    word_of(top->below,
-                            tags | heir_ | (stack_of(state) != nullptr ? elders_ : 0)),
+                    word_of(top->below, tags | heir_ | (stack_of(state) != nullptr ? elders_ : 0)),
                     std::memory_order_release, std::memory_order_acquire)) {
               grant(top, come_);
               return;
@@ -554,10 +570,11 @@ class adaptive {
       }
       // From here on the lock may be gone.
       state_.store(state, std::memory_order_relaxed);
-      if (word_.compare_exchange_strong(seen,
-                                        word_of(top, tags | (heir != nullptr ? heir_ : 0) |
-                                                         (stack_of(state) != nullptr ? elders_ : 0)),
-                                        std::memory_order_release, std::memory_order_acquire)) {
+      if (word_.compare_exchange_strong(
+              seen,
+              word_of(top, tags | (heir != nullptr ? heir_ : 0) |
+                               (stack_of(state) != nullptr ? elders_ : 0)),
+              std::memory_order_release, std::memory_order_acquire)) {
         if (heir != nullptr) {
           grant(heir, come_);
         }
@@ -574,7 +591,7 @@ class adaptive {
     }
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
     const std::uint64_t count = suppressed_.get(state);
-    if (is_due_.get(state) != 0 || count >= Env::template value<suppressed_wakes>()) {
+    if (Env::advice(is_due_.get(state) != 0 || count >= Env::template value<suppressed_wakes>())) {
       return false;
     }
     state_.store(suppressed_.set(state, count + 1), std::memory_order_relaxed);
@@ -587,9 +604,10 @@ class adaptive {
     if ((tags & (heir_ | pollers_)) == 0) {
       return true;
     }
-    if ((tags & reserved_) != 0) {
-      return false;
-    }
+    return (tags & reserved_) == 0 && Env::advice(is_overdue(state, next));
+  }
+
+  static bool is_overdue(std::uint64_t& state, node* next) {
     if (is_due_.get(state) != 0) {
       return true;
     }
@@ -643,7 +661,7 @@ class adaptive {
       return nullptr;
     }
     const std::uint64_t now = Env::now();
-    if (is_due_.get(state) != 0 || oldest->due <= now) {
+    if (Env::advice(is_due_.get(state) != 0 || oldest->due <= now)) {
       node* rest = oldest->above;
       if (rest != nullptr) {
         rest->below = nullptr;
@@ -684,9 +702,8 @@ class adaptive {
       return next;
     }
     // Relaxed: the grant hands the section's writes over.
-    const std::uint64_t left = next == nullptr
-                                   ? seen & ~owed_
-                                   : word_of(next->below, seen & tags_ & ~owed_);
+    const std::uint64_t left =
+        next == nullptr ? seen & ~owed_ : word_of(next->below, seen & tags_ & ~owed_);
     if (word_.compare_exchange_strong(seen, left, std::memory_order_relaxed,
                                       std::memory_order_acquire)) {
       if (next == nullptr) {

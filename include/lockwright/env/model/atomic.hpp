@@ -146,8 +146,7 @@ class atomic : lifetime {
 
   /// A compare-and-swap of the low byte alone, from 0 to 1, with acquire order.
   bool set_low_byte(const location& at) {
-    const std::memory_order mine =
-        order_at(operation::rmw, at, std::memory_order_acquire);
+    const std::memory_order mine = order_at(operation::rmw, at, std::memory_order_acquire);
     const bool split = splits(at);
     T found;
     {
@@ -172,8 +171,7 @@ class atomic : lifetime {
 
   /// A store to the low byte alone, with release order.
   void clear_low_byte(const location& at) {
-    const std::memory_order mine =
-        order_at(operation::store, at, std::memory_order_release);
+    const std::memory_order mine = order_at(operation::store, at, std::memory_order_release);
     if (drops(at)) {
       return;
     }
