@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lockwright.advise import advise
-from lockwright.advise.seen import longest
+from lockwright.advise.profile_figures import time_share_of_longest
 from lockwright.profile.record import Creation, Distribution, Profile
 
 from . import made
@@ -151,11 +151,11 @@ def test_holders_that_nobody_waits_for_harm_nobody(
 
 def test_the_longest_part_of_a_distribution() -> None:
     times = Distribution(100, 2800, 100, buckets=((10.0, 80.0), (100.0, 20.0)))
-    assert longest(times, 0.1) == pytest.approx(1000 / 2800)
-    assert longest(times, 0.2) == pytest.approx(2000 / 2800)
-    assert longest(times, 0.5) == pytest.approx(2300 / 2800)
-    assert longest(times, 1) == pytest.approx(1)
-    assert longest(Distribution(), 0.3) == 0.3
+    assert time_share_of_longest(times, 0.1) == pytest.approx(1000 / 2800)
+    assert time_share_of_longest(times, 0.2) == pytest.approx(2000 / 2800)
+    assert time_share_of_longest(times, 0.5) == pytest.approx(2300 / 2800)
+    assert time_share_of_longest(times, 1) == pytest.approx(1)
+    assert time_share_of_longest(Distribution(), 0.3) == 0.3
 
 
 @pytest.mark.parametrize(

@@ -44,33 +44,33 @@ def test_extreme_contention_alone_leads_to_hierarchical_locks() -> None:
         "not measurable here",
         "extreme",
     ]
-    assert advice.steps[0].dropped == ("pthread",)
-    assert advice.steps[5].kept == ("hmcs", "c-bo-mcs-stp")
+    assert advice.steps[0].excluded == ("pthread",)
+    assert advice.steps[5].remaining == ("hmcs", "c-bo-mcs-stp")
     assert [each.lock for each in advice.shortlist] == ["hmcs", "c-bo-mcs-stp"]
     assert advice.conflicts == ()
 
 
 def test_high_contention_leaves_no_light_lock_and_none_that_parks() -> None:
     advice = advised(hot(0.3))
-    assert advice.steps[5].kept == ("mcs-spin", "hmcs", "malth-spin", "mcs-timepub")
+    assert advice.steps[5].remaining == ("mcs-spin", "hmcs", "malth-spin", "mcs-timepub")
 
 
 def test_one_node_gives_a_hierarchical_lock_nothing_to_keep_to() -> None:
     advice = advised(hot(0.9), nodes=1)
-    assert advice.steps[5].kept == advised(hot(0.3)).steps[5].kept
+    assert advice.steps[5].remaining == advised(hot(0.3)).steps[5].remaining
     assert "one NUMA node" in advice.steps[5].rule
 
 
 def test_little_contention_leaves_light_locks() -> None:
     advice = advised(made.profile(made.mutex()))
     assert advice.steps[5].answer == "low"
-    assert advice.steps[5].kept == ("futex", "ttas", "backoff", "ticket")
+    assert advice.steps[5].remaining == ("futex", "ttas", "backoff", "ticket")
 
 
 def test_threads_that_block_rule_out_handing_over_to_spinners() -> None:
     advice = advised(made.profile(made.mutex(), cond_waits=3000, voluntary=3000))
     assert advice.steps[1].answer == "yes"
-    assert advice.steps[1].dropped == ("ticket", "mcs-spin")
+    assert advice.steps[1].excluded == ("ticket", "mcs-spin")
 
 
 def test_sleeping_for_a_mutex_is_no_other_blocking() -> None:
@@ -84,7 +84,7 @@ def test_many_mutexes_rule_out_memory_beside_them() -> None:
     creation = Creation(created=3000, alive_most=3000)
     advice = advised(made.profile(made.mutex(), creation=creation))
     assert advice.steps[2].answer == "yes"
-    assert advice.steps[2].dropped == ("hmcs", "c-bo-mcs-stp", "mcs-timepub")
+    assert advice.steps[2].excluded == ("hmcs", "c-bo-mcs-stp", "mcs-timepub")
 
 
 def test_a_step_that_no_lock_is_left_for_is_named_and_set_aside() -> None:
@@ -95,7 +95,7 @@ def test_a_step_that_no_lock_is_left_for_is_named_and_set_aside() -> None:
     assert "step 3 (no lock that needs memory" in advice.conflicts[0]
     assert "step 6 (hierarchical locks); step 6 is set aside" in advice.conflicts[0]
     assert advice.steps[5].set_aside == advice.conflicts[0]
-    assert advice.steps[5].kept == advice.steps[4].kept == advice.steps[2].kept
+    assert advice.steps[5].remaining == advice.steps[4].remaining == advice.steps[2].remaining
 
 
 def test_parking_comes_before_the_answer_to_contention() -> None:
@@ -103,7 +103,7 @@ def test_parking_comes_before_the_answer_to_contention() -> None:
     profile = hot(0.9, threads=200, involuntary=100_000, touched=2e9, lock_calls=1e6)
     advice = advised(profile, nodes=8)
     assert advice.steps[0].answer == "yes"
-    assert advice.steps[4].kept == ("malth-stp",)
+    assert advice.steps[4].remaining == ("malth-stp",)
     assert [each.lock for each in advice.shortlist] == ["malth-stp"]
     assert "step 5 (locks with low memory traffic)" in advice.conflicts[0]
 
@@ -139,7 +139,7 @@ def test_the_baseline_stands_beside() -> None:
     shared = made.mutex(contended=10, waited=SECOND, threads=30)
     many = made.profile(shared, threads_mean=30.0, involuntary=1000)
     advice = advise(many, registry=made.LOCKS, size=99)
-    assert advice.steps[5].kept == ("pthread", "futex")
+    assert advice.steps[5].remaining == ("pthread", "futex")
     assert advice.baseline == "pthread"
     assert [each.lock for each in advice.shortlist] == ["futex"]
 
@@ -156,5 +156,5 @@ def test_each_step_says_what_falls_out_and_adds_up() -> None:
     advice = advised(hot(0.9, cond_waits=1_000_000, voluntary=1_000_000))
     left = set(made.LOCKS.names)
     for step in advice.steps:
-        assert set(step.kept) | set(step.dropped) == left
-        left = set(step.kept)
+        assert set(step.remaining) | set(step.excluded) == left
+        left = set(step.remaining)

@@ -1,4 +1,4 @@
-"""What a profile says: the bottleneck, the locks to try, and what to change in the program."""
+"""Advice from a profile: the bottleneck, the locks to try, and changes to the program."""
 
 from lockwright.advise.advice import (
     Advice,

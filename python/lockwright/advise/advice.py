@@ -1,4 +1,4 @@
-"""What there is to say about a profile. Shares are from 0 to 1, times in nanoseconds."""
+"""The parts of the advice on a profile. Shares are from 0 to 1, times in nanoseconds."""
 
 import dataclasses
 import json
@@ -12,14 +12,13 @@ FORMAT = "lockwright advice 1"
 
 @dataclass(frozen=True)
 class Evidence:
-    """A figure of the profile, beside the threshold that it was held against.
+    """A figure of the profile and the threshold that it is compared with.
 
     value: None where it is not measurable. threshold: None where the figure only informs.
     unit: "share", "ns", "bytes", "threads", "1/s" (per second of the run), "1/cpu s" or
-    "bytes/cpu s" (per second that a processor was used), or "" for a number. source: of the
-    threshold, or of what is measured in the place of what the papers measure. met: None where the
-    figure decides nothing. sense: how the value has to lie to the threshold, "at least", "at most"
-    or "above".
+    "bytes/cpu s" (per second of processor time), or "" for a number. source: where the threshold
+    comes from, or which measurement stands in for the papers' one. met: None where the figure
+    decides nothing. sense: the comparison that is met, "at least", "at most" or "above".
     """
 
     quantity: str
@@ -33,9 +32,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One of the nine bottlenecks. fired: all its deciding evidence is met. mutexes: those that it
-    concerns, the most concerned first, as indices into the profile's. measurable: False where what
-    decides cannot be had. advice: what the papers say to do about it."""
+    """One of the nine bottlenecks. fired: all its deciding evidence is met. mutexes: indices into
+    the profile's mutexes, the most affected first. measurable: False where a deciding figure is
+    missing. advice: the papers' remedy."""
 
     key: str
     title: str
@@ -48,8 +47,8 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Step:
-    """One of the six questions. answer: in a word or two; reason: the figures behind it; rule:
-    which locks the answer keeps, or empty where it keeps all. kept, dropped: names of locks.
+    """One of the six questions. answer: a word or two; reason: the figures behind it; rule: which
+    locks the answer leaves, or empty where it leaves all. remaining, excluded: names of locks.
     set_aside: why the rule was not applied, or empty."""
 
     number: int
@@ -57,14 +56,14 @@ class Step:
     answer: str
     reason: str
     rule: str
-    kept: tuple[str, ...]
-    dropped: tuple[str, ...] = ()
+    remaining: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
     set_aside: str = ""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A lock that is worth a try, and why."""
+    """A lock that is worth trying, and why."""
 
     lock: str
     reason: str
@@ -72,8 +71,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Change:
-    """What to do about the program itself. kind: a word for it; mutex: an index into the profile's
-    mutexes, or None where it concerns the whole; text: a sentence."""
+    """A change to the program itself. kind: a short name; mutex: an index into the profile's
+    mutexes, or None where it concerns the whole program; text: a sentence."""
 
     kind: str
     mutex: int | None
@@ -83,8 +82,8 @@ class Change:
 
 @dataclass(frozen=True)
 class TailLatency:
-    """Whether an operation is about one critical section, so that the lock decides its latency;
-    None where it cannot be told."""
+    """The advice on tail latency. one_section: whether an operation is about one critical section,
+    so that the lock decides its latency; None where the profile does not show it."""
 
     one_section: bool | None
     text: str
@@ -93,10 +92,10 @@ class TailLatency:
 
 @dataclass(frozen=True)
 class Advice:
-    """All of it. diagnoses: the nine, in the order of the papers. steps: the six. shortlist: the
-    best first, without the baseline, which is to be tried beside. conflicts: steps that no lock
-    satisfies together, each a sentence. sensitive: whether another lock can change much, if only
-    for the worse: then the shortlist is empty."""
+    """The whole advice. diagnoses: the nine, in the order of the papers. steps: the six. shortlist:
+    the best first, without the baseline, which is measured with them. conflicts: a sentence for
+    each step that no remaining lock satisfies. sensitive: whether another lock can change much; if
+    only for the worse, the shortlist is empty."""
 
     sentence: str
     sensitive: bool
@@ -116,6 +115,6 @@ class Advice:
         return tuple(each for each in self.diagnoses if each.fired)
 
     def to_json(self) -> str:
-        """The whole, as indented JSON."""
-        whole: dict[str, Any] = {"format": FORMAT, **dataclasses.asdict(self)}
-        return json.dumps(whole, indent=1, allow_nan=False)
+        """Return the advice as indented JSON."""
+        document: dict[str, Any] = {"format": FORMAT, **dataclasses.asdict(self)}
+        return json.dumps(document, indent=1, allow_nan=False)

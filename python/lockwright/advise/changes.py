@@ -1,43 +1,45 @@
-"""What to change in the program: for each mutex that costs, what its figures suggest."""
+"""Changes to the program that the figures of its costly mutexes suggest."""
 
 from collections.abc import Callable, Iterable
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Change, Diagnosis
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
-from lockwright.advise.seen import Seen
+from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.profile.record import Mutex, Site
 
 LONG = 10_000
-"""ns from which on a section is long: then what a lock adds, at most about a microsecond between
-threads that run, is less than a tenth of it."""
+"""ns from which on a section is long: a handover between running threads, at most about a
+microsecond, is then less than a tenth of it."""
 
 TINY = 100
-"""ns up to which half the sections last: a few instructions, and measuring the time itself."""
+"""Highest median of the section length, in ns, of a section of a few instructions; it includes the
+time that measuring takes."""
 
 OFTEN = 100_000
-"""Acquisitions a second, of what another thread had last, from which on a tiny section costs: at
-about 50 ns for a cache line that moves, half a per cent of a thread."""
+"""Acquisitions per second after another thread held the mutex, from which on a tiny section costs:
+at about 50 ns for a cache line that moves, half a per cent of a thread."""
 
 DOMINANT = 0.6
-"""Of the time in the sections of a mutex, that of one site."""
+"""Least share of one site in the time in the sections of a mutex."""
 
 CONCENTRATED = 0.6
-"""Of the time lost waiting, that at one mutex."""
+"""Least share of one mutex in the time lost waiting."""
 
 FUTILE = 0.25
-"""Of the waits on condition variables, those that woke for nothing."""
+"""Least share of futile wake-ups in the waits on condition variables."""
 
 FUTILE_RATE = 100
-"""Wake-ups for nothing for each second: at about 50 us each, half a per cent of a thread."""
+"""Futile wake-ups per second: at about 50 us each, half a per cent of a thread."""
 
 
-def changes(seen: Seen, fired: Iterable[Diagnosis]) -> tuple[Change, ...]:
-    """The mutex that costs most comes first; then what concerns the whole program."""
+def changes(figures: ProfileFigures, fired: Iterable[Diagnosis]) -> tuple[Change, ...]:
+    """Return the changes, those for the most costly mutex first, those for the whole program
+    last."""
     found: list[Change] = []
-    for index, mutex in enumerate(seen.mutexes):
-        for rule in _OF_A_MUTEX:
-            change = rule(seen, index, mutex)
+    for index, mutex in enumerate(figures.mutexes):
+        for rule in _RULES:
+            change = rule(figures, index, mutex)
             if change is not None:
                 found.append(change)
     keys = {each.key: each for each in fired}
@@ -46,8 +48,8 @@ def changes(seen: Seen, fired: Iterable[Diagnosis]) -> tuple[Change, ...]:
             Change(
                 "fewer threads",
                 None,
-                f"Run as many threads as there are processors ({seen.process.processors}) where"
-                " the program lets you choose: then nobody takes the processor from a holder.",
+                f"Run as many threads as there are processors ({figures.process.processors}) where"
+                " the program lets you choose: then no other thread preempts a holder.",
                 keys["holder preemption"].evidence,
             )
         )
@@ -57,19 +59,19 @@ def changes(seen: Seen, fired: Iterable[Diagnosis]) -> tuple[Change, ...]:
                 "reuse",
                 None,
                 "Keep objects that contain a mutex for reuse instead of returning their memory:"
-                " every new page takes a lock of the kernel.",
+                " every new page acquires a lock of the kernel.",
                 keys["fault handler"].evidence,
             )
         )
     return tuple(found)
 
 
-def _costs(seen: Seen, mutex: Mutex) -> bool:
-    return seen.lost(mutex.lost) >= thresholds.LOST
+def _costs(figures: ProfileFigures, mutex: Mutex) -> bool:
+    return figures.lost_share_of(mutex.lost) >= thresholds.LOST
 
 
 def _dominant(mutex: Mutex) -> tuple[Site, float] | None:
-    """The site that holds it longest in all, and its share."""
+    """Return the site with the longest total time in sections, and its share of that time."""
     held = sum(site.held for site in mutex.sites)
     if not held:
         return None
@@ -77,39 +79,39 @@ def _dominant(mutex: Mutex) -> tuple[Site, float] | None:
     return site, site.held / held
 
 
-def _smaller_section(seen: Seen, index: int, mutex: Mutex) -> Change | None:
+def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     dominant = _dominant(mutex)
-    if not _costs(seen, mutex) or dominant is None or not dominant[0].stack:
+    if not _costs(figures, mutex) or dominant is None or not dominant[0].stack:
         return None
     site, share = dominant
     mean = site.held / site.acquisitions if site.acquisitions else 0.0
     evidence = (
         at_least("a section from there, on average", mean, LONG, "ns", "a lock adds at most 1 us"),
         at_least("time in the sections that is from there", share, DOMINANT, "share", "most of it"),
-        informs("time lost waiting", seen.lost(mutex.lost), "share"),
+        informs("time lost waiting", figures.lost_share_of(mutex.lost), "share"),
     )
     if not all_met(evidence):
         return None
     text = (
-        f"Shorten the section that begins at {site.shown}: do there only what needs the"
-        " mutex, and the rest before or after. No lock makes a section shorter."
+        f"Shorten the section that begins at {site.shown}: move all work that does not need the"
+        " mutex before or after it. No lock makes a section shorter."
     )
     return Change("smaller section", index, text, evidence)
 
 
-def _atomic(seen: Seen, index: int, mutex: Mutex) -> Change | None:
+def _atomic(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     if mutex.cond_waits or not mutex.holding.count:
         return None
     evidence = (
-        at_most("half of its sections, up to", mutex.holding.p50, TINY, "ns", "a few instructions"),
+        at_most("median of its sections", mutex.holding.p50, TINY, "ns", "a few instructions"),
         at_least(
-            "acquisitions after another thread had it",
-            seen.per_second(mutex.acquisitions * mutex.owner_changes),
+            "acquisitions after another thread held it",
+            figures.per_second(mutex.acquisitions * mutex.owner_changes),
             OFTEN,
             "1/s",
             "50 ns for each cache line that moves",
         ),
-        at_most("places that take it", float(len(mutex.sites)), 3, "", "a counter has few"),
+        at_most("places that acquire it", float(len(mutex.sites)), 3, "", "a counter has few"),
     )
     if not all_met(evidence):
         return None
@@ -117,22 +119,28 @@ def _atomic(seen: Seen, index: int, mutex: Mutex) -> Change | None:
     return Change("atomic", index, text, evidence)
 
 
-def _sharding(seen: Seen, index: int, mutex: Mutex) -> Change | None:
+def _sharding(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     if mutex.cond_waits >= thresholds.WAITS_PER_ENTRY * mutex.acquisitions or mutex.instances > 1:
         return None
-    whole = seen.profile.lost
+    total = figures.profile.lost
     evidence = (
         at_least(
-            "time lost waiting for it", seen.lost(mutex.lost), thresholds.LOST, "share", "it counts"
+            "time lost waiting for it",
+            figures.lost_share_of(mutex.lost),
+            thresholds.LOST,
+            "share",
+            "it counts",
         ),
         at_least(
-            "of all waiting, for this one mutex",
-            mutex.lost / whole if whole else 0.0,
+            "time lost waiting for it, of that for all mutexes",
+            mutex.lost / total if total else 0.0,
             CONCENTRATED,
             "share",
             "most of it",
         ),
-        at_least("threads that use it", float(mutex.threads), 2, "threads", "else nobody waits"),
+        at_least(
+            "threads that use it", float(mutex.threads), 2, "threads", "one alone never waits"
+        ),
     )
     if not all_met(evidence):
         return None
@@ -143,29 +151,33 @@ def _sharding(seen: Seen, index: int, mutex: Mutex) -> Change | None:
     return Change("sharding", index, text, evidence)
 
 
-def _signal(seen: Seen, index: int, mutex: Mutex) -> Change | None:
+def _signal(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     evidence = (
         at_least(
-            "waits on a condition variable that were woken for nothing",
+            "waits on a condition variable that ended in a futile wake-up",
             mutex.futile_wakeups / mutex.cond_waits if mutex.cond_waits else 0.0,
             FUTILE,
             "share",
             "each costs two context switches",
         ),
         at_least(
-            "of these", seen.per_second(mutex.futile_wakeups), FUTILE_RATE, "1/s", "50 us each"
+            "futile wake-ups",
+            figures.per_second(mutex.futile_wakeups),
+            FUTILE_RATE,
+            "1/s",
+            "50 us each",
         ),
     )
     if not all_met(evidence):
         return None
     text = (
-        "Threads are woken that have nothing to do: wake one (pthread_cond_signal) instead of all,"
+        "Threads wake up with nothing to do: wake one (pthread_cond_signal) instead of all,"
         " or give each condition a condition variable of its own."
     )
     return Change("signal", index, text, evidence)
 
 
-def _lock_instead(seen: Seen, index: int, mutex: Mutex) -> Change | None:
+def _lock_instead(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     evidence = (
         at_least(
             "failed trylocks for each acquisition",
@@ -176,7 +188,7 @@ def _lock_instead(seen: Seen, index: int, mutex: Mutex) -> Change | None:
         ),
         at_least(
             "failed trylocks",
-            seen.per_cpu_second(mutex.failed_trylocks),
+            figures.per_cpu_second(mutex.failed_trylocks),
             thresholds.FAILED_TRIES,
             "1/cpu s",
             "1 % of the processor time",
@@ -184,13 +196,11 @@ def _lock_instead(seen: Seen, index: int, mutex: Mutex) -> Change | None:
     )
     if not all_met(evidence):
         return None
-    text = (
-        "Call pthread_mutex_lock after a few failed tries: a lock that is queued for is passed on."
-    )
+    text = "Call pthread_mutex_lock after a few failed tries: a queued waiter is handed the lock."
     return Change("lock", index, text, evidence)
 
 
-_OF_A_MUTEX: tuple[Callable[[Seen, int, Mutex], Change | None], ...] = (
+_RULES: tuple[Callable[[ProfileFigures, int, Mutex], Change | None], ...] = (
     _smaller_section,
     _atomic,
     _sharding,

@@ -1,42 +1,49 @@
-"""Which of the locks that the steps leave to try first, by what the papers found in such cases."""
+"""The order in which to try the locks that the steps leave, by the papers' results."""
 
 from collections.abc import Iterable
 
 from lockwright.advise.advice import Candidate
-from lockwright.advise.seen import Seen
+from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.preload.locks import BASELINE, Lock
 
 CHANGES = 0.001
-"""Of the acquisitions of a mutex, those at which another thread had it last: below this it is as
-good as one thread's own."""
+"""Share of the acquisitions of a mutex after another thread held it: below this it is as good as
+private to one thread."""
 
 MOST = 0.9
-"""Of all acquisitions, those of such mutexes that make the program one of private mutexes."""
+"""Share of private mutexes in all acquisitions from which on a program has private mutexes."""
 
 
 def shortlist(
-    seen: Seen, left: Iterable[Lock], fired: Iterable[str], level: str, nodes: int | None, size: int
+    figures: ProfileFigures,
+    left: Iterable[Lock],
+    fired: Iterable[str],
+    level: str,
+    nodes: int | None,
+    size: int,
 ) -> tuple[Candidate, ...]:
-    """The best `size` of the locks, without the baseline: in the order of the most pressing case,
-    then of the next, then the smaller first."""
+    """Return the best `size` of the locks, without the baseline: by their rank in the most pressing
+    use case, then in the next, then by size, the smallest first."""
     known = [lock for lock in left if lock.name != BASELINE]
-    # Without a statement, the smaller ones come first.
+    # Locks that state nothing on a use case stay sorted by size.
     known.sort(key=lambda lock: (lock.bytes_per_mutex_outside, lock.bytes_per_node))
     ranked: dict[str, str] = {}
-    for case in _cases(seen, set(fired), level, nodes):
+    for case in _cases(figures, set(fired), level, nodes):
         stated = [(lock, suits) for lock in known if (suits := lock.suitability(case))]
         for lock, suits in sorted(stated, key=lambda pair: pair[1].rank):
             ranked.setdefault(lock.name, suits.why)
     for lock in known:
         ranked.setdefault(
-            lock.name, "satisfies the steps, and nothing more is known of it in such a case"
+            lock.name, "satisfies the steps; nothing more is known of it for this use case"
         )
     return tuple(Candidate(name, why) for name, why in list(ranked.items())[:size])
 
 
-def _cases(seen: Seen, fired: set[str], level: str, nodes: int | None) -> Iterable[str]:
-    """The most pressing first, by the names that the registry has for them."""
-    if seen.crowded:
+def _cases(
+    figures: ProfileFigures, fired: set[str], level: str, nodes: int | None
+) -> Iterable[str]:
+    """Yield the use cases, by their names in the registry, the most pressing first."""
+    if figures.crowded:
         yield "crowded"
     if "trylock" in fired:
         yield "trylock loop"
@@ -47,13 +54,13 @@ def _cases(seen: Seen, fired: set[str], level: str, nodes: int | None) -> Iterab
     if level != "low":
         yield "high contention"
         yield "extreme contention"
-    if level == "low" and _private(seen):
+    if level == "low" and _private(figures):
         yield "private mutexes"
     yield "low contention"
 
 
-def _private(seen: Seen) -> bool:
-    """Whether most acquisitions are of mutexes that one thread uses at a time."""
-    taken = sum(mutex.acquisitions for mutex in seen.mutexes)
-    own = sum(mutex.acquisitions for mutex in seen.mutexes if mutex.owner_changes < CHANGES)
-    return taken > 0 and own >= MOST * taken
+def _private(figures: ProfileFigures) -> bool:
+    """Return whether most acquisitions are of mutexes that one thread uses at a time."""
+    total = sum(mutex.acquisitions for mutex in figures.mutexes)
+    private = sum(mutex.acquisitions for mutex in figures.mutexes if mutex.owner_changes < CHANGES)
+    return total > 0 and private >= MOST * total

@@ -1,4 +1,4 @@
-"""Advice as a person reads it in a terminal."""
+"""The advice as text in a terminal."""
 
 import shlex
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from lockwright.preload import locks
 from lockwright.profile.record import Profile
 
 _FEW = 12
-"""Names that are listed one by one."""
+"""Most names in a list; the others are counted."""
 
 
 def show(console: Console, profile: Profile, advice: Advice, every: bool) -> None:
-    """The sentence, then what it rests on. every: all evidence, not only what decided."""
+    """Print the sentence, then its reasons. every: all evidence, not only what decided."""
     print_wrapped(console, "", advice.sentence, "bold")
     for each in advice.sensitivity:
         print_wrapped(console, "  ", evidence_text(each), "dim")
@@ -47,8 +47,8 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     for remark in advice.remarks:
         print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
     if advice.shortlist:
-        named = ",".join([advice.baseline, *(each.lock for each in advice.shortlist)])
-        options = ["--locks", named, *locks.options_of({locks.RWLOCK: profile.rwlock})]
+        names = ",".join([advice.baseline, *(each.lock for each in advice.shortlist)])
+        options = ["--locks", names, *locks.options_of({locks.RWLOCK: profile.rwlock})]
         command = ["lockwright", "compare", *options, "--", *profile.command]
         console.print(f"\nMeasure them: {shlex.join(command)}", soft_wrap=True)
 
@@ -62,23 +62,23 @@ def _show_diagnosis(
 ) -> None:
     if diagnosis.fired:
         names = [profile.mutexes[index].name for index in diagnosis.mutexes]
-        text = f"{diagnosis.advice}{_at(names)}"
+        text = f"{diagnosis.advice}{_at_mutexes(names)}"
         print_wrapped(console, f"  yes  {diagnosis.title:<{wide}}  ", text, "yellow")
     else:
         word = "no " if diagnosis.measurable else " ? "
-        against = next((each for each in diagnosis.evidence if each.met is False), None)
-        text = "" if every or against is None else held(against)
+        unmet = next((each for each in diagnosis.evidence if each.met is False), None)
+        text = "" if every or unmet is None else figure_text(unmet)
         print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
     for each in diagnosis.evidence if every or diagnosis.fired else ():
         print_wrapped(console, " " * 7, evidence_text(each), "dim")
 
 
-def _at(names: list[str]) -> str:
+def _at_mutexes(names: list[str]) -> str:
     return f", at {listed(names)}" if names else ""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names, each once; only so many of them are named."""
+    """Return the distinct names as one text; all beyond _FEW are only counted."""
     names = list(dict.fromkeys(names))
     if len(names) > _FEW:
         return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
@@ -88,8 +88,8 @@ def listed(names: Iterable[str]) -> str:
 _FROM = {"at least": "from", "at most": "up to", "above": "above"}
 
 
-def held(evidence: Evidence) -> str:
-    """The figure, and from where on it counts."""
+def figure_text(evidence: Evidence) -> str:
+    """Return the figure and its threshold."""
     text = f"{evidence.quantity}: {with_unit(evidence.value, evidence.unit)}"
     if evidence.threshold is None or evidence.value is None:
         return text
@@ -97,8 +97,8 @@ def held(evidence: Evidence) -> str:
 
 
 def evidence_text(evidence: Evidence) -> str:
-    """The same, and why from there on."""
-    text = held(evidence)
+    """Return the figure, its threshold and the source of the threshold."""
+    text = figure_text(evidence)
     return text if evidence.threshold is None else f"{text} ({evidence.source})"
 
 
@@ -108,5 +108,5 @@ def _show_step(console: Console, step: Step) -> None:
     if step.set_aside:
         print_wrapped(console, "     ", "set aside: no lock is left that answers it", "yellow")
     elif step.rule:
-        out = f"; out: {listed(step.dropped)}" if step.dropped else ""
-        print_wrapped(console, "     ", f"{step.rule}: {len(step.kept)} locks{out}", "dim")
+        out = f"; out: {listed(step.excluded)}" if step.excluded else ""
+        print_wrapped(console, "     ", f"{step.rule}: {len(step.remaining)} locks{out}", "dim")

@@ -1,102 +1,102 @@
-"""Where each rule draws its line, and why there. Shares are from 0 to 1.
+"""The thresholds of the rules, with their reasons. Shares are from 0 to 1.
 
 TOCS 2019 is Guerraoui et al., Lock-Unlock: Is That All?, ACM TOCS 36(1), 2019.
 """
 
 LOST = 0.05
-"""Time lost waiting, of the time in which threads ran or waited. If nobody ever waited, a program
+"""Share lost waiting of the time in which threads ran or waited. Without any waiting, a program
 that loses less would gain less than the 5 % within which two locks count as equal (TOCS 2019)."""
 
 BUSY = 0.95
-"""Of the processors, those that had a thread to run, on average: with more, a thread that waits
-leaves its processor to another, and no throughput is lost but within the margin of 5 %, and what it
-takes to put threads to sleep and to wake them."""
+"""Share of processors that had a thread to run, on average: above it, a waiting thread leaves its
+processor to another, and no throughput is lost except within the margin of 5 % and by parking and
+unparking threads."""
 
 SLEEPS = 30_000
-"""Acquisitions that have to wait, for each second of processor time: at 2,100 cycles to fall asleep
-and 2,700 to wake another (Falsafi et al., Unlocking Energy, USENIX ATC 2016, figure 6), 1.6 us at
+"""Acquisitions that have to wait, per second of processor time: at 2,100 cycles to park and 2,700
+to unpark another thread (Falsafi et al., Unlocking Energy, USENIX ATC 2016, figure 6), 1.6 us at
 3 GHz, 5 % of it."""
 
 HIGH = 10 / 63
-"""Of the threads that could stand in line at a mutex, those that do. The papers' bands are 10 to 40
+"""Share of waiters in the threads that could wait for a mutex. The papers' bands are 10 to 40
 waiters (TOCS 2019) on 64 processors with a thread each, of which one holds the mutex."""
 
 EXTREME = 40 / 63
 """See HIGH."""
 
 TRIES_PER_ENTRY = 1.0
-"""Failed trylocks for each acquisition: with more, threads try in a loop."""
+"""Failed trylocks per acquisition: above it, threads call trylock in a loop."""
 
 FAILED_TRIES = 100_000
-"""Failed trylocks for each second of processor time: at about 60 to 220 cycles each (TOCS 2019),
+"""Failed trylocks per second of processor time: at about 60 to 220 cycles each (TOCS 2019),
 1 % of it."""
 
 ACQUISITIONS = 1_000_000
-"""For each second of processor time. Between a light and a heavy lock lie about 150 cycles (TOCS
-2019: 40 against 190), 50 ns at 3 GHz: at this rate, 5 % of the time."""
+"""Acquisitions per second of processor time. A light and a heavy lock differ by about 150 cycles
+(TOCS 2019: 40 against 190), 50 ns at 3 GHz: at this rate, 5 % of the time."""
 
 IMMEDIATE = 0.95
-"""Acquisitions that find the mutex free, of all."""
+"""Share of acquisitions that find the mutex free."""
 
 RUNNABLE = 1.25
-"""Threads that run or are ready to, for each processor: a quarter more than one, because an average
-of looks is off by a fraction."""
+"""Runnable threads per processor: a quarter more than one, because an average of samples has an
+error."""
 
 SPARE_THREADS = 1.5
-"""Where that is not known: threads more than processors. The one that started the others and waits
-for them does not count."""
+"""Excess of threads over processors, used where the runnable threads are not known. The thread that
+started the others and waits for them does not count."""
 
 INVOLUNTARY = 20
-"""Times that a thread lost its processor, for each second of processor time. A scheduler that has
-to share a processor switches every 1 to 4 ms, 250 or more times."""
+"""Preemptions per second of processor time. A scheduler that has to share a processor switches
+every 1 to 4 ms, 250 or more times."""
 
 PREEMPTED = 0.05
-"""Of the run, the time in which mutexes that others wanted were held by threads that lost their
-processor, summed over the mutexes."""
+"""Share of the run in which preempted threads held mutexes that others wanted, summed over the
+mutexes."""
 
 RARE_WAITS = 1_000
-"""Acquisitions that have to wait, for each second of processor time, below which sleeping and
-waking takes less than 5 % of it even at 50 us each, see BLOCKING."""
+"""Acquisitions that have to wait, per second of processor time, below which parking and unparking
+take less than 5 % of it even at 50 us each, see BLOCKING."""
 
 BLOCKING = 1_000
-"""Blocking calls for each second and processor: with about 50 us to get a sleeper running again,
-5 % of the time."""
+"""Blocking calls per second and processor: with about 50 us to wake a parked thread, 5 % of the
+time."""
 
 WAITS_PER_ENTRY = 0.1
-"""Waits on condition variables for each acquisition: from here on the mutex serves blocking."""
+"""Waits on condition variables per acquisition, from which on threads use the mutex to block."""
 
 INSTANCES = 2_000
 """Mutexes at one time: the fewest that the papers call many are fmm's 2 K (TOCS 2019), which with
 the 128 to 256 bytes of a heavy lock outgrow half a second-level cache."""
 
 ONE_CREATOR = 0.9
-"""Of the mutexes, those that one thread created."""
+"""Share of the mutexes that one thread created."""
 
 EARLY = 0.5
-"""Of the mutexes, those created in the first tenth of the run."""
+"""Share of the mutexes that were created in the first tenth of the run."""
 
 RWLOCK_CALLS = 10_000
-"""Acquisitions of reader-writer locks for each second of processor time from which on mutexes are
-not all that counts: at about a microsecond where threads meet there, 1 % of the time."""
+"""Acquisitions of reader-writer locks per second of processor time from which on the advice
+mentions them: at about a microsecond each under contention, 1 % of the time."""
 
 FAULT_NS = 1_000
-"""Processor time that the first touch of a page costs, the clearing of its 4 KiB included: about
-500 on a machine of its own, and 1,650 in the virtual machine that this was tried on."""
+"""Processor time of the first touch of a page, in ns, with the clearing of its 4 KiB: about 500 on
+a physical machine, and 1,650 in the virtual machine where it was measured."""
 
 FAULT_TIME = 0.01
-"""Page faults, of the processor time."""
+"""Share of page faults in the processor time."""
 
 CREATIONS = 1_000
-"""Mutexes created for each second of the run."""
+"""Mutexes created per second of the run."""
 
 KERNEL_TIME = 0.2
-"""In the kernel, of the processor time. dedup spends 30 % in the fault handler with the locks that
-suit it, and 80 % with those that do not (TOCS 2019)."""
+"""Share of the kernel in the processor time. dedup spends 30 % in the fault handler under the best
+locks, and 80 % under the worst (TOCS 2019)."""
 
 CALLS_BESIDE_MEMORY = 10_000
-"""Acquisitions for each second of processor time below which no lock adds memory traffic that
-counts: a contended one moves a few cache lines, about a microsecond, or 1 % at this rate."""
+"""Acquisitions per second of processor time below which no lock adds relevant memory traffic: a
+contended one moves a few cache lines, about a microsecond, or 1 % at this rate."""
 
 ONE_SECTION = 0.5
-"""Time inside the section, of the time in which threads do something: above it an operation is
-about one section."""
+"""Share of the sections in the time in which threads are active: above it an operation is about one
+section."""

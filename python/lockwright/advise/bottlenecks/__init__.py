@@ -1,10 +1,10 @@
-"""The nine bottlenecks of the papers (TOCS 2019), each a function of what is seen in a profile."""
+"""The nine bottlenecks of the papers (TOCS 2019), each a function of a profile's figures."""
 
 import dataclasses
 
 from lockwright.advise.advice import Diagnosis
 from lockwright.advise.bottlenecks import contention, footprint, memory, scheduling
-from lockwright.advise.seen import Seen
+from lockwright.advise.profile_figures import ProfileFigures
 
 ALL = (
     contention.high,
@@ -12,25 +12,25 @@ ALL = (
     contention.trylock,
     contention.uncontended,
     scheduling.holder_preemption,
-    scheduling.hand_over,
+    scheduling.handover,
     footprint.page_clearing,
     footprint.fault_handler,
     memory.memory_contention,
 )
 
 
-SEEN_FROM_OUTSIDE = frozenset({"high", "extreme"})
-"""What can be told of a process that was only looked at: who waits, and no call that succeeded."""
+MEASURABLE_BY_SAMPLING = frozenset({"high", "extreme"})
+"""Bottlenecks that samples of a running process show: they have its waiters, but no calls."""
 
 
-def diagnose(seen: Seen) -> tuple[Diagnosis, ...]:
-    """All nine, whether they fired or not."""
-    found = tuple(rule(seen) for rule in ALL)
-    if seen.from_within:
-        return found
+def diagnose(figures: ProfileFigures) -> tuple[Diagnosis, ...]:
+    """Return all nine, whether they fired or not."""
+    diagnoses = tuple(rule(figures) for rule in ALL)
+    if figures.from_within:
+        return diagnoses
     return tuple(
         each
-        if each.key in SEEN_FROM_OUTSIDE
+        if each.key in MEASURABLE_BY_SAMPLING
         else dataclasses.replace(each, fired=False, mutexes=(), measurable=False)
-        for each in found
+        for each in diagnoses
     )

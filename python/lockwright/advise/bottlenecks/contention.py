@@ -1,9 +1,9 @@
-"""Bottlenecks 1 to 4: how many threads want a mutex at a time, and how often."""
+"""Bottlenecks 1 to 4: how many threads contend for a mutex, and how often they acquire it."""
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
 from lockwright.advise.evidence import above, all_met, at_least, at_most, informs, most_first
-from lockwright.advise.seen import Seen
+from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.profile.record import Mutex
 
 HIGH = "high contention"
@@ -12,84 +12,84 @@ TRYLOCK = "trylock contention"
 UNCONTENDED = "many uncontended acquisitions"
 
 _BANDS = "10 to 40 waiters of 64 threads are high, more are extreme (TOCS 2019)"
-_NOBODY_WAITS = "up to 5 % two locks count as equal (TOCS 2019)"
+_EQUAL_LOCKS = "up to 5 % two locks count as equal (TOCS 2019)"
 
 
-def level(seen: Seen) -> str:
-    """The contention of the hottest mutex: "low", "high" or "extreme"."""
-    return "low" if seen.hottest is None else _band(seen, seen.hottest)
+def level(figures: ProfileFigures) -> str:
+    """Return the contention of the most contended mutex: "low", "high" or "extreme"."""
+    return "low" if figures.most_contended is None else _band(figures, figures.most_contended)
 
 
-def high(seen: Seen) -> Diagnosis:
-    """1: part of the threads stand in line."""
-    return _contention(seen, "high", HIGH, "avoid light locks and locks that park")
+def high(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 1: a part of the threads waits for a mutex."""
+    return _contention(figures, "high", HIGH, "avoid light locks and locks that park")
 
 
-def extreme(seen: Seen) -> Diagnosis:
-    """2: most threads stand in line."""
-    return _contention(seen, "extreme", EXTREME, "a hierarchical lock")
+def extreme(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 2: most threads wait for a mutex."""
+    return _contention(figures, "extreme", EXTREME, "a hierarchical lock")
 
 
-def _contention(seen: Seen, band: str, title: str, advice: str) -> Diagnosis:
-    hottest = None if seen.hottest is None else seen.mutexes[seen.hottest]
+def _contention(figures: ProfileFigures, band: str, title: str, advice: str) -> Diagnosis:
+    hottest = None if figures.most_contended is None else figures.mutexes[figures.most_contended]
     lost = at_least(
         "time lost waiting for it, of the time in which threads ran or waited",
-        seen.lost(hottest.lost) if hottest else seen.lost_share,
+        figures.lost_share_of(hottest.lost) if hottest else figures.lost_share,
         thresholds.LOST,
         "share",
-        _NOBODY_WAITS,
+        _EQUAL_LOCKS,
     )
-    shown = hottest or (seen.mutexes[0] if seen.mutexes else None)
-    share = seen.in_line(shown) if shown else 0.0
-    line: tuple[Evidence, ...]
-    quantity = "threads in line at the hottest mutex, of those that could be"
+    mutex = hottest or (figures.mutexes[0] if figures.mutexes else None)
+    share = figures.waiting_share(mutex) if mutex else 0.0
+    in_band: tuple[Evidence, ...]
+    quantity = "threads that wait for the hottest mutex, of those that could"
     if band == "high":
-        line = (
+        in_band = (
             at_least(quantity, share, thresholds.HIGH, "share", _BANDS),
             at_most(quantity, share, thresholds.EXTREME, "share", _BANDS),
         )
     else:
-        line = (above(quantity, share, thresholds.EXTREME, "share", _BANDS),)
-    more = _line_of(seen, shown) if shown else ()
+        in_band = (above(quantity, share, thresholds.EXTREME, "share", _BANDS),)
+    use_of_mutex = _use_of_mutex(figures, mutex) if mutex else ()
     return Diagnosis(
         key=band,
         title=title,
-        fired=level(seen) == band,
-        evidence=(lost, *line, *more),
-        mutexes=tuple(i for i in seen.hot if _band(seen, i) == band),
+        fired=level(figures) == band,
+        evidence=(lost, *in_band, *use_of_mutex),
+        mutexes=tuple(i for i in figures.costly if _band(figures, i) == band),
         advice=advice,
     )
 
 
-def _band(seen: Seen, index: int) -> str:
-    share = seen.in_line(seen.mutexes[index])
+def _band(figures: ProfileFigures, index: int) -> str:
+    share = figures.waiting_share(figures.mutexes[index])
     if share > thresholds.EXTREME:
         return "extreme"
     return "high" if share >= thresholds.HIGH else "low"
 
 
-def _line_of(seen: Seen, mutex: Mutex) -> tuple[Evidence, ...]:
+def _use_of_mutex(figures: ProfileFigures, mutex: Mutex) -> tuple[Evidence, ...]:
     return (
-        informs("waiters on average", seen.waiters(mutex), "threads"),
-        informs("threads that use it at one time", seen.users(mutex), "threads"),
+        informs("waiters on average", figures.waiters(mutex), "threads"),
+        informs("threads that use it at one time", figures.users(mutex), "threads"),
         informs(
             "acquisitions that found it held",
-            mutex.contended_share if seen.from_within else None,
+            mutex.contended_share if figures.from_within else None,
             "share",
         ),
         informs(
             "time in which it was held, of the run",
-            seen.held(mutex) if seen.from_within else None,
+            figures.held_share(mutex) if figures.from_within else None,
             "share",
         ),
     )
 
 
-def trylock(seen: Seen) -> Diagnosis:
-    """3: threads try in a loop."""
+def trylock(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 3: threads call trylock in a loop."""
 
     def rate(mutex: Mutex) -> float:
-        return seen.per_cpu_second(mutex.failed_trylocks) or 0.0
+        return figures.per_cpu_second(mutex.failed_trylocks) or 0.0
 
     def tries(mutex: Mutex) -> float:
         return mutex.failed_trylocks / max(1.0, mutex.acquisitions)
@@ -97,13 +97,13 @@ def trylock(seen: Seen) -> Diagnosis:
     concerned = most_first(
         (
             index
-            for index, mutex in enumerate(seen.mutexes)
+            for index, mutex in enumerate(figures.mutexes)
             if tries(mutex) >= thresholds.TRIES_PER_ENTRY and rate(mutex) >= thresholds.FAILED_TRIES
         ),
-        lambda index: seen.mutexes[index].failed_trylocks,
+        lambda index: figures.mutexes[index].failed_trylocks,
     )
-    shown = [seen.mutexes[index] for index in concerned] or seen.mutexes
-    most = max(shown, key=lambda mutex: mutex.failed_trylocks, default=None)
+    candidates = [figures.mutexes[index] for index in concerned] or figures.mutexes
+    most = max(candidates, key=lambda mutex: mutex.failed_trylocks, default=None)
     evidence = (
         at_least(
             "failed trylocks for each acquisition",
@@ -120,22 +120,24 @@ def trylock(seen: Seen) -> Diagnosis:
             "at 60 to 220 cycles each (TOCS 2019), 1 % of the processor time",
         ),
     )
-    advice = "a lock whose trylock takes long enough not to flood it"
+    advice = "a lock with a hardened trylock"
     return Diagnosis("trylock", TRYLOCK, bool(concerned), evidence, concerned, advice)
 
 
-def uncontended(seen: Seen) -> Diagnosis:
-    """4: mutexes are taken very often, and are mostly free. One at which threads stand in line is
-    none of them, however often the thread that has it takes it again."""
-    lines = [
-        mutex for i, mutex in enumerate(seen.mutexes) if i in seen.hot and _band(seen, i) != "low"
+def uncontended(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 4: threads acquire mutexes very often, and mostly find them free. A
+    contended mutex does not count, however often its last holder acquires it again."""
+    contended = [
+        mutex
+        for i, mutex in enumerate(figures.mutexes)
+        if i in figures.costly and _band(figures, i) != "low"
     ]
-    calls = max(0.0, seen.process.lock_calls - sum(mutex.acquisitions for mutex in lines))
-    waited = sum(mutex.contended for mutex in seen.mutexes) - sum(each.contended for each in lines)
+    calls = max(0.0, figures.process.lock_calls - sum(mutex.acquisitions for mutex in contended))
+    waited = sum(mutex.contended for mutex in figures.mutexes if mutex not in contended)
     evidence = (
         at_least(
-            "acquisitions" + (", but of mutexes with a line" if lines else ""),
-            seen.per_cpu_second(calls),
+            "acquisitions" + (", but of contended mutexes" if contended else ""),
+            figures.per_cpu_second(calls),
             thresholds.ACQUISITIONS,
             "1/cpu s",
             "150 cycles between a light and a heavy lock (TOCS 2019): 5 % of the time",
@@ -151,12 +153,12 @@ def uncontended(seen: Seen) -> Diagnosis:
     concerned = most_first(
         (
             index
-            for index, mutex in enumerate(seen.mutexes)
-            if mutex not in lines
+            for index, mutex in enumerate(figures.mutexes)
+            if mutex not in contended
             and mutex.acquisitions >= 0.05 * calls > 0
             and mutex.contended_share <= 0.05
         ),
-        lambda index: seen.mutexes[index].acquisitions,
+        lambda index: figures.mutexes[index].acquisitions,
     )
     fired = all_met(evidence)
     return Diagnosis(

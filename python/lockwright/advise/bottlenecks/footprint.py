@@ -1,22 +1,23 @@
-"""Bottlenecks 7 and 8: what the memory of locks costs in the kernel's page-fault handler."""
+"""Bottlenecks 7 and 8: the cost of the locks' memory in the kernel's page-fault handler."""
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
-from lockwright.advise.seen import Seen
+from lockwright.advise.profile_figures import ProfileFigures
 
 CLEARING = "clearing new pages in the fault handler"
 FAULTS = "kernel lock in the fault handler"
 
 
-def page_clearing(seen: Seen) -> Diagnosis:
-    """7: one thread creates many mutexes at the start, whose pages the kernel has to clear."""
-    creation = seen.process.creation
+def page_clearing(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 7: one thread creates many mutexes early in the run, and the kernel has
+    to clear their pages."""
+    creation = figures.process.creation
     known = creation.created > 0
     evidence = (
         at_least(
             "mutexes at one time",
-            seen.instances,
+            figures.instances,
             thresholds.INSTANCES,
             "",
             "the fewest that the papers call many (fmm, TOCS 2019)",
@@ -37,10 +38,10 @@ def page_clearing(seen: Seen) -> Diagnosis:
         ),
         at_least(
             "page faults, of the processor time",
-            seen.fault_time,
+            figures.fault_time,
             thresholds.FAULT_TIME,
             "share",
-            f"estimated as {thresholds.FAULT_NS} ns for each; a hundredth can be seen",
+            f"estimated as {thresholds.FAULT_NS} ns for each; 1 % is measurable",
         ),
     )
     return Diagnosis(
@@ -50,18 +51,19 @@ def page_clearing(seen: Seen) -> Diagnosis:
         evidence=evidence,
         mutexes=(),
         advice="a lock that needs no memory outside the mutex",
-        measurable=known or seen.instances < thresholds.INSTANCES,
+        measurable=known or figures.instances < thresholds.INSTANCES,
     )
 
 
-def fault_handler(seen: Seen) -> Diagnosis:
-    """8: many threads create mutexes and map memory all the time, and meet in the kernel."""
-    process, creation = seen.process, seen.process.creation
-    kernel = process.cpu_system / seen.cpu if seen.cpu else None
+def fault_handler(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 8: many threads create mutexes and map memory throughout the run, and
+    contend for a lock of the kernel."""
+    process, creation = figures.process, figures.process.creation
+    kernel = process.cpu_system / figures.cpu_ns if figures.cpu_ns else None
     evidence = (
         at_least(
             "mutexes created",
-            seen.per_second(creation.created),
+            figures.per_second(creation.created),
             thresholds.CREATIONS,
             "1/s",
             "all the time (TOCS 2019)",
@@ -75,10 +77,10 @@ def fault_handler(seen: Seen) -> Diagnosis:
         ),
         at_least(
             "page faults, of the processor time, if each waits for one on every other processor",
-            seen.most_fault_time,
+            figures.most_fault_time,
             thresholds.KERNEL_TIME,
             "share",
-            f"{thresholds.FAULT_NS} ns for each without that; else the kernel's time is not theirs",
+            f"{thresholds.FAULT_NS} ns for each without that; below, other calls dominate",
         ),
         at_least(
             "in the kernel, of the processor time",
@@ -87,7 +89,7 @@ def fault_handler(seen: Seen) -> Diagnosis:
             "share",
             "in place of the fault handler's, of which dedup has 30 % (TOCS 2019)",
         ),
-        informs("mappings made and removed", seen.per_second(process.mmap_calls), "1/s"),
+        informs("mappings made and removed", figures.per_second(process.mmap_calls), "1/s"),
     )
     return Diagnosis(
         key="fault handler",

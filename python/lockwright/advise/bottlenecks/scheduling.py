@@ -1,35 +1,34 @@
-"""Bottlenecks 5 and 6: the scheduler takes the processor from the holder, or from who is next."""
+"""Bottlenecks 5 and 6: the holder is preempted, or the successor does not run."""
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
 from lockwright.advise.evidence import all_met, at_least, informs, most_first
-from lockwright.advise.seen import Seen, longest
+from lockwright.advise.profile_figures import ProfileFigures, time_share_of_longest
 from lockwright.profile.record import Mutex
 
 HOLDER = "lock holder preemption"
-HAND_OVER = "lock handover"
+HANDOVER = "lock handover"
 
 _ENOUGH = 30
-"""Handovers from which on their mean says something."""
-
+"""Fewest handovers whose mean is used as evidence."""
 
 _PART = 0.1
-"""Of the time that makes a bottleneck, what a mutex has to have to be named."""
+"""Share of the bottleneck's time from which on a mutex is named."""
 
 
-def _held_without_processor(seen: Seen, mutex: Mutex) -> float:
-    """Of the run, the time in which it was held by a thread that lost its processor, while others
-    wanted it: no more than they waited."""
-    time = mutex.holding.total * longest(mutex.holding, mutex.preempted_holds)
-    held = min(1.0, seen.per_second(time) / 1e9 / max(1, mutex.instances))
-    return min(held, seen.waiters(mutex))
+def _held_without_processor(figures: ProfileFigures, mutex: Mutex) -> float:
+    """Return the share of the run in which a preempted thread held the mutex while others waited
+    for it, at most the share in which they waited."""
+    time = mutex.holding.total * time_share_of_longest(mutex.holding, mutex.preempted_holds)
+    held = min(1.0, figures.per_second(time) / 1e9 / max(1, mutex.instances))
+    return min(held, figures.waiters(mutex))
 
 
-def _competition(seen: Seen) -> tuple[Evidence, ...]:
-    """For processors, between the threads of the program."""
-    process = seen.process
-    lost = "switches away from a thread that would have run on"
-    switches = seen.per_cpu_second(process.involuntary)
+def _competition(figures: ProfileFigures) -> tuple[Evidence, ...]:
+    """Return the evidence on whether the program's threads compete for processors."""
+    process = figures.process
+    preemptions = "involuntary context switches"
+    switches = figures.per_cpu_second(process.involuntary)
     if process.runnable is not None:
         return (
             at_least(
@@ -39,49 +38,49 @@ def _competition(seen: Seen) -> tuple[Evidence, ...]:
                 "threads",
                 "a quarter more than the processors",
             ),
-            informs(lost, switches, "1/cpu s"),
+            informs(preemptions, switches, "1/cpu s"),
         )
     return (
         at_least(
             "threads",
-            seen.threads,
+            figures.threads,
             process.processors + thresholds.SPARE_THREADS,
             "threads",
             "the processors, and the thread that started the others and waits for them",
         ),
         at_least(
-            lost,
+            preemptions,
             switches,
             thresholds.INVOLUNTARY,
             "1/cpu s",
-            "a scheduler that shares a processor out switches at least 250 times a second",
+            "a scheduler that shares a processor switches at least 250 times a second",
         ),
     )
 
 
-def holder_preemption(seen: Seen) -> Diagnosis:
-    """5: threads lose their processor while they hold a mutex that others want."""
-    wanted = [index for index, mutex in enumerate(seen.mutexes) if mutex.contended]
-    held = {index: _held_without_processor(seen, seen.mutexes[index]) for index in wanted}
-    whole = sum(held.values())
+def holder_preemption(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 5: threads are preempted while they hold a mutex that others want."""
+    wanted = [index for index, mutex in enumerate(figures.mutexes) if mutex.contended]
+    held = {index: _held_without_processor(figures, figures.mutexes[index]) for index in wanted}
+    total = sum(held.values())
     worst = max(wanted, key=held.__getitem__, default=None)
     evidence = (
-        *_competition(seen),
+        *_competition(figures),
         at_least(
             "time in which mutexes that others wanted were held without a processor, of the run",
-            whole,
+            total,
             thresholds.PREEMPTED,
             "share",
-            "the longest holds, as many as were interrupted",
+            "the longest sections, as many as were preempted",
         ),
         informs(
-            "holds during which the processor was lost, where that is longest",
-            seen.mutexes[worst].preempted_holds if worst is not None else 0.0,
+            "sections in which the holder was preempted, of the most affected mutex",
+            figures.mutexes[worst].preempted_holds if worst is not None else 0.0,
             "share",
         ),
     )
     fired = all_met(evidence)
-    many = (i for i in wanted if held[i] >= _PART * whole)
+    many = (i for i in wanted if held[i] >= _PART * total)
     concerned = most_first(many, held.__getitem__) if fired else ()
     return Diagnosis(
         key="holder preemption",
@@ -89,54 +88,54 @@ def holder_preemption(seen: Seen) -> Diagnosis:
         fired=fired,
         evidence=evidence,
         mutexes=concerned,
-        advice="a lock that parks, or that passes over threads that do not run",
+        advice="a lock that parks, or that skips waiters that do not run",
     )
 
 
-def hand_over(seen: Seen) -> Diagnosis:
-    """6: threads block so often that the next in line is rarely running."""
+def handover(figures: ProfileFigures) -> Diagnosis:
+    """Diagnose bottleneck 6: threads block so often that the successor is rarely running."""
 
     def ratio(mutex: Mutex) -> float:
         return mutex.cond_waits / mutex.acquisitions if mutex.acquisitions else 0.0
 
     def rate(mutex: Mutex) -> float:
         waits = mutex.cond_waits / max(1, mutex.instances)
-        return seen.per_second(waits) / max(1, seen.process.processors)
+        return figures.per_second(waits) / max(1, figures.process.processors)
 
     blocking = [
         index
-        for index, mutex in enumerate(seen.mutexes)
+        for index, mutex in enumerate(figures.mutexes)
         if ratio(mutex) >= thresholds.WAITS_PER_ENTRY and rate(mutex) >= thresholds.BLOCKING
     ]
-    shown = [seen.mutexes[index] for index in blocking] or seen.mutexes
-    most = max(shown, key=lambda mutex: mutex.cond_waits, default=None)
-    passed = sum(seen.mutexes[index].hand_over.count for index in blocking)
-    late = sum(seen.mutexes[index].hand_over.total for index in blocking)
-    held = sum(seen.mutexes[index].holding.total for index in blocking)
-    entries = sum(seen.mutexes[index].holding.count for index in blocking)
+    candidates = [figures.mutexes[index] for index in blocking] or figures.mutexes
+    most = max(candidates, key=lambda mutex: mutex.cond_waits, default=None)
+    passed = sum(figures.mutexes[index].hand_over.count for index in blocking)
+    late = sum(figures.mutexes[index].hand_over.total for index in blocking)
+    held = sum(figures.mutexes[index].holding.total for index in blocking)
+    entries = sum(figures.mutexes[index].holding.count for index in blocking)
     evidence = [
         at_least(
             "waits on condition variables for each acquisition of their mutex",
             ratio(most) if most else 0.0,
             thresholds.WAITS_PER_ENTRY,
             "",
-            "the mutex serves to block",
+            "threads use the mutex to block",
         ),
         at_least(
             "waits on condition variables of one mutex, for each processor",
             rate(most) if most else 0.0,
             thresholds.BLOCKING,
             "1/s",
-            "50 us to get a sleeper running again, each time: 5 % of the time",
+            "50 us to wake a parked thread, each time: 5 % of the time",
         ),
         informs(
-            "blocking calls but those for mutexes, for each processor",
-            seen.blocking,
+            "blocking calls other than for mutexes, for each processor",
+            figures.blocking_rate,
             "1/s",
         ),
         informs(
-            "changes of processor",
-            seen.per_cpu_second(seen.process.migrations),
+            "migrations to another processor",
+            figures.per_cpu_second(figures.process.migrations),
             "1/cpu s",
         ),
     ]
@@ -152,12 +151,12 @@ def hand_over(seen: Seen) -> Diagnosis:
             ),
         )
     fired = bool(blocking) and all_met(tuple(evidence))
-    blocking_most = most_first(blocking, lambda index: seen.mutexes[index].cond_waits)
+    blocking_most = most_first(blocking, lambda index: figures.mutexes[index].cond_waits)
     return Diagnosis(
         key="handover",
-        title=HAND_OVER,
+        title=HANDOVER,
         fired=fired,
         evidence=tuple(evidence),
         mutexes=blocking_most if fired else (),
-        advice="avoid locks that hand over in order to threads that spin; pin the threads",
+        advice="avoid locks that hand over in FIFO order to spinning threads; pin the threads",
     )

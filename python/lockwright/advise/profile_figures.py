@@ -1,0 +1,183 @@
+"""The rates and shares of a profile that the rules use, each computed once."""
+
+from functools import cached_property
+
+from lockwright.advise import thresholds
+from lockwright.profile.record import Distribution, Mutex, Profile
+
+
+class ProfileFigures:
+    """A profile and the figures derived from it. An unknown figure is None."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Store the profile; figures are computed on first use."""
+        self.profile = profile
+        self.process = profile.process
+        self.mutexes = profile.mutexes
+
+    @cached_property
+    def from_within(self) -> bool:
+        """Whether the profiler was loaded into the program, and so recorded its calls."""
+        return self.profile.from_within
+
+    @cached_property
+    def seconds(self) -> float:
+        """The duration of the run."""
+        return self.process.duration / 1e9
+
+    @cached_property
+    def cpu_ns(self) -> float:
+        """Processor time in ns."""
+        return self.process.cpu_user + self.process.cpu_system
+
+    @cached_property
+    def threads(self) -> float:
+        """The number of threads, on average if known, else at most."""
+        return self.process.threads_mean or self.process.threads_most
+
+    @cached_property
+    def nodes(self) -> int | None:
+        """The number of NUMA nodes of the machine, where the profile has it."""
+        known = self.profile.provenance.get("numa nodes")
+        return known if isinstance(known, int) else None
+
+    def per_second(self, number: float) -> float:
+        """Return a number per second of the run."""
+        return number / self.seconds if self.seconds else 0.0
+
+    def per_cpu_second(self, number: float) -> float | None:
+        """Return a number per second of processor time."""
+        return number / self.cpu_ns * 1e9 if self.cpu_ns else None
+
+    @cached_property
+    def lost_share(self) -> float:
+        """The share of waiting in the time in which threads ran or waited."""
+        return self.lost_share_of(self.profile.lost)
+
+    def lost_share_of(self, waited: float) -> float:
+        """Return the share of `waited` ns in the time in which threads ran or waited."""
+        active = self.profile.lost + self.cpu_ns
+        return waited / active if active else 0.0
+
+    def users(self, mutex: Mutex) -> float:
+        """Return how many threads use the mutex at one time, at most as many as there are."""
+        return min(mutex.threads or self.threads, self.threads)
+
+    def waiters(self, mutex: Mutex) -> float:
+        """Return the number of waiters, on average over the run; a mean per mutex where one record
+        stands for several."""
+        return self.per_second(mutex.lost) / 1e9 / max(1, mutex.instances)
+
+    def held_share(self, mutex: Mutex) -> float:
+        """Return the share of the run in which the mutex was held; a mean per mutex where one
+        record stands for several."""
+        return min(1.0, self.per_second(mutex.holding.total) / 1e9 / max(1, mutex.instances))
+
+    def waiting_share(self, mutex: Mutex) -> float:
+        """Return the share of waiters in the threads that could wait while one holds the mutex.
+
+        Where threads share processors, the holder and the threads outside the section are slowed
+        down alike, which does not change this share. But a woken thread then waits for a processor
+        while the mutex is free; so the share is at most that of the time in which it is held.
+        """
+        others = self.users(mutex) - 1
+        share = min(1.0, self.waiters(mutex) / others) if others > 0 else 0.0
+        known = self.over_subscribed and mutex.holding.count
+        return min(share, self.held_share(mutex)) if known else share
+
+    @cached_property
+    def costly(self) -> tuple[int, ...]:
+        """Indices of the mutexes at which a relevant share of the time is lost."""
+        return tuple(
+            index
+            for index, mutex in enumerate(self.mutexes)
+            if self.lost_share_of(mutex.lost) >= thresholds.LOST
+        )
+
+    @cached_property
+    def most_contended(self) -> int | None:
+        """Index of the costly mutex with the largest share of waiters."""
+        return max(
+            self.costly, key=lambda index: self.waiting_share(self.mutexes[index]), default=None
+        )
+
+    @cached_property
+    def over_subscribed(self) -> bool:
+        """Whether more threads than processors run, so that they preempt each other."""
+        if self.process.runnable is not None:
+            return self.process.runnable >= thresholds.RUNNABLE * self.process.processors
+        switches = self.per_cpu_second(self.process.involuntary)
+        return (
+            self.threads >= self.process.processors + thresholds.SPARE_THREADS
+            and switches is not None
+            and switches >= thresholds.INVOLUNTARY
+        )
+
+    @cached_property
+    def polling_threads(self) -> float:
+        """The number of runnable threads, on average, if waiters polled instead of parking."""
+        if self.process.wanting is not None:
+            return self.process.wanting
+        running = self.per_second(self.cpu_ns) / 1e9
+        return min(self.threads, running + self.per_second(self.profile.lost) / 1e9)
+
+    @cached_property
+    def crowded(self) -> bool:
+        """Whether more threads than processors would be runnable if waiters polled."""
+        most = thresholds.RUNNABLE * self.process.processors
+        return self.over_subscribed or self.polling_threads >= most
+
+    @cached_property
+    def busy_share(self) -> float | None:
+        """The share of processors that had a thread of the program to run, on average."""
+        if self.process.runnable is None:
+            return None
+        return min(1.0, self.process.runnable / max(1, self.process.processors))
+
+    @cached_property
+    def realtime_threads(self) -> int:
+        """The number of threads with real-time priorities; 0 where unknown."""
+        return self.process.realtime or 0
+
+    @cached_property
+    def blocking_rate(self) -> float:
+        """The calls that block a thread, per second and processor, without those for mutexes."""
+        others = self.process.voluntary - sum(mutex.contended for mutex in self.mutexes)
+        number = max(self.process.cond_waits, others)
+        return self.per_second(number) / max(1, self.process.processors)
+
+    @cached_property
+    def instances(self) -> int:
+        """The number of mutexes at one time: initialised by calls, or at least recorded."""
+        recorded = sum(mutex.instances for mutex in self.mutexes)
+        return max(self.process.creation.alive_most, recorded)
+
+    @cached_property
+    def fault_time(self) -> float | None:
+        """The share of page faults in the processor time, by the cost of one."""
+        if not self.cpu_ns:
+            return None
+        faults = self.process.minor_faults + self.process.major_faults
+        return min(1.0, faults * thresholds.FAULT_NS / self.cpu_ns)
+
+    @cached_property
+    def most_fault_time(self) -> float | None:
+        """The share of page faults if all processors contend in the handler, which one lock
+        serialises: each fault then waits for one on every other processor."""
+        contenders = min(self.process.processors, self.process.threads_most)
+        return None if self.fault_time is None else min(1.0, self.fault_time * max(1, contenders))
+
+
+def time_share_of_longest(distribution: Distribution, share: float) -> float:
+    """Return the share of a distribution's total time in its longest `share` of durations, by the
+    buckets; without buckets, as if all durations were equal."""
+    total = sum(weight * low for low, weight in distribution.buckets)
+    if not total:
+        return share
+    left = share * sum(weight for _, weight in distribution.buckets)
+    time = 0.0
+    for low, weight in reversed(distribution.buckets):
+        taken = min(left, weight)
+        time += taken * low
+        left -= taken
+    return min(1.0, time / total)
