@@ -4,8 +4,6 @@ A file that is compiled several times (plain and counting, say) is checked as it
 clang-tidy itself would repeat it for each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Run random programs under locks and under the C library, and compare; `./dev fuzz`."""
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys

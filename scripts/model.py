@@ -3,8 +3,6 @@
 With the budget of 10 seconds for a search the whole takes about an hour on two processors.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

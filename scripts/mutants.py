@@ -7,8 +7,6 @@ a tenth of the budget, as every other does at first. With 2 seconds for a search
 up to an hour.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

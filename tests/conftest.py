@@ -1,7 +1,5 @@
 """Fixtures: where the command and the libraries are, and a way to run a program under a lock."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Mapping, Sequence

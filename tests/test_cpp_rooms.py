@@ -1,7 +1,5 @@
 """The table of rooms in docs/developing.md names every C++ folder, and includes keep to it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Profiles and locks made by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Beside the bottlenecks: what to change in the program, tail latency, and whether it matters."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

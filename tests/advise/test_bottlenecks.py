@@ -1,7 +1,5 @@
 """Each of the nine rules fires on one side of each of its thresholds, and not on the other."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The six questions narrow the locks down in turn, and say where they contradict each other."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a process touches is seen, whatever else it has; and the size of the last cache is read."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ Both start children that the C library knows nothing of, whose thread's number t
 of a mutex, and forbid these children most system calls.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Unmodified programs of the distribution give the right output under every lock."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path

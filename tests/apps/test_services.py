@@ -1,7 +1,5 @@
 """Servers, databases and runtimes do their work under one lock of every category."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A claim holds where the interval lies within its bounds, and only there; its figure is right."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

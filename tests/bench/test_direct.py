@@ -1,7 +1,5 @@
 """Each lock, called straight, keeps threads apart in the workloads that are compiled with it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `bench tune` says of two locks follows from how a program runs under them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

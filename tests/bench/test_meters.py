@@ -1,7 +1,5 @@
 """The meters of lockwright-bench give the values that were worked out by hand."""
 
-from __future__ import annotations
-
 import os
 import re
 

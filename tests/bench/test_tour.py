@@ -1,7 +1,5 @@
 """A tour loses no run, goes on where it was stopped, and its report is one file with all in it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

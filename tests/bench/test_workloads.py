@@ -1,7 +1,5 @@
 """Each workload counts right under locks of every way of waiting, and its figures add up."""
 
-from __future__ import annotations
-
 import csv
 import json
 import statistics

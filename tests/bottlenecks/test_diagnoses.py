@@ -1,7 +1,5 @@
 """A program for each of the nine bottlenecks has that one by its profile, and no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

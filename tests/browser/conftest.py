@@ -1,7 +1,5 @@
 """A browser without a screen, and every kind of report for it to open."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every report, in a real browser: no script fails, all is drawn, and it reacts to its reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

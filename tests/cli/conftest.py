@@ -1,7 +1,5 @@
 """The command as a user runs it, and small programs to run it on."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """What docs/adding-a-lock.md says, done: its lock, row and commands, in a copy of the tree."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

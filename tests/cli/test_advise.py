@@ -1,7 +1,5 @@
 """`lockwright advise` says what a profile means, and refuses what is none."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lockwright bench` measures the lock it names, wakes and counts exactly, and never hangs."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import subprocess

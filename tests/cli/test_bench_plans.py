@@ -1,8 +1,6 @@
 """`lockwright bench mixed` and `bench plan`: the library of all locks serves the calls, and the
 figures are of the right mutexes."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lockwright bench regret` as a user runs it: files, resuming, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

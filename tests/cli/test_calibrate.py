@@ -1,7 +1,5 @@
 """`lockwright calibrate` measures; `run`, `compare` and `info` go by it unless told otherwise."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

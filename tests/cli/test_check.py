@@ -1,7 +1,5 @@
 """`lockwright check`: one's own lock on the model checker, and what it says of a broken one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`lockwright doctor` tells others' load, tries what no file tells, and shows and writes it all."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """The doctor reads a machine right, whatever machine it is, and says what to do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

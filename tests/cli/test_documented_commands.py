@@ -1,7 +1,5 @@
 """Every command in README.md and docs/ is run as it stands, or is listed here with the reason."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What is read of programs and libraries as files."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

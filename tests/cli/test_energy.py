@@ -1,7 +1,5 @@
 """Energy is what the counters say: over wrap-arounds, over sockets, and never a guess."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An option means the same in every command, and a shell can complete all of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`lockwright bench interposition` runs each lock in both forms, and writes what it found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The layout of the files of the libraries comes from the libraries' build, and is theirs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `--energy` and `--counters` show is what was counted in the run, and the run alone."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """`--preload` measures a library of another project beside the locks, or says why it cannot."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """How programs are started, and what is left of them: nothing."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The figures of `lockwright bench regret`, on made-up runs."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

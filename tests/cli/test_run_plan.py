@@ -1,7 +1,5 @@
 """`lockwright run --plan`: each mutex has the lock that its plan says; bad plans are refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import subprocess

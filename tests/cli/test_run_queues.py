@@ -1,7 +1,5 @@
 """`run --cond` and `run --sem` choose whom condition variables and semaphores wake."""
 
-from __future__ import annotations
-
 import pytest
 
 from .conftest import Cli

@@ -1,7 +1,5 @@
 """`--rwlock` and `--spin`, of `run` and `compare`, choose what becomes of other locks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every source is in a list of the CMakeLists.txt beside it, or configuring stops."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

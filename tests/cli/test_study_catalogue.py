@@ -1,7 +1,5 @@
 """`lockwright study catalogue`: what programs there are, and whether they are right here."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lockwright study run --scheduler`: each run is made once, also if a machine dies."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """`lockwright study run`: every run of a plan is made once and kept, whatever happens meanwhile."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """`lockwright top`: what mutexes do shows while a program runs, whose output goes elsewhere."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """`lockwright torture` says what it does, what it found, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

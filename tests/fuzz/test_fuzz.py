@@ -3,8 +3,6 @@
 A slice with fixed seeds; `./dev fuzz` goes on for as long as it is told to.
 """
 
-from __future__ import annotations
-
 import pytest
 from support import fuzzing, harness, locate
 

@@ -4,8 +4,6 @@ Each test builds `model-check` if it is not up to date. Budgets are seconds for 
 machine searches less far, and says so in its table, but nothing passes or fails by its speed.
 """
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import json

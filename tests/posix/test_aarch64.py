@@ -5,8 +5,6 @@ emulator.
 has this machine's.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import platform

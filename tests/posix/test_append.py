@@ -1,7 +1,5 @@
 """Queues that prepend most waiters: condition variables and semaphores lose no wake-up in them."""
 
-from __future__ import annotations
-
 import pytest
 from support import harness, locate
 from support.harness import RunUnder

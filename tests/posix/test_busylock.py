@@ -1,7 +1,5 @@
 """The example of docs/busy-waiting.md compiles in every way, and runs with and without a lock."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

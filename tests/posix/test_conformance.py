@@ -3,8 +3,6 @@
 All that may differ is listed in docs/conformance.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The counting library counts what a known program does, exactly, under every lock."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields

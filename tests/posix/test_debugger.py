@@ -1,7 +1,5 @@
 """A debugger shows a program's threads and who holds its mutexes, whichever lock they are."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Nonsense in the library's environment variables costs one line on stderr and changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 from support import locate
 from support.harness import RunUnder

@@ -1,7 +1,5 @@
 """A program whose mutexes take much memory outside themselves is told so, once."""
 
-from __future__ import annotations
-
 import pytest
 from support import locate
 from support.harness import Outcome, RunUnder

@@ -2,8 +2,6 @@
 of the kernel's: neither too early nor much too late, whichever of the two libraries comes first.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

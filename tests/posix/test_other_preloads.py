@@ -1,7 +1,5 @@
 """A lock's library does its work beside the preload libraries of others, before or after them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

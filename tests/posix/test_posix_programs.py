@@ -1,8 +1,6 @@
 """Every POSIX program passes under every lock, as it does under the C library itself, and where
 each mutex has another lock than the one before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Tools that look for races or stray memory know a program's locks, whichever they are."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

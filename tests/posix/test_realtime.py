@@ -1,7 +1,5 @@
 """Each lock serves threads with real-time priorities as it states."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

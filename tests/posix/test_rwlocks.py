@@ -1,7 +1,5 @@
 """Reader-writer locks: the C library's, any lock in their place, and the phase-fair one."""
 
-from __future__ import annotations
-
 import pytest
 from support import harness, locate
 from support.harness import RunUnder

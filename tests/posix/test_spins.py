@@ -1,7 +1,5 @@
 """Spin locks: the C library's, or the lock itself where it fits into four bytes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

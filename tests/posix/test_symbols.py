@@ -1,7 +1,5 @@
 """Every name of the locking API resolves to the lock's library, for old and for new programs."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A lock with a known fault is noticed by the program that is there to notice it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -8,8 +8,6 @@ choose the lock at run time. The record is of one path; that no other way throug
 such a jump, up to where it gives up being short and calls something, is read off its instructions.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

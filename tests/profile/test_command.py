@@ -1,7 +1,5 @@
 """`lockwright profile`: what it refuses, what it leaves alone, and a process that runs already."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Exports: each file is as its format is defined, and says what the profile does."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A profile is right where a thread is interrupted, or forks, amid what the probe does."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Threads that hardly ever take a mutex do not count as standing in line with those that do."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The report of a profile: one whole file, in which a reader finds every mutex and its figures."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A look at a process sees which of its threads have real-time priorities."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

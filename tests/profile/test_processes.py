@@ -1,7 +1,5 @@
 """Of several processes that take few mutexes, the one that takes most is shown, others counted."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

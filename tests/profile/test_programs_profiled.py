@@ -1,7 +1,5 @@
 """A program behaves under the profiler as it does without: some POSIX thread programs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A profile can have reader-writer locks as mutexes, which they then are in all that they do."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A profile says of a program what the program knows of itself: how often, how long, by whom."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from typing import Any

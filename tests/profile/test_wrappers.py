@@ -1,8 +1,6 @@
 """Places are told past functions that take or make a mutex for others; and of several processes the
 one that uses mutexes."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Small studies, made of means and runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pandas as pd

@@ -1,8 +1,6 @@
 """The runs and tables of the published lock study; published_study/README.md says where they are
 from."""
 
-from __future__ import annotations
-
 import csv
 import lzma
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lockwright study analyse` prints what matters and writes everything, for data of any origin."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

@@ -1,7 +1,5 @@
 """The sentences of a study begin with the plain answer that its tables give."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pandas as pd

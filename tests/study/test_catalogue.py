@@ -1,7 +1,5 @@
 """Every entry of the catalogue can be run, and takes no wrong run for a right one."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each definition of the analysis gives what a hand computes from a few figures."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

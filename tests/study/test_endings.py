@@ -1,7 +1,5 @@
 """A study of endings names each run that a lock has spoilt, and why it did not end."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Variances of few runs are steadied as Smyth's estimator has it, and make up no differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Entries of programs: what is read from TOML, what is refused, and how figures are read."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """The analysis of the published runs gives the published tables, digit by digit, but for what is
 named here with its reason."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from functools import cache

@@ -1,7 +1,5 @@
 """A study is read from whatever columns it has, and every fault in it is named with its place."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import fields

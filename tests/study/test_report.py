@@ -1,7 +1,5 @@
 """`lockwright study report` writes pages that a browser shows without errors, and figures."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What the runs show: of locks that are alike seldom a difference, and of others the difference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lockwright.study import cells, effect

@@ -1,7 +1,5 @@
 """The order of a study's runs, and on which processors each is made."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A run is told by what went wrong first, not by what follows from that."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs that came to no figure are told of, and speak against their lock whatever the others say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The instructions of one function of a library, and where the processor can go from each."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Random programs that have to observe the same under every lock as under the C library."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest

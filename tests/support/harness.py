@@ -1,7 +1,5 @@
 """Runs a program under a lock; when it hangs, shows every stack and kills its whole group."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

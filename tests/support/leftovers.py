@@ -1,7 +1,5 @@
 """What runs of the command have left in memory and among temporary files."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Where the sources, the built libraries and the compiled test programs are."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Made-up machines: files of /proc and /sys in a directory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A made-up profile of a server, in which every part is there."""
 
-from __future__ import annotations
-
 import math
 import random
 

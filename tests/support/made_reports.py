@@ -1,7 +1,5 @@
 """Every kind of report, of made-up measurements that are the same each time."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A tour with made-up runs, and its report's parts."""
 
-from __future__ import annotations
-
 from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.measure import findings
 from lockwright.bench.claims.table import choose

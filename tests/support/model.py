@@ -1,7 +1,5 @@
 """`model-check` of the build, run for each lock by itself."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -7,8 +7,6 @@ An explanation is a comment right above a statement of a lock, which covers that
     // mutant survives in glk: in two steps: why this one lock does not need it
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

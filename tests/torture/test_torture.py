@@ -1,7 +1,5 @@
 """Shipped locks stand a short torture; each library with a planted fault is found out."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

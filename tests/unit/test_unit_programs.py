@@ -1,7 +1,5 @@
 """The C++ tests of the algorithms, used directly without any preload library, pass."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
