@@ -4,7 +4,7 @@ __all__ = ["version"]
 
 
 def version() -> str:
-    """Version of the installed package; "unknown" when it runs from a source tree."""
+    """Return the version of the installed package; "unknown" in a source tree."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 

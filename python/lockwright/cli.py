@@ -19,32 +19,32 @@ COMMANDS = {
     "info": "Describe a lock.",
     "path": "Print the path of a lock's library.",
     "run": "Run a program with a lock in place.",
-    "profile": "Run a program and say which of its mutexes cost most, and where.",
+    "profile": "Run a program and report which of its mutexes cost most, and where.",
     "compare": "Run a program under several locks and show which is best.",
-    "tune": "Find the lock under which a program runs best, and prove it.",
+    "tune": "Find the lock under which a program runs best, and confirm it.",
     "bench": "Measure what each lock costs.",
     "torture": "Try to break a lock.",
-    "doctor": "Say what on this machine disturbs a measurement of locks.",
-    "calibrate": "Measure this machine, and set the numbers of the locks by it.",
+    "doctor": "Report what on this machine disturbs a measurement of locks.",
+    "calibrate": "Measure this machine, and set the parameters of the locks accordingly.",
     "advise": "Name the bottleneck in a profile, and the locks to try.",
     "study": "Run and analyse studies over many programs and locks.",
     "top": "Show the mutexes that a running program's threads wait for.",
     "export": "Convert a profile to the format of another program.",
     "simulate": "Run the locks on a machine that a file describes.",
     "check": "Try every interleaving of small programs over a lock.",
-    "completion": "Print the script by which a shell completes the command.",
+    "completion": "Print the script that makes a shell complete the command.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
 
 
 class _LazyGroup(click.Group):
-    """Knows its subcommands by name and loads only the one that is called."""
+    """A command group that knows its subcommands by name and imports only the called one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
-        """Offers the subcommands without loading them."""
+        """Offer the subcommands without loading them."""
         from click.shell_completion import CompletionItem
 
         options = click.Command.shell_complete(self, ctx, incomplete)
@@ -104,7 +104,7 @@ def cli(ctx: click.Context) -> None:
 
 
 def _fault(error: click.ClickException) -> str:
-    """What is wrong with a value, where click's own words for it are not ours."""
+    """Return a description of a bad value in this command's own words; '' to use click's."""
     option = error.param if isinstance(error, click.BadParameter) else None
     if option is None or isinstance(error, click.MissingParameter):
         return ""
@@ -128,7 +128,7 @@ def _fault(error: click.ClickException) -> str:
 
 
 def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightError:
-    """What click found wrong with the arguments, in the form of all our errors."""
+    """Return the LockwrightError for a usage error of click."""
     what = _fault(error) or error.format_message().strip().rstrip(".")
     kind = getattr(getattr(error, "param", None), "type", None)
     if isinstance(kind, click.Choice) and not isinstance(error, click.MissingParameter):
@@ -137,22 +137,22 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightE
     if context is not None:
         where = context.command_path
     else:
-        # click does not always say whose option it is.
+        # click does not always name the command that the option belongs to.
         where = " ".join(["lockwright", *(word for word in arguments[:1] if word in COMMANDS)])
     return LockwrightError(what[:1].lower() + what[1:], f"see '{where} --help'")
 
 
 def _explain(error: LockwrightError) -> int:
-    # Where standard error takes nothing, the status has to say it all.
+    # If standard error cannot be written, the status alone reports the failure.
     explain(error)
     return error.status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit status: 0, 2 for bad input, 130 after Ctrl-C."""
+    """Run the command line and return its exit status: 0, 2 for bad input, 130 after Ctrl-C."""
     streams.open_closed()
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a multiplication sign is no reason to fail.
+        # A terminal whose encoding lacks a character gets a substitute instead of an error.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # The reader has left (`lockwright list | head`): end as any filter does.
+        # The reader closed the pipe (`lockwright list | head`): end as a filter does.
         streams.leave_output()
         return 128 + signal.SIGPIPE
     except OSError as error:

@@ -1,10 +1,10 @@
-"""Where the command begins. Ctrl-C is heeded also while the rest of it is read."""
+"""The entry point of the command, which handles Ctrl-C also during the imports."""
 
 import signal
 
 
 def main() -> int:
-    """Runs the command line and returns its exit status."""
+    """Run the command line and return its exit status."""
     try:
         from lockwright import cli
 

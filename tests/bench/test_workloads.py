@@ -178,7 +178,7 @@ MACHINE = [
 )
 def test_pinning(mode: str, expected: str) -> None:
     """Each mode on a machine of two nodes, two cores each, two threads each."""
-    assert pinning.places(mode, MACHINE) == expected
+    assert pinning.processor_lists(mode, MACHINE) == expected
 
 
 def test_the_machine_is_read_from_what_the_kernel_says(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_machine_is_read_from_what_the_kernel_says(tmp_path: Path) -> None:
             "/proc/self/status": "Cpus_allowed_list:\t0-1,5,9",
         },
     )
-    assert pinning.machine(tree) == [
+    assert pinning.usable_processors(tree) == [
         Processor(0, node=1, core=0, thread=0),
         Processor(1, node=1, core=1, thread=0),
         Processor(5, node=0, core=5, thread=0),

@@ -37,7 +37,7 @@ def test_ticks_come_from_the_kernels_own_configuration(tmp_path: Path) -> None:
 def test_load_is_the_share_of_others_and_of_the_host(tmp_path: Path) -> None:
     """Two looks, 100 ticks apart on 2 processors: 60 busy, 10 of them ours, 20 stolen."""
     looks = [
-        load.times(machine.make(tmp_path / str(n), {"/proc/stat": stat(*times)}))
+        load.processor_times(machine.make(tmp_path / str(n), {"/proc/stat": stat(*times)}))
         for n, times in enumerate([(100, 300, 50), (140, 340, 70)])
     ]
     before, after = looks
@@ -50,13 +50,13 @@ def test_load_is_the_share_of_others_and_of_the_host(tmp_path: Path) -> None:
         load.Program(2, 9, "another of that id", 1 * tick),
         load.Program(3, 6, "quiet", 0.0),
     ]
-    seen = load.between(before, after, 10 * tick, earlier, later)
+    seen = load.load_between(before, after, 10 * tick, earlier, later)
     assert seen is not None
     assert seen.others == pytest.approx(0.5)
     assert seen.stolen == pytest.approx(0.2)
     assert [name for name, _ in seen.busiest] == ["db", "another of that id"]
     assert seen.busiest[0][1] == pytest.approx(0.3)
-    assert load.between(after, after, 0) is None
+    assert load.load_between(after, after, 0) is None
     tree = machine.make(tmp_path / "now", {"/proc/stat": stat(140, 340, 70)})
     assert load.steal_finding(tree, seen).level == WARN
     assert load.others_finding(seen).level == WARN

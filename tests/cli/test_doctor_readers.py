@@ -33,7 +33,7 @@ def two_nodes() -> dict[str, object]:
 
 #: What a reader makes of a machine: its files, the level, and words of what was found.
 CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
-    (processors.count_finding, {}, ABSENT, "does not say"),
+    (processors.count_finding, {}, ABSENT, "does not report"),
     (
         processors.count_finding,
         machine.processors(8, 2),
@@ -62,7 +62,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "each core runs one thread",
     ),
-    (processors.smt_finding, {f"{CPU}/online": "0-1"}, ABSENT, "does not say"),
+    (processors.smt_finding, {f"{CPU}/online": "0-1"}, ABSENT, "does not report"),
     (processors.numa_finding, two_nodes(), OK, "2 nodes with 2, 2 processors"),
     (
         processors.numa_finding,
@@ -70,7 +70,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "1 node of 2",
     ),
-    (processors.numa_finding, machine.processors(2), ABSENT, "does not say"),
+    (processors.numa_finding, machine.processors(2), ABSENT, "does not report"),
     (cgroup.cgroup, {}, ABSENT, "no control group"),
     (cgroup.cgroup, {"/proc/self/cgroup": "0::/", "/proc/self/mounts": UNIFIED}, OK, "none"),
     (
@@ -143,7 +143,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         WARN,
         "schedutil",
     ),
-    (frequency.scaling, {}, ABSENT, "does not tell"),
+    (frequency.scaling, {}, ABSENT, "does not report"),
     (
         frequency.scaling,
         {f"{POLICY}0/scaling_min_freq": 2800000, f"{POLICY}0/scaling_max_freq": 2800000},
@@ -161,7 +161,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     (frequency.turbo, {f"{CPU}/intel_pstate/no_turbo": 1}, OK, "off"),
     (frequency.turbo, {f"{CPU}/cpufreq/boost": 1}, WARN, "on"),
     (frequency.turbo, {f"{CPU}/cpufreq/boost": 0}, OK, "off"),
-    (frequency.idle, {}, ABSENT, "does not tell"),
+    (frequency.idle, {}, ABSENT, "does not report"),
     (
         frequency.idle,
         {
@@ -185,7 +185,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "1 state, the deepest C1",
     ),
-    (memory.huge_pages, {}, ABSENT, "none"),
+    (memory.huge_pages, {}, ABSENT, "no transparent"),
     (memory.huge_pages, {HUGE: "[always] madvise never"}, WARN, "always"),
     (memory.huge_pages, {HUGE: "always [madvise] never"}, OK, "madvise"),
     (memory.balancing, {}, ABSENT, "none"),
@@ -195,10 +195,10 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     (access.ptrace, {}, OK, "no Yama"),
     (access.ptrace, {f"{KERNEL}/yama/ptrace_scope": 1}, OK, "ptrace_scope 1"),
     (access.ptrace, {f"{KERNEL}/yama/ptrace_scope": 0}, OK, "allowed"),
-    (clock.source, {}, ABSENT, "does not say"),
+    (clock.source, {}, ABSENT, "does not report"),
     (clock.source, {f"{SOURCE}/current_clocksource": "tsc"}, OK, "tsc"),
     (clock.source, {f"{SOURCE}/current_clocksource": "hpet"}, WARN, "hpet"),
-    (system.kernel, {}, ABSENT, "does not say"),
+    (system.kernel, {}, ABSENT, "does not report"),
     (
         system.kernel,
         {f"{KERNEL}/osrelease": "6.1.0", f"{KERNEL}/version": "#1 SMP PREEMPT_DYNAMIC Debian"},
@@ -211,7 +211,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         WARN,
         "PREEMPT_RT",
     ),
-    (system.randomisation, {}, ABSENT, "does not say"),
+    (system.randomisation, {}, ABSENT, "does not report"),
     (system.randomisation, {f"{KERNEL}/randomize_va_space": 2}, OK, "on"),
     (system.randomisation, {f"{KERNEL}/randomize_va_space": 0}, WARN, "off"),
     (
@@ -232,7 +232,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         "virtual machine (QEMU), in a container (docker)",
     ),
     (system.virtualisation, {"/proc/1/environ": "A=1\0container=lxc\0"}, OK, "none, in a"),
-    (scheduler.slices, {}, ABSENT, "does not tell"),
+    (scheduler.slices, {}, ABSENT, "does not report"),
     (
         scheduler.slices,
         {
@@ -252,7 +252,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     ),
     (scheduler.autogroup, {f"{KERNEL}/sched_autogroup_enabled": 1}, OK, "on"),
     (scheduler.autogroup, {}, OK, "has none"),
-    (scheduler.bandwidth, {}, ABSENT, "does not say"),
+    (scheduler.bandwidth, {}, ABSENT, "does not report"),
     (
         scheduler.bandwidth,
         {f"{KERNEL}/sched_rt_runtime_us": -1, f"{KERNEL}/sched_rt_period_us": 1000000},
@@ -265,7 +265,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "95 %",
     ),
-    (scheduler.policy, {}, ABSENT, "does not say"),
+    (scheduler.policy, {}, ABSENT, "does not report"),
     (scheduler.policy, {"/proc/self/stat": STAT.format(nice=0, policy=0)}, OK, "normal, nice 0"),
     (scheduler.policy, {"/proc/self/stat": STAT.format(nice=5, policy=0)}, WARN, "nice 5"),
     (scheduler.policy, {"/proc/self/stat": STAT.format(nice=0, policy=1)}, WARN, "SCHED_FIFO"),

@@ -168,7 +168,7 @@ def test_a_socket_that_cannot_be_read_makes_the_sum_absent(tmp_path: Path) -> No
     for content in ("", "many"):
         (tmp_path / closed.lstrip("/")).rmdir() if not content else None
         (tmp_path / closed.lstrip("/")).write_text(content)
-        assert "it holds no number" in find.find(tree).absent["package"]
+        assert "it contains no number" in find.find(tree).absent["package"]
 
 
 def test_a_counter_that_goes_away_during_a_run_is_absent() -> None:
@@ -200,7 +200,7 @@ def test_no_range_no_energy(tmp_path: Path) -> None:
     tree = machine.make(tmp_path, machine.zone("0", "package-0", 5, 0))
     sources = find.find(tree)
     assert not sources.domains
-    assert "does not tell its range" in sources.why()
+    assert "its range is unknown" in sources.why()
 
 
 def test_perf_serves_where_powercap_does_not(tmp_path: Path) -> None:

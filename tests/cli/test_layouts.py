@@ -59,7 +59,7 @@ def test_a_library_of_another_layout_is_refused(
     folder.mkdir()
     changed = {"LOCKWRIGHT_LIBDIR": str(libraries(folder, swap))}
     cli(*words, program("ends"), env=changed).refuses(
-        f"{folder}/layouts.json is not of the library that was loaded"
+        f"{folder}/layouts.json does not belong to the loaded library"
     )
 
 

@@ -60,7 +60,7 @@ def test_what_the_processor_does_not_show_is_absent() -> None:
     counting = Counting(opener=opener_that(refusal))
     assert counting.end() == {}
     assert set(counting.absent) == {each.name for each in counters.COUNTERS}
-    assert "shows no such counter" in counting.absent["cycles"]
+    assert "the processor has no such counter" in counting.absent["cycles"]
 
 
 def test_a_counter_that_had_to_share_is_absent_not_scaled_up() -> None:
@@ -244,7 +244,7 @@ def test_a_machine_without_counters_of_energy_says_so(
     words = ["bench", "uncontended", "--locks", "libc", "--runs", "1", "--batch", "1000"]
     assert main([*words, "--energy"]) == 0
     shown = capsys.readouterr().out
-    assert "Not measurable here: energy (neither " in shown
+    assert "Not measurable here: energy (there is neither " in shown
     assert "watts" not in shown
 
 

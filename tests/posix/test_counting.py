@@ -209,7 +209,7 @@ def test_a_library_of_another_layout_is_refused(run_under: RunUnder, stats: Path
     assert stats.read_bytes() == before
     before[8] ^= 1
     stats.write_bytes(before)
-    with pytest.raises(LockwrightError, match="is not of the library that was loaded"):
+    with pytest.raises(LockwrightError, match="does not belong to the loaded library"):
         read(stats)
 
 

@@ -1,1 +1,1 @@
-"""What every package may use: errors, files, the terminal, numbers as text."""
+"""Helpers for every package: errors, files, the terminal, numbers as text."""

@@ -1,27 +1,26 @@
-"""The one kind of error a user is shown."""
+"""The error class for problems that the user can solve, and how it is printed."""
 
 
 class LockwrightError(Exception):
-    """Something the user can put right; ends the command with one line and `status`.
+    """A problem that the user can solve; ends the command with one line and `status`.
 
-    what: what is wrong.
-    todo: what to do about it.
+    what: the problem. todo: what to do about it.
     """
 
     def __init__(self, what: str, todo: str, status: int = 2) -> None:
-        """Takes the two halves of the line, without full stops."""
+        """what, todo: the two halves of the line, without full stops."""
         super().__init__(what)
         self.what = what
         self.todo = todo
         self.status = status
 
     def line(self) -> str:
-        """The whole message on one line, whatever a program or a path put into it."""
+        """Return the message as one printable line."""
         return _printable_line(f"lockwright: {self.what}; {self.todo}")
 
 
 def explain(error: LockwrightError) -> None:
-    """Prints an error as its line; does nothing where standard error cannot be written."""
+    """Print an error on standard error; do nothing if that cannot be written."""
     import contextlib
     import sys
 
@@ -30,7 +29,7 @@ def explain(error: LockwrightError) -> None:
 
 
 def warn(text: str) -> None:
-    """Prints a warning in one line; does nothing where standard error cannot be written."""
+    """Print a warning on standard error as one line; do nothing if that cannot be written."""
     import contextlib
     import sys
 
@@ -39,5 +38,5 @@ def warn(text: str) -> None:
 
 
 def _printable_line(text: str) -> str:
-    # A terminal must not obey what was meant to be shown.
+    # Control characters in the text must not reach the terminal.
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))

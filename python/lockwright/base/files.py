@@ -1,4 +1,4 @@
-"""Result files: checked before anything is measured, written whole or not at all."""
+"""Result files: checked before the measurement, and written completely or not at all."""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError
 
 _TRIAL = b"\0" * 65536
-"""Bytes written to see whether there is space; the CSV of a large comparison is about as long."""
+"""Bytes written to check for free space; the CSV of a large comparison is about as long."""
 
 STANDARD_OUTPUT = Path("-")
-"""Stands for standard output where a file is named."""
+"""The path `-`, which stands for standard output."""
 
 _TODO = "name a file in a directory that exists, can be written and has space"
 
@@ -23,8 +23,8 @@ _reserved = sys.stdout
 
 @contextlib.contextmanager
 def reserved_output() -> Iterator[None]:
-    """Keeps standard output for what is written to STANDARD_OUTPUT: everything else that is printed
-    goes to standard error."""
+    """Reserve standard output for what is written to STANDARD_OUTPUT: everything else that is
+    printed goes to standard error."""
     global _reserved
     before, _reserved = _reserved, sys.stdout
     try:
@@ -35,13 +35,15 @@ def reserved_output() -> Iterator[None]:
         _reserved = before
 
 
-def try_out_all(named: Mapping[str, Path]) -> None:
-    """Raises LockwrightError if one of the files, by option, cannot be written, or two are the
-    same."""
+def check_all_writable(named: Mapping[str, Path]) -> None:
+    """Raise LockwrightError if a file cannot be written or two options name the same file.
+
+    named: the path of each option.
+    """
     seen: dict[Path, str] = {}
     for option, path in named.items():
-        try_out(path, option)
-        # Two that go to one device or pipe follow each other there.
+        check_writable(path, option)
+        # Two results may go to the same device or pipe, one after the other.
         other = seen.setdefault(path.resolve(), option)
         if other != option and not _is_special(path):
             raise LockwrightError(
@@ -49,9 +51,8 @@ def try_out_all(named: Mapping[str, Path]) -> None:
             )
 
 
-def try_out(path: Path, option: str) -> None:
-    """Raises LockwrightError if a file cannot be put at `path`. Leaves an existing file as it
-    is."""
+def check_writable(path: Path, option: str) -> None:
+    """Raise LockwrightError if `path` cannot be written. An existing file is left as it is."""
     if path == STANDARD_OUTPUT:
         return
     try:
@@ -75,9 +76,9 @@ def try_out(path: Path, option: str) -> None:
 
 
 def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> None:
-    """Puts `content` at `path` in one step: a reader sees the old file or the new one.
+    """Write `content` to `path` atomically: a reader gets the old file or the new one.
 
-    A device or a pipe is written to directly. Raises LockwrightError, which says `todo`, if it
+    A device or a pipe is written to directly. Raises LockwrightError with the advice `todo` if it
     fails.
     """
     if path == STANDARD_OUTPUT:
@@ -109,12 +110,12 @@ def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> N
 
 
 def _home(path: Path) -> Path:
-    """The directory of the file that `path` leads to."""
+    """Return the directory of the file that `path` resolves to."""
     return path.resolve().parent
 
 
 def _is_special(path: Path) -> bool:
-    """Whether there is a file that a rename would replace instead of fill."""
+    """Return whether `path` is a device or a pipe, which a rename would replace instead of fill."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -123,7 +124,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or else those of a new file."""
+    """Return the permissions of the file to be replaced, or else those of a new file."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Signals that ask a long command to stop, which it does with a summary."""
+"""Signals that stop a long command, which then prints a summary."""
 
 import signal
 from collections.abc import Iterator
@@ -10,25 +10,25 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """A signal asks to stop; its number is the argument."""
+    """A signal to stop was received; its number is the argument."""
 
     @property
     def status(self) -> int:
-        """The exit status of a command that was stopped so."""
+        """The exit status of a command that was stopped by the signal."""
         return 128 + int(self.args[0])
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
-    # A second one must not cut short the clearing up that the first one starts.
+    # A second signal must not interrupt the clean-up that the first one starts.
     for each in STOPPING:
         signal.signal(each, signal.SIG_IGN)
     raise Stopped(number)
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
-    """Inside the block, these signals raise Stopped. A signal that nohup made us ignore stays
-    ignored."""
+def stop_on_signals() -> Iterator[None]:
+    """Make these signals raise Stopped within the block. Signals that were ignored, as under nohup,
+    stay ignored."""
     wanted = [each for each in STOPPING if signal.getsignal(each) != signal.SIG_IGN]
     before = {each: signal.signal(each, _stop) for each in wanted}
     try:

@@ -1,4 +1,4 @@
-"""How this command was called, so that the lines it suggests to the user work as they are."""
+"""The words by which this command was started, for the commands that it suggests to the user."""
 
 import shutil
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def command_words() -> list[str]:
-    """The words that start `lockwright` from the user's shell, in the current directory."""
+    """Return the words that start `lockwright` from the user's shell, in the current directory."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return [sys.executable, "-m", "lockwright"]

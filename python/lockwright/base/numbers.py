@@ -6,14 +6,14 @@ import re
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
 LEAST, MOST = 0.01, 100.0
-"""Beyond these, an end of an interval says only that too little is known."""
+"""Limits beyond which the end of a confidence interval carries no information."""
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def number(text: str | None) -> float | None:
-    """The finite number that `text` is, commas between thousands allowed; None if it is none."""
+    """Return the finite number in `text`, which may have commas between thousands, or None."""
     if text is None:
         return None
     word = text.strip()
@@ -27,7 +27,7 @@ def number(text: str | None) -> float | None:
 
 
 def plain(value: float) -> str:
-    """Three significant digits, thousands separated, no exponent."""
+    """Return a number with three significant digits, commas between thousands and no exponent."""
     if value == 0:
         return "0"
     size = abs(value)
@@ -41,12 +41,13 @@ def plain(value: float) -> str:
 
 
 def figure(value: float) -> str:
-    """A measured value with four significant digits, or all digits before the point."""
+    """Return a measured value with four significant digits, or all digits before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def ratio(value: float) -> str:
-    """A ratio: two decimals, more below 0.1, so that two digits remain, and fewer from 10 on."""
+    """Return a ratio with two decimals: more below 0.1, where two digits remain, fewer from 10
+    on."""
     if value < 0.0001:
         return "<0.0001"
     if value >= 10_000:
@@ -58,16 +59,19 @@ def ratio(value: float) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """The confidence interval of a ratio; `-` where there is none."""
+    """Return the confidence interval of a ratio; `-` without one."""
     if low is None or high is None:
         return "-"
     begin, end = _interval_end(low), _interval_end(high)
-    # Both beyond the same limit: once is enough.
+    # If both ends are beyond the same limit, it is printed once.
     return begin if begin == end and begin[0] in "<>" else f"{begin} to {end}"
 
 
 def time(ns: float) -> str:
-    """A duration with three significant digits, in the unit that fits it."""
+    """Return a duration with three significant digits, in the unit that fits it.
+
+    ns: nanoseconds.
+    """
     for size, unit in _TIMES:
         if ns >= size * 0.9995:
             return f"{_three_digits(ns / size)} {unit}"
@@ -75,7 +79,8 @@ def time(ns: float) -> str:
 
 
 def count(number: float) -> str:
-    """How many: three significant digits, with a letter for thousands, millions and billions."""
+    """Return a count with three significant digits, and a letter for thousands, millions and
+    billions."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if number >= size * 0.9995:
             return f"{_three_digits(number / (1e3 if letter == 'k' else size))}{letter}"
@@ -83,7 +88,7 @@ def count(number: float) -> str:
 
 
 def share(of_one: float) -> str:
-    """A share between 0 and 1, in per cent."""
+    """Return a share between 0 and 1 in per cent."""
     percent = 100 * of_one
     if 0 < percent < 0.1:
         return "<0.1 %"
@@ -91,12 +96,12 @@ def share(of_one: float) -> str:
 
 
 def percent(of_one: float, decimals: int = 0) -> str:
-    """A fraction in per cent, with so many decimals."""
+    """Return a fraction in per cent, with `decimals` decimals."""
     return f"{100 * of_one:.{decimals}f} %"
 
 
 def bytes_of_memory(size: float) -> str:
-    """An amount of memory, in the unit that fits it."""
+    """Return an amount of memory, in the unit that fits it."""
     for unit, name in _SIZES:
         if size >= unit:
             return f"{_short_number(size / unit)} {name}"
@@ -104,7 +109,7 @@ def bytes_of_memory(size: float) -> str:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """A value of one of the units of evidence; "not measurable here" for None."""
+    """Return a value with its unit of evidence; "not measurable here" for None."""
     if value is None:
         return "not measurable here"
     match unit:
@@ -133,14 +138,14 @@ def _interval_end(value: float) -> str:
 
 
 def _three_digits(value: float) -> str:
-    """Three significant digits, without a letter e."""
+    """Return a number with three significant digits and no exponent."""
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
 def _short_number(value: float) -> str:
-    """A whole number as it is, and two or three digits of any other."""
+    """Return a whole number unchanged, any other with two or three digits."""
     if value == int(value) or value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

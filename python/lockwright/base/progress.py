@@ -1,4 +1,4 @@
-"""How far the runs are: a live line on a terminal, a plain line now and then elsewhere."""
+"""The progress of a series of runs: a live line on a terminal, occasional plain lines elsewhere."""
 
 import signal
 import statistics
@@ -11,27 +11,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from lockwright.base.terminal import errors
 
 Similarity = Sequence[Hashable]
-"""Kinds of a run, the closest first: runs of the same first kind take about as long; without any,
-those of the same second kind; and so on."""
+"""Kinds of a run, most specific first: runs of the same first kind take about the same time, else
+runs of the same second kind, and so on."""
 
 
 def remaining_seconds(
     done: Iterable[tuple[Similarity, float]], to_do: Iterable[Similarity]
 ) -> float | None:
-    """Seconds that the remaining runs will take: each as long as the runs most like it did, or else
-    as all did. None if no run was made."""
+    """Return the estimated seconds for the remaining runs: for each, the mean of the most similar
+    runs made, or else of all. None if no run was made."""
     seconds: dict[Hashable, list[float]] = {}
-    for likes, taken in done:
-        for like in (*likes, None):
-            seconds.setdefault(like, []).append(taken)
+    for kinds, taken in done:
+        for kind in (*kinds, None):
+            seconds.setdefault(kind, []).append(taken)
     if not seconds:
         return None
-    means = {like: statistics.fmean(values) for like, values in seconds.items()}
-    return sum(next(means[like] for like in (*likes, None) if like in means) for likes in to_do)
+    means = {kind: statistics.fmean(values) for kind, values in seconds.items()}
+    return sum(next(means[kind] for kind in (*kinds, None) if kind in means) for kinds in to_do)
 
 
 def duration(seconds: float) -> str:
-    """A duration for people."""
+    """Return a duration in seconds, minutes or hours."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:
@@ -40,14 +40,14 @@ def duration(seconds: float) -> str:
 
 
 def print_line(text: str) -> None:
-    """Prints a line on standard error that is not an error."""
+    """Print an informational line on standard error."""
     print(f"lockwright: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Defers signals: interrupted half-way, the display would leave the terminal without a
-    cursor."""
+    """Block the stop signals, which would leave the terminal without a cursor if they interrupted
+    the display half-way."""
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     )
@@ -58,7 +58,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 class Display:
-    """Shows the progress between `with` and its end."""
+    """A progress display, shown within its `with` block."""
 
     def __init__(self, total: int, done: int) -> None:
         """total: all runs; done: those made before."""
@@ -78,7 +78,7 @@ class Display:
             self._task = self._live.add_task("", total=total, completed=done, left="")
 
     def __enter__(self) -> "Display":
-        """Starts showing."""
+        """Start the display."""
         try:
             if self._live:
                 with _undisturbed():
@@ -89,16 +89,16 @@ class Display:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Clears what was shown."""
+        """Clear the display."""
         if self._live:
             with _undisturbed():
                 self._live.stop()
 
     def next(self, about: str, line: str, left: float | None) -> None:
-        """A run is about to start.
+        """Announce the next run.
 
-        about: what it is; line: what is printed where there is no terminal, if it differs from the
-        last line; left: seconds until the end, if known.
+        about: its description. line: the text printed where there is no terminal, if it differs
+        from the last one. left: seconds until the end, if known.
         """
         remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:
@@ -108,11 +108,11 @@ class Display:
             print_line(", ".join(part for part in (line, remains) if part))
 
     def grow(self, total: int) -> None:
-        """There are more runs to make than was known before."""
+        """Set a larger number of runs."""
         if self._live:
             self._live.update(self._task, total=total)
 
     def done(self) -> None:
-        """A run has ended or was skipped."""
+        """Count a run that has ended or was skipped."""
         if self._live:
             self._live.advance(self._task)

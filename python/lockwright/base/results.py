@@ -1,4 +1,4 @@
-"""Result files in SQLite: how they are opened, their errors, and which process owns them."""
+"""Result files in SQLite: opening, errors, and the identity of the process that writes them."""
 
 import errno
 import os
@@ -12,21 +12,21 @@ from lockwright.base.errors import LockwrightError
 
 
 def now() -> str:
-    """The time as ISO 8601, UTC, to the millisecond."""
+    """Return the time as ISO 8601, UTC, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @contextmanager
-def guard(path: Path, go_on: str) -> Iterator[None]:
-    """Turns errors of SQLite into LockwrightError. go_on: how to continue once there is room
-    again."""
+def explain_errors(path: Path, resume: str) -> Iterator[None]:
+    """Convert errors of SQLite into LockwrightError. resume: how to continue once there is free
+    space."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         code = getattr(error, "sqlite_errorcode", None)
         todo = (
-            f"make room and repeat {go_on}: what was measured is kept"
+            f"free some space and repeat {resume}: the results so far are saved"
             if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) == errno.ENOSPC
             else "name another file with --db"
         )
@@ -34,21 +34,21 @@ def guard(path: Path, go_on: str) -> Iterator[None]:
 
 
 def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlite3.Connection:
-    """Opens a file, creating it, its directories and its tables (IF NOT EXISTS) as needed.
+    """Open a file, creating it, its directories and its tables (IF NOT EXISTS) as needed.
 
-    number: of the format, kept in the file's user_version; application: in its application_id. A
-    file of another format, or another program's, is refused, not misread.
+    number: version of the format, stored in user_version; application: stored in application_id.
+    Raises LockwrightError for a file of another format or another program.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=10, isolation_level=None)
     connection.row_factory = sqlite3.Row
-    # One statement, so that all are of the same moment.
-    version, owner, tables = connection.execute(
+    # One statement, so that the three values are consistent.
+    version, found_application, tables = connection.execute(
         "SELECT (SELECT user_version FROM pragma_user_version),"
         " (SELECT application_id FROM pragma_application_id),"
         " (SELECT count(*) FROM sqlite_master)"
     ).fetchone()
-    if tables and (version == 0 or owner != application):
+    if tables and (version == 0 or found_application != application):
         raise LockwrightError(
             f"{path} is a database of another program or command", "name another file with --db"
         )
@@ -57,7 +57,7 @@ def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlit
             f"{path} is of format {version}, this Lockwright knows format {number}",
             "name another file with --db",
         )
-    # Whether tables are there may have changed: another process may open the file just now.
+    # Another process may have created the tables meanwhile.
     connection.executescript(
         f"BEGIN IMMEDIATE; {schema} PRAGMA application_id = {application};"
         f" PRAGMA user_version = {number}; COMMIT;"
@@ -66,7 +66,8 @@ def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlit
 
 
 def _start_time(pid: int) -> str:
-    """Start of a process in ticks after boot: with its id and the boot, it names the process."""
+    """Return the start of a process in ticks after boot; with its id and the boot id it is
+    unique."""
     try:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -81,11 +82,11 @@ def _boot() -> str:
 
 
 def this_process() -> str:
-    """Identifies this process uniquely, across reboots too."""
+    """Return an identity of this process that is unique across reboots."""
     return f"{os.getpid()} {_start_time(os.getpid())} {_boot()}"
 
 
-def is_alive(owner: str) -> bool:
-    """Whether the process of that identity still runs on this machine."""
-    pid, start, boot = owner.split(" ")
+def is_alive(process: str) -> bool:
+    """Return whether the process with that identity still runs on this machine."""
+    pid, start, boot = process.split(" ")
     return bool(start) and boot == _boot() and _start_time(int(pid)) == start

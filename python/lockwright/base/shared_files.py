@@ -1,12 +1,12 @@
 """Files in memory that a program under test writes and the command reads.
 
-They lie in a directory of their own for each run, which is removed when the run is over, however it
-ends: the command removes it; if the command is killed, a small guard process does; if that is
-killed too, the next run of the same user does.
+They lie in a directory created for each run. The command removes it at the end of the run; if the
+command is killed, a small guard process does; if that is killed too, the next run of the same user
+does.
 
 A program that root started may change its user before it opens a file. The files of root may
-therefore be opened by anyone who knows their names, and nobody else can find the names out: the
-directory cannot be listed, and the names are random.
+therefore be opened by anyone who knows their names, which are random, in a directory that cannot be
+listed.
 """
 
 import contextlib
@@ -28,12 +28,12 @@ _TRIES = 100
 
 @contextmanager
 def shared_files(size: int, what: str, more: int = 0) -> Iterator[Path]:
-    """The path of a file of `size` bytes, all of them zero, and all of them allocated: a program
-    that writes to a page for which there is no room is killed. `.1`, `.2` and so on are appended to
-    it for `more` empty files beside it. All are removed at the end of the `with` block.
+    """Create a file of `size` zero bytes, all allocated, and yield its path; a program that writes
+    to a page for which there is no memory would be killed. `.1`, `.2` and so on are appended to the
+    path for `more` empty files beside it. All are removed at the end of the `with` block.
 
-    In memory where there is room, else where temporary files go. Raises LockwrightError, which says
-    `what` cannot be made, if there is no room at all.
+    The files lie in memory if there is room, else where temporary files go. Raises LockwrightError,
+    which names `what`, if there is no room at all.
     """
     reason: OSError | None = None
     for place in dict.fromkeys((_MEMORY, tempfile.gettempdir())):
@@ -69,11 +69,11 @@ def _make(path: Path, size: int) -> None:
 
 @contextmanager
 def _folder(place: Path) -> Iterator[Path]:
-    """A new directory, locked until it is removed."""
+    """Create a directory, locked until it is removed."""
     for _ in range(_TRIES):
         folder = place / f"{_PREFIX}{secrets.token_hex(8)}"
         with contextlib.ExitStack() as at_the_end:
-            # First, so that there is no moment at which nobody would remove the directory.
+            # The guard starts first: from now on the directory is removed in any case.
             at_the_end.enter_context(_guarded(folder))
             at_the_end.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(0o700)
@@ -89,7 +89,8 @@ def _folder(place: Path) -> Iterator[Path]:
 
 
 def _locked(folder: Path) -> int | None:
-    """A descriptor that holds the lock; None if another run took the directory for abandoned."""
+    """Return a descriptor that holds the lock; None if another run removed the directory as
+    abandoned."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -103,9 +104,9 @@ def _locked(folder: Path) -> int | None:
 
 @contextmanager
 def _guarded(folder: Path) -> Iterator[None]:
-    """Starts a process that removes the directory when we end, however we end. It has a session of
-    its own, where no signal to our group or from our terminal reaches it."""
-    told, ours = os.pipe2(os.O_CLOEXEC)
+    """Start a process that removes the directory when this one ends, however it ends. It has its
+    own session, so that signals to this group or from the terminal do not reach it."""
+    reading_end, writing_end = os.pipe2(os.O_CLOEXEC)
     script = 'read -r _; rm -rf -- "$1"'
     try:
         guard = os.posix_spawn(
@@ -113,7 +114,7 @@ def _guarded(folder: Path) -> Iterator[None]:
             ["sh", "-c", script, "lockwright-guard", str(folder)],
             {"PATH": os.defpath},
             file_actions=[
-                (os.POSIX_SPAWN_DUP2, told, 0),
+                (os.POSIX_SPAWN_DUP2, reading_end, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
@@ -121,21 +122,21 @@ def _guarded(folder: Path) -> Iterator[None]:
             setsigmask=[],
         )
     except OSError:
-        # Without it, the next run removes what a killed one has left.
+        # Without the guard, the next run removes the directory of a killed one.
         guard = 0
     finally:
-        os.close(told)
+        os.close(reading_end)
     try:
         yield
     finally:
-        os.close(ours)
+        os.close(writing_end)
         if guard:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(guard, 0)
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Removes directories of this user whose command and guard were killed."""
+    """Remove the directories of this user's runs whose command and guard were killed."""
     for folder in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if folder.lstat().st_uid != os.geteuid():

@@ -8,11 +8,11 @@ _left = False
 
 
 def open_closed() -> None:
-    """Opens /dev/null in the place of standard streams that the caller closed.
+    """Open /dev/null in place of standard streams that the caller closed.
 
     Otherwise the next opened file would take the place of one of them, and a `print` to a closed
-    standard error would go to standard output. Programs that we start do not inherit these files:
-    they find their streams closed.
+    standard error would go to standard output. Child processes do not inherit these files: they
+    find the streams closed.
     """
     for handle, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -23,19 +23,19 @@ def open_closed() -> None:
 
 
 def leave_output() -> None:
-    """Discards standard output, because its reader has left."""
+    """Discard standard output, because its reader closed it."""
     global _left
     _left = True
     discard_writes(sys.stdout)
 
 
 def discard_writes(stream: IO[str]) -> None:
-    """Discards what is written to a stream, including what is still buffered."""
+    """Discard what is written to a stream, including what is still buffered."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def reader_has_left() -> bool:
-    """Whether `leave_output` was called."""
+    """Return whether the reader of standard output closed it."""
     return _left

@@ -1,6 +1,5 @@
 """Placeholders in a command: `{threads}`, `{=EXPRESSION}` with t for the number of threads, and
-others that the caller names.
-"""
+others that the caller names."""
 
 import ast
 import math
@@ -19,16 +18,16 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., float]] = {"min": min, "max": max}
 _LONGEST = 200
-"""Characters in an expression: far more than is useful, far fewer than exhaust the stack."""
+"""Limit on the characters of an expression; a longer one could exhaust the stack."""
 
 
 def uses_threads(words: Iterable[str]) -> bool:
-    """Whether any of `words` has a placeholder."""
+    """Return whether any of `words` has a placeholder."""
     return any(_PLACEHOLDER.search(word) for word in words)
 
 
 def expand(word: str, threads: int) -> str:
-    """`word` with its placeholders replaced; other braces stay as they are.
+    """Return `word` with its placeholders replaced; other braces stay as they are.
 
     Raises LockwrightError if an expression is malformed.
     """
@@ -36,9 +35,10 @@ def expand(word: str, threads: int) -> str:
 
 
 def fill(word: str, places: Mapping[str, str], numbers: Mapping[str, float]) -> str:
-    """`word` with `{NAME}` of each of `places` and `{=EXPRESSION}` replaced; other braces stay.
+    """Return `word` with `{NAME}` of each of `places` and `{=EXPRESSION}` replaced; other braces
+    stay.
 
-    numbers: the names that an expression may have, and their values. Raises LockwrightError if an
+    numbers: the names that an expression may use, and their values. Raises LockwrightError if an
     expression is malformed.
     """
     names = "|".join(map(re.escape, places))
@@ -55,7 +55,7 @@ def fill(word: str, places: Mapping[str, str], numbers: Mapping[str, float]) -> 
 
 
 def evaluate(expression: str, numbers: Mapping[str, float]) -> int:
-    """Value of an arithmetic expression in named numbers, rounded down.
+    """Return the value of an arithmetic expression in named numbers, rounded down.
 
     Raises LockwrightError if it is malformed.
     """

@@ -11,7 +11,7 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool printed. status: its exit status, None if it did not end or could not start."""
+    """The result of a tool. status: its exit status, None if it did not end or could not start."""
 
     status: int | None
     output: str = ""
@@ -24,7 +24,8 @@ def call(
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
 ) -> Answer:
-    """Runs a tool to its end. given: its standard input; environment: None for our own."""
+    """Run a tool to its end. given: its standard input; environment: None for that of this
+    process."""
     try:
         done = subprocess.run(
             words,

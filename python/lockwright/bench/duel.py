@@ -53,7 +53,7 @@ def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) ->
         return SAME
     plan = one.plan((lock, other), pairs, timeout)
     known = registry()
-    settings = calibration.all_in_force(known, plan.locks, one.environment)
+    settings = calibration.calibrated_variables(known, plan.locks, one.environment)
     sign = -1 if one.lower_is_better else 1
     leads: list[float] = []
     with Runner(plan, one.file, settings, environment=one.environment) as runner:

@@ -8,7 +8,7 @@ from itertools import combinations
 from rich.table import Table
 
 from lockwright.bench.report import Column, Report, progress, table, watching_others
-from lockwright.machine.calibration import EVERY
+from lockwright.machine.calibration import EVERY_LOCK
 from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import Spread, show, spread
 
@@ -73,7 +73,7 @@ _MUTEXEE = ("mutexee", "mutexee-timeout")
 
 RULES = [
     Rule(
-        (EVERY,),
+        (EVERY_LOCK,),
         "spin-ns",
         _asleep,
         "sleep + turnaround: who polls as long as a sleep costs and then sleeps has lost at most "
@@ -172,7 +172,7 @@ def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], 
             continue
         for lock in rule.locks:
             values.setdefault(lock, {})[rule.name] = value
-        where = "every lock" if rule.locks == (EVERY,) else ", ".join(rule.locks)
+        where = "every lock" if rule.locks == (EVERY_LOCK,) else ", ".join(rule.locks)
         shown.add_row(f"{where}: {rule.name}", f"{value:,}", rule.why)
     shown.columns[-1].justify = "left"
     return values, shown

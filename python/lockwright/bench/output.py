@@ -8,7 +8,7 @@ from rich.table import Table
 from lockwright.base import terminal
 from lockwright.bench import metered
 from lockwright.bench.report import Report, noise
-from lockwright.doctor.examine import doubts
+from lockwright.doctor.examine import disturbances
 
 
 def show(
@@ -22,7 +22,7 @@ def show(
         console.print(remark, markup=False)
     if report.busy is not None:
         console.print(noise(report.busy), markup=False)
-    if doubtful := doubts(report.findings):
+    if doubtful := disturbances(report.findings):
         console.print(f"'lockwright doctor' warned of {doubtful}.", markup=False)
     for failure in dict.fromkeys(report.failures):
         console.print(f"Failed: {failure}", markup=False)

@@ -108,7 +108,7 @@ class Report:
         return False
 
     def remarks(self) -> list[str]:
-        """What a reader must know of the peers and of the meters."""
+        """What a reader must know of the other libraries and of the meters."""
         return [*self._left_alone, *(self.meters.notes() if self.meters else [])]
 
     def write(self, path: Path) -> None:
@@ -150,12 +150,12 @@ def watching_others(report: Report) -> Iterator[None]:
     tree = Tree()
     if report.meters is not None:
         report.meters.measure_idle()
-    before, own = load.times(tree), _own_seconds()
+    before, own = load.processor_times(tree), _own_seconds()
     with metered(report.meters):
         yield
-    after = load.times(tree)
+    after = load.processor_times(tree)
     if before is not None and after is not None:
-        seen = load.between(before, after, _own_seconds() - own)
+        seen = load.load_between(before, after, _own_seconds() - own)
         report.busy = None if seen is None else seen.others
 
 

@@ -169,7 +169,7 @@ def _show(problem: dict[str, object], steps: list[str]) -> None:
 
 
 def _watched(program: Path, arguments: list[str], budget: float) -> Iterator[list[str]]:
-    """The checker's lines, and on a terminal what it is at."""
+    """Yield the checker's lines, and on a terminal what it is at."""
     from lockwright.run import checker
 
     # A search begins with all, goes on by bounds, and a failure is then searched for again.

@@ -53,7 +53,7 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
     known = registry()
     names, added = plan.choose_locks(locks, known)
     prepared = steps.prepare(options, known, names, runs=runs, warmup=warmup)
-    with interrupts.heeded():
+    with interrupts.stop_on_signals():
         store = Store(prepared.results)
         comparison = None
         try:

@@ -86,7 +86,7 @@ def _outside(each: int) -> str:
 
 def _value(setting: "Setting") -> str:
     number = setting.number
-    default = number.shown()
+    default = number.with_unit()
     if setting.origin == "default":
         return f"{default} (default)"
-    return f"{number.shown(setting.value)} ({setting.origin}; by default {default})"
+    return f"{number.with_unit(setting.value)} ({setting.origin}; by default {default})"

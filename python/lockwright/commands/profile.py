@@ -59,7 +59,7 @@ def command(
     _check(pid, seconds, rwlock, arguments)
     environment = _with_rwlocks(rwlock)
     for path in wanted:
-        files.try_out(path, "--output")
+        files.check_writable(path, "--output")
     if pid is not None:
         from lockwright.profile.attach import profile_process
 
@@ -93,8 +93,8 @@ def _check(
 
 
 def _with_rwlocks(way: str | None) -> dict[str, str]:
-    """The environment, in which they are kept unless asked for: else a setting for another command
-    would change what is profiled."""
+    """Return the environment, in which they are kept unless asked for: else a setting for another
+    command would change what is profiled."""
     import os
 
     from lockwright.base.errors import LockwrightError

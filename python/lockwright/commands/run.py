@@ -71,10 +71,10 @@ def command(
     from lockwright.preload.locks import (
         APPEND,
         RESTRICTING,
-        check_plan_ways,
-        choose_ways,
+        check_plan_replacements,
         preload,
         registry,
+        set_replacements,
     )
 
     locks = registry()
@@ -85,9 +85,9 @@ def command(
             chosen[APPEND[option]] = RESTRICTING
         elif kind is not None:
             chosen.pop(APPEND[option], None)
-    choose_ways(chosen, {"rwlock": rwlock, "spin": spin})
+    set_replacements(chosen, {"rwlock": rwlock, "spin": spin})
     if subject.plan is not None:
-        check_plan_ways(chosen, "give one lock for all with --lock")
+        check_plan_replacements(chosen, "give one lock for all with --lock")
     for each in subject.locks:
         locks.check_environment(each, chosen)
     program = binary.find(arguments[0])
@@ -95,7 +95,7 @@ def command(
     if doubt is not None:
         warn(doubt)
     environment = chosen
-    for variables in calibration.all_in_force(locks, subject.locks, chosen).values():
+    for variables in calibration.calibrated_variables(locks, subject.locks, chosen).values():
         environment = environment | variables
     if subject.plan is not None:
         environment = environment | subject.follow(program)
@@ -124,11 +124,11 @@ class _Subject:
     entries: "Sequence[Entry]" = ()
 
     def number(self, index: int) -> int:
-        """Which of the plan's tables an entry is."""
+        """Return which of the plan's tables an entry is."""
         return self.entries[index].number
 
     def follow(self, program: Path) -> dict[str, str]:
-        """The variable that tells the library the plan."""
+        """Return the variable that tells the library the plan."""
         from lockwright.plan import compiled
 
         assert self.plan is not None
@@ -174,7 +174,7 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 def _run_counted(
     subject: _Subject, program: Path, argv: list[str], environment: dict[str, str], whole: bool
 ) -> int:
-    """Runs the program, and says afterwards what was counted, or, if not the whole, which parts of
+    """Run the program, and says afterwards what was counted, or, if not the whole, which parts of
     the plan have found no mutex."""
     from lockwright.base.errors import explain, warn
     from lockwright.preload import counters
@@ -216,7 +216,7 @@ def _say_what_found_nothing(subject: _Subject, counts: "Counts") -> None:
 
 
 def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
-    """A line for each entry of the plan, the first for all mutexes that none is about."""
+    """Return a line for each entry of the plan, the first for all mutexes that none is about."""
     if subject.plan is None:
         return []
     said = [(subject.plan.locks, "all others"), *((e.locks, e.shown) for e in subject.entries)]

@@ -81,7 +81,7 @@ def command(
     plan.check(orders, chosen)
     seconds = 60.0 * (minutes if minutes is not None else len(chosen))
     planned = plan.runs(chosen, seconds)
-    calibrated = calibration.all_in_force(known, [lock.name for lock in chosen], os.environ)
+    calibrated = calibration.calibrated_variables(known, [lock.name for lock in chosen], os.environ)
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     what = name if name != "all" else f"{len(chosen)} locks"
     click.echo(f"Torture of {what}, {duration(seconds)}, seed {orders.seed}.")
@@ -92,7 +92,7 @@ def command(
     results: list[tuple[plan.Run, Finding]] = []
     stopped: interrupts.Stopped | None = None
     try:
-        with interrupts.heeded(), report.display(planned) as shown:
+        with interrupts.stop_on_signals(), report.display(planned) as shown:
             for run in planned:
                 shown.begin(run)
                 environment = inherited | calibrated[run.lock.name] | run.variables

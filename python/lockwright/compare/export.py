@@ -15,10 +15,12 @@ SCHEMA = 1
 
 
 def to_json(report: Report) -> str:
-    """The whole comparison. threads is null where the command names no number of threads."""
+    """Return the whole comparison. threads is null where the command names no number of threads."""
     comparison = report.comparison
     plan = asdict(comparison.plan)
-    plan["peers"] = {peer.name: str(peer.path) for peer in comparison.plan.peers}
+    plan["other_libraries"] = {
+        library.name: str(library.path) for library in comparison.plan.other_libraries
+    }
     plan["threads"] = [_threads(threads) for threads in comparison.plan.threads]
     whole = {
         "schema": SCHEMA,

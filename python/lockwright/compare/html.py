@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 def render(report: Report) -> str:
-    """The whole file as text."""
+    """Return the whole file as text."""
     plan = report.comparison.plan
     return templates.fill(
         "compare/page/page.html",
@@ -143,8 +143,8 @@ def _provenance(report: Report) -> dict[str, str]:
         facts["metric"] = f"{plan.metric} ({plan.unit})"
     if plan.prepare:
         facts["prepare"] = plan.prepare
-    for peer in plan.peers:
-        facts[peer.name] = str(peer.path)
+    for library in plan.other_libraries:
+        facts[library.name] = str(library.path)
     # What was read around the runs has tables and remarks of its own.
     known = {name: fact for name, fact in comparison.provenance.items() if name != FACTS}
     facts |= provenance.printable(known)

@@ -11,7 +11,7 @@ from pathlib import Path
 from lockwright.base import template
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, Registry
-from lockwright.preload.peers import Peer
+from lockwright.preload.other_libraries import OtherLibrary
 
 AS_IT_IS = 0
 """Stands for the number of threads where the command names none."""
@@ -56,7 +56,7 @@ class Plan:
     lower_is_better: bool
     timeout: float
     prepare: str | None
-    peers: tuple[Peer, ...] = ()
+    other_libraries: tuple[OtherLibrary, ...] = ()
     energy: bool = False
     counters: bool = False
     budget: float | None = None
@@ -64,7 +64,7 @@ class Plan:
     reserves: tuple[str, ...] = ()
 
     def slots(self) -> Iterator[Slot]:
-        """Every run, in order: a round runs each lock once, in an order shuffled per round.
+        """Yield every run, in order: a round runs each lock once, in an order shuffled per round.
 
         So drift of the machine hits all locks alike, and none always follows the same other.
         """
@@ -76,13 +76,13 @@ class Plan:
                     yield Slot(threads, number, lock)
 
     def argv(self, threads: int) -> list[str]:
-        """The command for that number of threads."""
+        """Return the command for that number of threads."""
         if threads == AS_IT_IS:
             return list(self.command)
         return [template.expand(word, threads) for word in self.command]
 
     def preparation(self, threads: int) -> str | None:
-        """The shell command to run before each run."""
+        """Return the shell command to run before each run."""
         if self.prepare is None or threads == AS_IT_IS:
             return self.prepare
         return template.expand(self.prepare, threads)
@@ -104,12 +104,12 @@ class Plan:
 
     def path_of(self, lock: str, registry: Registry) -> Path:
         """What is preloaded for a lock, or for a peer."""
-        mine = self.peer(lock)
+        mine = self.other_library(lock)
         return registry.path_of(lock) if mine is None else mine.path
 
-    def peer(self, lock: str) -> Peer | None:
-        """The peer of that name; None if a lock has it."""
-        return next((peer for peer in self.peers if peer.name == lock), None)
+    def other_library(self, lock: str) -> OtherLibrary | None:
+        """Return the peer of that name; None if a lock has it."""
+        return next((each for each in self.other_libraries if each.name == lock), None)
 
     def to_json(self) -> str:
         """One line that is equal for equal plans."""
@@ -117,12 +117,13 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":
-        """The plan that `to_json` wrote."""
+        """Return the plan that `to_json` wrote."""
         fields = json.loads(text)
         for name in ("command", "locks", "threads", "reserves"):
             fields[name] = tuple(fields.get(name, ()))
-        fields["peers"] = tuple(
-            Peer(each["name"], Path(each["path"])) for each in fields.get("peers", [])
+        stored = fields.pop("peers", None) or fields.get("other_libraries", [])
+        fields["other_libraries"] = tuple(
+            OtherLibrary(each["name"], Path(each["path"])) for each in stored
         )
         return cls(**fields)
 
@@ -131,12 +132,13 @@ class Plan:
         mine, others = asdict(self), asdict(other)
         for name, value in mine.items():
             if value != others[name]:
-                return "preload" if name == "peers" else name.replace("_", "-")
+                return "preload" if name == "other_libraries" else name.replace("_", "-")
         return None
 
 
 def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
-    """The locks that a comma-separated list names, and whether the baseline was added to them.
+    """Return the locks that a comma-separated list names, and whether the baseline was added to
+    them.
 
     Raises LockwrightError if one is unknown or none is named.
     """
@@ -171,7 +173,7 @@ def choose_threads(text: str | None) -> tuple[int, ...]:
 
 
 def check(plan: Plan) -> None:
-    """Raises LockwrightError for a plan that cannot be carried out as it stands."""
+    """Raise LockwrightError for a plan that cannot be carried out as it stands."""
     for option, number, least in (("--runs", plan.runs, 1), ("--warmup", plan.warmup, 0)):
         if not least <= number <= _MOST_RUNS:
             raise LockwrightError(

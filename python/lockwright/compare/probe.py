@@ -12,7 +12,7 @@ from lockwright.preload.locks import BASELINE, Registry
 
 
 def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]:
-    """Counts of one run under the counting baseline at the smallest number of threads.
+    """Count of one run under the counting baseline at the smallest number of threads.
 
     Raises LockwrightError if the run fails, takes no mutex, or shows no metric.
     """
@@ -47,7 +47,7 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
 
 
 def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
-    """Raises LockwrightError if a first run took too long."""
+    """Raise LockwrightError if a first run took too long."""
     if answer.ending.outcome == "timeout":
         raise LockwrightError(
             f"a first run of '{_shown(plan, threads)}' {answer.problem}",
@@ -56,7 +56,7 @@ def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
 
 
 def check_metric(plan: Plan, threads: int, answer: runner.Answer) -> None:
-    """Raises LockwrightError if a first run that ended well did not print the metric."""
+    """Raise LockwrightError if a first run that ended well did not print the metric."""
     if plan.metric is not None and number(answer.ending.metric) is None:
         raise LockwrightError(
             f"a first run of '{_shown(plan, threads)}': "

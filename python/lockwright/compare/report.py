@@ -34,7 +34,7 @@ class Report:
 def make(
     comparison: Comparison, title: str, records: Sequence[Record], meters: Meters | None = None
 ) -> Report:
-    """The report on all runs of a comparison. meters: what was read around them."""
+    """Return the report on all runs of a comparison. meters: what was read around them."""
     plan = comparison.plan
     tables = [stats.summarise(plan, records, threads) for threads in plan.threads]
     return Report(

@@ -54,15 +54,15 @@ class Runner:
         self._processes = ProcessRunner("repeat with --resume")
 
     def __enter__(self) -> "Runner":
-        """The runner itself."""
+        """Return the runner itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes it."""
+        """Close it."""
         self.close()
 
     def close(self) -> None:
-        """Kills a program that still runs, and waits for that."""
+        """Kill a program that still runs, and waits for that."""
         self._processes.close()
 
     def run(
@@ -113,7 +113,8 @@ class Runner:
         return Answer(ending)
 
     def measure(self, slot: Slot, library: Path, timeout: float | None = None) -> Record:
-        """The run that `slot` asks for. timeout: seconds that it may take; None for the plan's."""
+        """Return the run that `slot` asks for. timeout: seconds that it may take; None for the
+        plan's."""
         started = results.now()
         extra = self._settings.get(slot.lock)
         answer = self.run(slot.threads, library, extra, self._meters, timeout)
@@ -151,7 +152,7 @@ class Runner:
 
 
 def why_no_number(text: str | None) -> str:
-    """Says why `number` found none."""
+    """Say why `number` found none."""
     if text is None:
         return "its output has no match of --metric"
     return f"--metric matched '{text[:60]}', which is not a number"

@@ -15,7 +15,7 @@ from lockwright.run.record import Record
 def carry_out(
     comparison: Comparison, store: Store, registry: Registry, runner: Runner
 ) -> list[Record]:
-    """Makes the missing runs and returns all, those of earlier sittings included."""
+    """Make the missing runs and return all, those of earlier sittings included."""
     plan = comparison.plan
     libraries = {lock: plan.path_of(lock, registry) for lock in plan.locks}
     records = store.records(comparison)

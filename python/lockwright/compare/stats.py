@@ -49,7 +49,8 @@ class Summary:
 
 
 def has_given_up(records: Sequence[Record], threads: int, lock: str) -> bool:
-    """Whether a lock has used up its time-outs at this number of threads, warm-up included."""
+    """Return whether a lock has used up its time-outs at this number of threads, warm-up
+    included."""
     timeouts = sum(
         r.outcome == record.TIMEOUT for r in records if (r.threads, r.lock) == (threads, lock)
     )

@@ -83,7 +83,7 @@ class Store:
     """An open results file. Every method raises LockwrightError if the file fails it."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, creating it and its directories as needed."""
+        """Open the file, creating it and its directories as needed."""
         self.path = path
         with self._guard():
             self._connection = results.connect(path, _SCHEMA, _FORMAT)
@@ -93,21 +93,21 @@ class Store:
             self._complete()
 
     def _complete(self) -> None:
-        """Adds what files of this format did not have at first."""
+        """Add what files of this format did not have at first."""
         rows = self._connection.execute("SELECT name FROM pragma_table_info('run')").fetchall()
         if "meters" not in {row["name"] for row in rows}:
             self._connection.execute("ALTER TABLE run ADD COLUMN meters TEXT NOT NULL DEFAULT '{}'")
 
     def _guard(self) -> AbstractContextManager[None]:
-        return results.guard(self.path, "with --resume")
+        return results.explain_errors(self.path, "with --resume")
 
     def close(self) -> None:
-        """Closes the file; what was added is in it already."""
+        """Close the file; what was added is in it already."""
         with self._guard():
             self._connection.close()
 
     def begin(self, plan: Plan, provenance: dict[str, Any], probe: dict[str, int]) -> Comparison:
-        """Adds a comparison that this process carries out."""
+        """Add a comparison that this process carries out."""
         started, owner = now(), this_process()
         with self._guard():
             cursor = self._connection.execute(
@@ -119,7 +119,7 @@ class Store:
         return Comparison(cursor.lastrowid, started, None, owner, plan, provenance, probe)
 
     def unfinished(self) -> list[Comparison]:
-        """All comparisons that were interrupted or are under way, the latest first."""
+        """Return all comparisons that were interrupted or are under way, the latest first."""
         with self._guard():
             rows = self._connection.execute(
                 "SELECT * FROM comparison WHERE finished IS NULL ORDER BY id DESC"
@@ -134,7 +134,7 @@ class Store:
         return found
 
     def adopt(self, comparison: Comparison) -> None:
-        """Makes this process the owner. Raises LockwrightError if the owner is still alive."""
+        """Make this process the owner. Raises LockwrightError if the owner is still alive."""
         resume.check_owner(comparison.owner, "comparison")
         with self._guard():
             self._connection.execute(
@@ -142,7 +142,7 @@ class Store:
             )
 
     def add(self, comparison: Comparison, record: Record) -> None:
-        """Keeps a run."""
+        """Keep a run."""
         values = asdict(record) | {"meters": json.dumps(dict(record.meters))}
         names = ", ".join(_RUN_COLUMNS)
         marks = ", ".join("?" * len(_RUN_COLUMNS))
@@ -153,7 +153,7 @@ class Store:
             )
 
     def records(self, comparison: Comparison) -> list[Record]:
-        """All runs of a comparison, in the order in which they were made."""
+        """Return all runs of a comparison, in the order in which they were made."""
         names = ", ".join(_RUN_COLUMNS)
         with self._guard():
             rows = self._connection.execute(
@@ -162,7 +162,7 @@ class Store:
         return [Record(**{**dict(row), "meters": json.loads(row["meters"])}) for row in rows]
 
     def finish(self, comparison: Comparison) -> None:
-        """Marks a comparison as complete: all runs made, all files written."""
+        """Mark a comparison as complete: all runs made, all files written."""
         with self._guard():
             self._connection.execute(
                 "UPDATE comparison SET finished = ? WHERE id = ?", (now(), comparison.id)

@@ -64,7 +64,7 @@ def remarks(plan: Plan, summary: Summary) -> str:
 
 
 def notes(plan: Plan, summaries: Sequence[Summary]) -> list[str]:
-    """The remarks on all rows, one line for all locks that share one."""
+    """Return the remarks on all rows, one line for all locks that share one."""
     found: dict[str, list[str]] = {}
     for summary in summaries:
         if text := remarks(plan, summary):
@@ -99,7 +99,7 @@ def _interval(plan: Plan) -> str:
 
 
 def show(console: Console, report: "Report") -> None:
-    """Prints a table per number of threads, each with notes, then legend and warnings."""
+    """Print a table per number of threads, each with notes, then legend and warnings."""
     plan = report.comparison.plan
     for summaries in report.tables:
         print_wrapped(console, "", heading(plan, summaries[0].threads), "bold")
@@ -135,7 +135,7 @@ def _grid(one: metered.Table) -> Table:
 
 
 def conclude(console: Console, verdict: Verdict, use: str | None) -> None:
-    """Prints what was found, and the shell line that uses it."""
+    """Print what was found, and the shell line that uses it."""
     console.print()
     print_wrapped(console, "", verdict.sentence, "bold")
     if use:

@@ -26,7 +26,7 @@ class Verdict:
 
 
 def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
-    """The verdict on one list of summaries per number of threads, best first."""
+    """Return the verdict on one list of summaries per number of threads, best first."""
     gains: list[tuple[Table, Summary]] = []
     rest: dict[str, list[int]] = {}
     for table in tables:
@@ -59,18 +59,18 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
 
 
 def use(plan: Plan, lock: Summary) -> str:
-    """The line that runs the program under that lock, by itself, with other locks as they are in
-    our own environment."""
+    """Return the line that runs the program under that lock, by itself, with other locks as they
+    are in our own environment."""
     words = shlex.join(plan.argv(lock.threads))
-    peer = plan.peer(lock.lock)
-    if peer is not None:
-        return f"env LD_PRELOAD={shlex.quote(str(peer.path))} {words}"
+    library = plan.other_library(lock.lock)
+    if library is not None:
+        return f"env LD_PRELOAD={shlex.quote(str(library.path))} {words}"
     options = " ".join(["--lock", lock.lock, *options_of(os.environ)])
     return f"lockwright run {options} -- {words}"
 
 
 def winner(table: Table) -> Summary | None:
-    """The first lock that finished every run and is shown to be better than the baseline."""
+    """Return the first lock that finished every run and is shown to be better than the baseline."""
     baseline = _baseline(table)
     for summary in table:
         if not summary.complete or summary.lock == BASELINE:
@@ -85,7 +85,7 @@ def _baseline(table: Table) -> Summary:
 
 
 def _most_promising(tables: Sequence[Table]) -> Summary | None:
-    """The lock with the best ratio to the baseline, if that is worth another look."""
+    """Return the lock with the best ratio to the baseline, if that is worth another look."""
     hopes = [
         (summary.ratio.value, summary)
         for table in tables
@@ -108,7 +108,7 @@ def _gain(plan: Plan, best: Summary) -> str:
 
 
 def measure(plan: Plan, lock: Summary) -> str:
-    """How much better than the baseline a lock is, in words."""
+    """Return how much better than the baseline a lock is, in words."""
     assert lock.ratio is not None
     good = "fast" if plan.metric is None else "good"
     text = f"{numbers.ratio(lock.ratio.value)} times as {good} as {BASELINE}"
@@ -151,7 +151,7 @@ def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
 
 
 def _where(threads: Sequence[int]) -> str:
-    """`at 1 and 16 threads `, or nothing where the command names no number of threads."""
+    """Return `at 1 and 16 threads `, or nothing where the command names no number of threads."""
     if AS_IT_IS in threads:
         return ""
     *most, last = map(str, threads)

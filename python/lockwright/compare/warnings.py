@@ -25,14 +25,15 @@ _Cell = tuple[int, str]
 
 
 def at(threads: int) -> str:
-    """` at N threads`, or nothing where the command names no number of threads."""
+    """Return ` at N threads`, or nothing where the command names no number of threads."""
     if threads == AS_IT_IS:
         return ""
     return f" at {threads} thread{'' if threads == 1 else 's'}"
 
 
 def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
-    """All warnings, at most one of each kind, with how much it concerns and the worst of it."""
+    """Return all warnings, at most one of each kind, with how much it concerns and the worst of
+    it."""
     cells: dict[_Cell, list[Record]] = {}
     for run in records:
         if run.counted and run.value is not None:
@@ -106,7 +107,7 @@ def _short(cells: Mapping[_Cell, Sequence[Record]]) -> str | None:
 
 
 def _of(some: int, all_: int) -> str:
-    """How much a warning concerns: its first words."""
+    """Return how much a warning concerns: its first words."""
     return f"in {some} of {all_} rows,"
 
 

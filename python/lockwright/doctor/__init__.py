@@ -1,1 +1,1 @@
-"""The state of the machine, as far as it changes what a measurement of locks shows."""
+"""Checks of the machine's state for effects on a measurement of locks."""

@@ -1,4 +1,4 @@
-"""What this user may access: energy, performance counters, other processes."""
+"""This user's access to energy, performance counters and other processes."""
 
 from lockwright.machine.energy.find import Sources
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
@@ -11,17 +11,17 @@ _CAPABLE = "run as root, or give Python the capability CAP_PERFMON (setcap)"
 
 
 def rapl(sources: Sources) -> Finding:
-    """Whether the energy of the processors can be read."""
-    effect = "--energy has nothing to read, and says so; times are not affected"
+    """Return the finding about reading the energy of the processors."""
+    effect = "--energy reports that nothing can be read; times are not affected"
     if sources.domains:
         kinds = ", ".join(dict.fromkeys(each.kind for each in sources.domains))
-        ways = ", ".join(dict.fromkeys(each.way for each in sources.domains))
+        interfaces = ", ".join(dict.fromkeys(each.interface for each in sources.domains))
         missing = "".join(f"; {name}: {why}" for name, why in sources.absent.items())
         return Finding(
             "RAPL",
             OK,
-            f"{kinds} (by {ways}){missing}",
-            "--energy can tell watts and operations per joule",
+            f"{kinds} (by {interfaces}){missing}",
+            "--energy can report watts and operations per joule",
         )
     if sources.refused:
         return Finding(
@@ -30,22 +30,25 @@ def rapl(sources: Sources) -> Finding:
             sources.why(),
             effect,
             "run as root, or, as root, chmod -R a+r /sys/class/powercap/intel-rapl* (which lets "
-            "any program of the machine watch what others compute)",
+            "any program observe what others compute)",
         )
     return Finding(
         "RAPL",
         ABSENT,
         sources.why(),
         effect,
-        "measure on the bare machine: most hosts of virtual machines keep it to themselves",
+        "measure on bare metal: most hypervisors do not pass it on",
     )
 
 
 def perf(tree: Tree, hardware: str | None) -> Finding:
-    """Whether hardware counters can be read. hardware: why the processor's cycles cannot be
-    counted; "" if they can, None if it was not tried."""
+    """Return the finding about hardware counters.
+
+    hardware: why the processor's cycles cannot be counted; "" if they can, None if it was not
+    tried.
+    """
     level = tree.number("/proc/sys/kernel/perf_event_paranoid")
-    effect = "--counters has no cycles, instructions and cache misses, and says so"
+    effect = "--counters reports that cycles, instructions and cache misses are missing"
     if level is None:
         return Finding(
             "perf",
@@ -63,9 +66,9 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
         return Finding(
             "perf",
             ABSENT,
-            f"{found}; the processor shows no counters",
+            f"{found}; the processor has no counters",
             effect,
-            "measure on the bare machine, or let the host show them (vPMU)",
+            "measure on bare metal, or enable them in the hypervisor (vPMU)",
         )
     if hardware:
         return Finding(
@@ -83,27 +86,27 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
             f"for a user who is not root, {effect}",
             f"as root, sysctl kernel.perf_event_paranoid=1, or {_CAPABLE}",
         )
-    return Finding("perf", OK, found, "--counters can tell cycles, instructions and cache misses")
+    return Finding("perf", OK, found, "--counters can report cycles, instructions and cache misses")
 
 
 def ptrace(tree: Tree) -> Finding:
-    """Whether a debugger may look into a process that hangs."""
+    """Return the finding about attaching a debugger to a process that hangs."""
     scope = tree.number("/proc/sys/kernel/yama/ptrace_scope")
     if scope is None or scope == 0:
         return Finding(
             "ptrace",
             OK,
             "allowed" if scope == 0 else "allowed (no Yama)",
-            "a debugger can show where the threads of a run stand that hangs",
+            "a debugger can show where the threads of a hanging run are",
         )
-    advice = "as root, sysctl kernel.yama.ptrace_scope=0 while you look"
+    advice = "as root, sysctl kernel.yama.ptrace_scope=0 while you debug"
     if scope >= 3:
-        advice = "start the machine again: 3 cannot be taken back"
+        advice = "reboot: 3 cannot be reset"
     return Finding(
         "ptrace",
         OK,
         f"restricted (ptrace_scope {scope})",
-        "no figure changes; but a debugger cannot be put to a run that hangs, to see which lock "
-        "its threads wait for",
+        "figures are not affected; but a debugger cannot show which lock the threads of a hanging "
+        "run wait for",
         advice,
     )

@@ -1,4 +1,4 @@
-"""What a control group allows: a share of the processors' time."""
+"""The limit that a control group sets on the processors' time."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -10,7 +10,7 @@ from lockwright.machine.procfs import Tree
 
 @dataclass(frozen=True)
 class Quota:
-    """Processors' worth of time in each period. throttled: how often it was used up, if known."""
+    """A limit, in processors. throttled: how often it was used up, if known."""
 
     processors: float
     period_ms: float
@@ -19,7 +19,7 @@ class Quota:
 
 
 def _memberships(tree: Tree) -> tuple[str | None, dict[str, str]]:
-    """The group in the unified hierarchy (v2), and the group of each v1 controller."""
+    """Return the group in the unified hierarchy (v2), and the group of each v1 controller."""
     unified = None
     controllers: dict[str, str] = {}
     for line in (tree.text("/proc/self/cgroup") or "").splitlines():
@@ -33,7 +33,7 @@ def _memberships(tree: Tree) -> tuple[str | None, dict[str, str]]:
 
 
 def _mounts(tree: Tree) -> tuple[str | None, dict[str, str]]:
-    """Where the unified hierarchy is mounted, and where each v1 controller is."""
+    """Return the mount points of the unified hierarchy and of each v1 controller."""
     unified = None
     controllers: dict[str, str] = {}
     for line in (tree.text("/proc/self/mounts") or "").splitlines():
@@ -50,8 +50,8 @@ def _mounts(tree: Tree) -> tuple[str | None, dict[str, str]]:
 
 
 def _upwards(mount: str, group: str) -> list[str]:
-    """The directories of a group and of its parents. A group outside the mount, as in a container,
-    is searched at the mount."""
+    """Return the directories of a group and of its parents. For a group outside the mount, as in a
+    container, it is the mount alone."""
     inner = PurePosixPath(group.lstrip("/"))
     below = [inner, *inner.parents] if group.strip("/") and ".." not in inner.parts else []
     found = [f"{mount}/{each}" for each in below if str(each) != "."]
@@ -67,7 +67,7 @@ def _throttled(tree: Tree, folder: str) -> int | None:
 
 
 def quotas(tree: Tree) -> list[Quota] | None:
-    """All quotas in force, of v2 and v1, the tightest first; None if there are no groups."""
+    """Return all quotas in force, of v2 and v1, the lowest first; None if there are no groups."""
     group, groups = _memberships(tree)
     mount, mounts = _mounts(tree)
     known = False
@@ -104,19 +104,17 @@ def quotas(tree: Tree) -> list[Quota] | None:
 
 
 def cgroup(tree: Tree) -> Finding:
-    """Whether a control group stops the process for part of the time."""
+    """Return the finding about a limit on the processors' time by a control group."""
     found = quotas(tree)
     if found is None:
         return Finding(
             "cgroup quota",
             ABSENT,
             "no control group with a quota is mounted",
-            "nothing here limits the processors' time; a host around it may",
+            "nothing here limits the processors' time; a host may",
         )
     if not found:
-        return Finding(
-            "cgroup quota", OK, "none", "no control group stops the threads while they run"
-        )
+        return Finding("cgroup quota", OK, "none", "no control group stops running threads")
     tightest = found[0]
     text = f"{tightest.processors:g} processors' time in each {tightest.period_ms:g} ms"
     if tightest.throttled:
@@ -124,14 +122,17 @@ def cgroup(tree: Tree) -> Finding:
     here = len(allowed(tree))
     if here and tightest.processors >= here and not tightest.throttled:
         return Finding(
-            "cgroup quota", OK, text, f"more than the {here} processors can use: it never stops one"
+            "cgroup quota",
+            OK,
+            text,
+            f"more than the {here} processors can use, so it has no effect",
         )
     return Finding(
         "cgroup quota",
         WARN,
         text,
         "when it is used up, every thread stops until the next period, the holder of a lock too: "
-        "locks whose waiters poll use it up sooner, and look worse than on a whole machine",
-        f"lift it ({tightest.file}; --cpus of docker, limits.cpu of Kubernetes), or use no more "
-        "threads than it pays for",
+        "locks whose waiters poll use it up sooner, and appear worse than on an unlimited machine",
+        f"raise it ({tightest.file}; --cpus of docker, limits.cpu of Kubernetes), or use no more "
+        f"than {max(1, int(tightest.processors))} threads",
     )

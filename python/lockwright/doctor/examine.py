@@ -1,4 +1,4 @@
-"""Examines everything about the machine that changes a measurement of locks."""
+"""Examines every property of the machine that affects a measurement of locks."""
 
 import os
 import time
@@ -14,18 +14,17 @@ from lockwright.machine.finding import WARN, Finding
 from lockwright.machine.procfs import Tree
 
 BRIEF = 0.25
-"""Seconds over which the load is measured before a measurement: a hundredth of that is a clock tick
-of /proc/stat on four processors, and the load is measured all through the measurement anyway."""
+"""Seconds over which the load is sampled before a measurement. A hundredth of that is a clock tick
+of /proc/stat on four processors, and the load is sampled during the measurement too."""
 
 
 @dataclass(frozen=True)
 class Observations:
-    """What files do not show: it is measured, or asked of the system.
+    """The properties that are measured or queried, not read from files.
 
-    watched: the load over some seconds; clock_ns: of a clock read; resolution_ns: of the
-    kernel's timers; hardware: why cycles cannot be counted, "" if they can; libc, compiler: as
-    they name themselves; preload: the variable LD_PRELOAD. None where unknown. sources:
-    the counters of energy.
+    watched: the load over some seconds; clock_ns: of a clock read; resolution_ns: of the kernel's
+    timers; hardware: why cycles cannot be counted, "" if they can; libc, compiler: their own names;
+    preload: the variable LD_PRELOAD. None where unknown. sources: the energy counters.
     """
 
     watched: load.Load | None = None
@@ -38,8 +37,8 @@ class Observations:
     sources: Sources = field(default_factory=Sources)
 
 
-def examine(tree: Tree, looked: Observations) -> list[Finding]:
-    """All findings, those that spoil most figures first within their subject."""
+def examine(tree: Tree, observed: Observations) -> list[Finding]:
+    """Return all findings, in an order by subject and, within it, by effect on the figures."""
     return [
         processors.count_finding(tree),
         processors.smt_finding(tree),
@@ -50,8 +49,8 @@ def examine(tree: Tree, looked: Observations) -> list[Finding]:
         frequency.scaling(tree),
         frequency.turbo(tree),
         frequency.idle(tree),
-        load.others_finding(looked.watched),
-        load.steal_finding(tree, looked.watched),
+        load.others_finding(observed.watched),
+        load.steal_finding(tree, observed.watched),
         system.virtualisation(tree),
         scheduler.policy(tree),
         scheduler.slices(tree),
@@ -61,21 +60,20 @@ def examine(tree: Tree, looked: Observations) -> list[Finding]:
         memory.balancing(tree),
         system.randomisation(tree),
         clock.source(tree),
-        clock.cost(looked.clock_ns),
-        clock.resolution(tree, looked.resolution_ns),
-        access.rapl(looked.sources),
-        access.perf(tree, looked.hardware),
+        clock.cost(observed.clock_ns),
+        clock.resolution(tree, observed.resolution_ns),
+        access.rapl(observed.sources),
+        access.perf(tree, observed.hardware),
         access.ptrace(tree),
-        system.preloaded(tree, looked.preload),
+        system.preloaded(tree, observed.preload),
         system.kernel(tree),
-        system.libc(looked.libc),
-        system.compiler(looked.compiler),
+        system.libc(observed.libc),
+        system.compiler(observed.compiler),
     ]
 
 
 def observe(tree: Tree, seconds: float) -> Observations:
-    """Measures and asks the system what files do not tell; measures the load for so many
-    seconds."""
+    """Measure and query what files do not contain; the load is sampled for `seconds`."""
     from lockwright.machine import provenance
     from lockwright.machine.perf.event import hardware_refusal
 
@@ -94,13 +92,13 @@ def observe(tree: Tree, seconds: float) -> Observations:
 
 
 def examine_this_machine(seconds: float = BRIEF) -> list[Finding]:
-    """All findings on this machine, which takes so many seconds and little more."""
+    """Return all findings on this machine, after sampling the load for `seconds`."""
     tree = Tree(Path("/"))
     return examine(tree, observe(tree, seconds))
 
 
-def doubts(findings: Sequence[Finding]) -> str:
-    """What disturbs a measurement here, in one line; "" if nothing does."""
+def disturbances(findings: Sequence[Finding]) -> str:
+    """Return the disturbances of a measurement, in one line; "" if there are none."""
     return ", ".join(
         f"{each.name} ({each.found})"
         for each in findings
@@ -109,12 +107,12 @@ def doubts(findings: Sequence[Finding]) -> str:
 
 
 def _watch(tree: Tree, seconds: float) -> load.Load | None:
-    before, earlier, own = load.times(tree), load.programs(tree), time.process_time()
+    before, earlier, own = load.processor_times(tree), load.programs(tree), time.process_time()
     time.sleep(seconds)
-    after, later = load.times(tree), load.programs(tree)
+    after, later = load.processor_times(tree), load.programs(tree)
     if before is None or after is None:
         return None
-    return load.between(before, after, time.process_time() - own, earlier, later)
+    return load.load_between(before, after, time.process_time() - own, earlier, later)
 
 
 def _clock_read_ns() -> float | None:

@@ -1,4 +1,4 @@
-"""Prints the findings."""
+"""Prints findings as a table with a summary."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,12 +13,14 @@ _STYLES = {OK: "green", WARN: "yellow", ABSENT: "cyan"}
 
 
 def print_findings(console: Console, findings: Sequence[Finding], every: bool) -> None:
-    """Prints a line for each; below those that are not ok, or below all, the effect and the
-    advice."""
-    wide = max(len(each.name) for each in findings)
+    """Print a line for each finding, with the effect and the advice for those that are not ok.
+
+    every: with effect and advice for all.
+    """
+    width = max(len(each.name) for each in findings)
     for each in findings:
         line = Text(f"{each.level:<6}  ", style=_STYLES[each.level])
-        line.append(f"{each.name:<{wide}}  ", style="bold")
+        line.append(f"{each.name:<{width}}  ", style="bold")
         line.append(each.found, style="default")
         console.print(line, soft_wrap=True)
         if every or each.level != OK:
@@ -30,12 +32,12 @@ def print_findings(console: Console, findings: Sequence[Finding], every: bool) -
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many of each level, and what that means."""
+    """Return the number of findings of each level, and the conclusion."""
     levels = Counter(each.level for each in findings)
     counts = ", ".join(f"{levels[level]} {level}" for level in (OK, WARN, ABSENT))
     if levels[WARN]:
         return (
-            f"{counts}. What is marked warn disturbs a measurement of locks on this machine, or "
-            "keeps one from being made."
+            f"{counts}. Findings marked warn disturb a measurement of locks on this machine, or "
+            "prevent it."
         )
     return f"{counts}. Nothing was found that disturbs a measurement of locks on this machine."

@@ -5,7 +5,7 @@ from lockwright.machine.procfs import Tree
 
 _CPU = "/sys/devices/system/cpu"
 _HOST = (
-    "in a virtual machine, ask whoever runs the host; on a bare machine, look in the firmware's "
+    "in a virtual machine, ask the host's administrator; on bare metal, check the firmware's "
     "settings, or load a driver (modprobe acpi-cpufreq)"
 )
 
@@ -16,10 +16,10 @@ def _policies(tree: Tree) -> list[str]:
 
 
 def governor(tree: Tree) -> Finding:
-    """The governor of the clock rate."""
+    """Return the finding about the governor of the clock rate."""
     effect = (
-        "the clock rate follows the load: threads that sleep in a lock let it fall, threads that "
-        "poll keep it up, so the same lock costs more in one run than in the next"
+        "the clock rate follows the load: parked waiters let it fall, polling waiters keep it "
+        "high, so the cost of the same lock differs between runs"
     )
     chosen = [tree.text(f"{policy}/scaling_governor") for policy in _policies(tree)]
     names = sorted({name for name in chosen if name})
@@ -39,17 +39,17 @@ def governor(tree: Tree) -> Finding:
 
 
 def scaling(tree: Tree) -> Finding:
-    """The range of clock rates that is allowed."""
+    """Return the finding about the range of allowed clock rates."""
     ranges = set()
     for policy in _policies(tree):
         low = tree.number(f"{policy}/scaling_min_freq")
         high = tree.number(f"{policy}/scaling_max_freq")
         if low and high:
             ranges.add((low, high))
-    effect = "times of different runs, and cycles reckoned from them, are of different clock rates"
+    effect = "different runs, and cycles computed from their times, have different clock rates"
     if not ranges:
         return Finding(
-            "clock rate", ABSENT, "the system does not tell the range", f"perhaps {effect}", _HOST
+            "clock rate", ABSENT, "the system does not report the range", f"perhaps {effect}", _HOST
         )
     low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
     if len(ranges) == 1 and low == high:
@@ -61,7 +61,7 @@ def scaling(tree: Tree) -> Finding:
         f"{_mhz(low)} to {_mhz(high)}{kinds}",
         effect,
         "compare within a round only, as compare and bench do, or fix it: as root, cpupower "
-        f"frequency-set -d {low // 1000}MHz -u {low // 1000}MHz with a rate that all can keep",
+        f"frequency-set -d {low // 1000}MHz -u {low // 1000}MHz with a rate that all can sustain",
     )
 
 
@@ -70,10 +70,10 @@ def _mhz(khz: int) -> str:
 
 
 def turbo(tree: Tree) -> Finding:
-    """Whether the clock rate rises while few processors are busy."""
+    """Return the finding about a clock rate that rises while few processors are busy."""
     effect = (
-        "few busy processors run faster than many: a lock that keeps threads asleep gains a clock "
-        "rate that has nothing to do with the lock, and a curve over threads bends"
+        "few busy processors run faster than many: a lock that parks threads gains a clock "
+        "rate that has nothing to do with the lock, and scaling curves are distorted"
     )
     off = tree.number(f"{_CPU}/intel_pstate/no_turbo")
     if off is not None:
@@ -91,24 +91,24 @@ def turbo(tree: Tree) -> Finding:
 
 
 def idle(tree: Tree) -> Finding:
-    """The deepest idle state, and the time to leave it."""
+    """Return the finding about the deepest idle state and its exit time."""
     states = {}
     for folder in tree.match(f"{_CPU}/cpu[0-9]*/cpuidle/state*"):
         name, exit_us = tree.text(f"{folder}/name"), tree.number(f"{folder}/latency")
         if name and exit_us is not None and not tree.number(f"{folder}/disable"):
             states[name] = exit_us
     effect = (
-        "a processor that was idle for long takes longer to run the thread that is woken on it: "
-        "locks that sleep seem slower the rarer they are used"
+        "a processor that was idle for long takes longer to run a woken thread: locks that "
+        "park appear slower the less often they are used"
     )
     if not states:
         return Finding(
-            "idle states", ABSENT, "the system does not tell them", f"perhaps {effect}", _HOST
+            "idle states", ABSENT, "the system does not report them", f"perhaps {effect}", _HOST
         )
     deepest = max(states, key=states.__getitem__)
     found = f"{counted(len(states), 'state')}, the deepest {deepest} with {states[deepest]} us"
     if states[deepest] <= 2:
-        return Finding("idle states", OK, found, "an idle processor is back at once")
+        return Finding("idle states", OK, found, "an idle processor resumes at once")
     return Finding(
         "idle states",
         WARN,

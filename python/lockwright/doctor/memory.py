@@ -10,31 +10,33 @@ _HUGE = "/sys/kernel/mm/transparent_hugepage"
 
 
 def huge_pages(tree: Tree) -> Finding:
-    """Whether the kernel makes huge pages by itself."""
+    """Return the finding about transparent huge pages."""
     effect = (
-        "some runs get huge pages and others do not, and a kernel thread puts pages together "
-        "meanwhile: what a section costs that walks through memory changes from run to run"
+        "some runs get huge pages and others do not, and a kernel thread merges pages meanwhile: "
+        "the cost of sections that traverse memory varies from run to run"
     )
     chosen = re.search(r"\[(\w+)\]", tree.text(f"{_HUGE}/enabled") or "")
     if chosen is None:
         return Finding(
-            "huge pages", ABSENT, "this kernel makes none by itself", "pages have one size"
+            "huge pages", ABSENT, "this kernel has no transparent ones", "pages have one size"
         )
     word = chosen[1]
     if word == "always":
         return Finding("huge pages", WARN, word, effect, f"as root, echo madvise > {_HUGE}/enabled")
-    return Finding("huge pages", OK, word, "only memory that a program asks it for has huge pages")
+    return Finding(
+        "huge pages", OK, word, "only memory for which a program requests them has huge pages"
+    )
 
 
 def balancing(tree: Tree) -> Finding:
-    """Whether the kernel moves pages between memory nodes."""
+    """Return the finding about the kernel's migration of pages between NUMA nodes."""
     value = tree.number("/proc/sys/kernel/numa_balancing")
     effect = (
-        "the kernel unmaps pages to see who uses them, and moves them: page faults inside sections "
-        "that no lock has caused"
+        "the kernel unmaps pages to observe their use, and migrates them: page faults inside "
+        "sections that no lock has caused"
     )
     if value is None:
-        return Finding("NUMA balancing", ABSENT, "this kernel has none", "it moves no pages")
+        return Finding("NUMA balancing", ABSENT, "this kernel has none", "no pages are migrated")
     if value and len(nodes(tree)) > 1:
         return Finding(
             "NUMA balancing",
@@ -47,5 +49,5 @@ def balancing(tree: Tree) -> Finding:
         "NUMA balancing",
         OK,
         "on, with one node" if value else "off",
-        "it moves no pages",
+        "no pages are migrated",
     )

@@ -1,4 +1,4 @@
-"""How the kernel's scheduler shares the processors."""
+"""The kernel scheduler's sharing of the processors."""
 
 import gzip
 import re
@@ -23,7 +23,7 @@ SLICES = {
 
 
 def configured(tree: Tree, option: str) -> str | None:
-    """The value of a kernel build option; None if it is not known."""
+    """Return the value of a kernel build option; None if unknown."""
     release = tree.text(f"{_SYSCTL}/osrelease") or ""
     text = tree.text(f"/boot/config-{release}")
     if text is None:
@@ -36,10 +36,10 @@ def configured(tree: Tree, option: str) -> str | None:
 
 
 def slices(tree: Tree) -> Finding:
-    """How long a thread may run while others wait for its processor."""
+    """Return the finding about the time slice."""
     effect = (
-        "with more threads than processors, a thread that is stopped while it holds the lock "
-        "comes back after about a slice: it is the unit of what strict queues and polling lose"
+        "with more threads than processors, a preempted lock holder runs again after about a "
+        "slice: that is the cost of one lock-holder preemption for FIFO queues and polling"
     )
     found = []
     for name, places in SLICES.items():
@@ -57,7 +57,7 @@ def slices(tree: Tree) -> Finding:
         return Finding(
             "time slices",
             ABSENT,
-            f"the kernel does not tell those of ordinary threads{known}",
+            f"the kernel does not report those of ordinary threads{known}",
             effect,
             "as root, mount -t debugfs none /sys/kernel/debug",
         )
@@ -65,7 +65,7 @@ def slices(tree: Tree) -> Finding:
 
 
 def autogroup(tree: Tree) -> Finding:
-    """Whether sessions get equal shares instead of threads."""
+    """Return the finding about equal shares for sessions instead of threads."""
     value = tree.number(f"{_SYSCTL}/sched_autogroup_enabled")
     if value:
         return Finding(
@@ -73,25 +73,25 @@ def autogroup(tree: Tree) -> Finding:
             OK,
             "on",
             "each session gets an equal share, however many threads it has: nice does not protect "
-            "a measurement from another terminal's programs, and a crowd of threads gains nothing",
+            "a measurement from another terminal's programs, and more threads do not gain time",
         )
     state = "off" if value == 0 else "this kernel has none"
     return Finding("autogroup", OK, state, "each thread gets an equal share")
 
 
 def bandwidth(tree: Tree) -> Finding:
-    """The share of the time that real-time threads may use."""
+    """Return the finding about the share of the time that real-time threads may use."""
     runtime = tree.number(f"{_SYSCTL}/sched_rt_runtime_us")
     period = tree.number(f"{_SYSCTL}/sched_rt_period_us")
-    effect = "real-time threads that poll are stopped when they have used it up"
+    effect = "polling real-time threads are stopped when it is used up"
     if runtime is None or not period:
-        return Finding("real-time limit", ABSENT, "the system does not say", effect)
+        return Finding("real-time limit", ABSENT, "the system does not report it", effect)
     if runtime < 0:
         return Finding(
             "real-time limit",
             WARN,
             "none",
-            "a real-time thread that polls keeps its processor for ever; the holder that it waits "
+            "a polling real-time thread occupies its processor for ever; the holder that it waits "
             "for may never run",
             "as root, sysctl kernel.sched_rt_runtime_us=950000",
         )
@@ -101,7 +101,7 @@ def bandwidth(tree: Tree) -> Finding:
 
 
 def policy(tree: Tree) -> Finding:
-    """The scheduling policy of this process, which the programs it starts inherit."""
+    """Return the finding about this process's scheduling policy, which child processes inherit."""
     words = (tree.text("/proc/self/stat") or "").rpartition(")")[2].split()
     extension = tree.text("/sys/kernel/sched_ext/state")
     if extension == "enabled":
@@ -110,11 +110,11 @@ def policy(tree: Tree) -> Finding:
             "scheduling",
             WARN,
             f"by a loaded scheduler (sched_ext: {name})",
-            "what holds for the kernel's own scheduler need not hold here",
-            "stop it, if that is not what you measure",
+            "behaviour may differ from that under the kernel's own scheduler",
+            "stop it, unless it is to be measured",
         )
     if len(words) < 39:
-        return Finding("scheduling", ABSENT, "the system does not say", "none that is known")
+        return Finding("scheduling", ABSENT, "the system does not report it", "none known")
     nice, number = int(words[16]), int(words[38])
     kind = {0: "normal", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "batch", 5: "idle", 6: "deadline"}
     found = f"{kind.get(number, f'policy {number}')}, nice {nice}"
@@ -123,23 +123,23 @@ def policy(tree: Tree) -> Finding:
             "scheduling",
             WARN,
             found,
-            "a polling thread keeps its processor from a holder of the same priority or a lower "
-            "one: locks may hang that do not elsewhere",
-            "start it without chrt, unless that is what you measure",
+            "a polling thread keeps a holder of the same or a lower priority from running: locks "
+            "may hang that do not elsewhere",
+            "start it without chrt, unless that is to be measured",
         )
     if nice > 0 or number in (3, 5):
         return Finding(
             "scheduling",
             WARN,
             found,
-            "the programs measured inherit it, and yield to everything else on the machine",
+            "the measured programs inherit it, and yield to every other program",
             "start it without nice",
         )
-    return Finding("scheduling", OK, found, "the programs measured inherit it")
+    return Finding("scheduling", OK, found, "the measured programs inherit it")
 
 
 def isolated(tree: Tree) -> Finding:
-    """Processors that the scheduler does not use by itself."""
+    """Return the finding about processors that the scheduler does not use by itself."""
     listed = tree.text("/sys/devices/system/cpu/isolated")
     quiet = tree.text("/sys/devices/system/cpu/nohz_full")
     if listed:
@@ -147,8 +147,8 @@ def isolated(tree: Tree) -> Finding:
             "isolated processors",
             WARN,
             listed,
-            "threads come to them only by pinning, and then stay where they are, several on one: "
-            "threads that are not pinned crowd on the rest",
+            "threads run on them only if pinned, and are not balanced among them: "
+            "other threads share the remaining processors",
             "pin one thread to each of them, or measure on the others",
         )
     ticks = f"; {quiet} without ticks" if quiet and quiet != "(null)" else ""

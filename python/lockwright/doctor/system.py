@@ -12,30 +12,30 @@ _OLDEST = (2, 34)
 
 
 def kernel(tree: Tree) -> Finding:
-    """The kernel and its preemption model."""
+    """Return the finding about the kernel and its preemption model."""
     release = tree.text("/proc/sys/kernel/osrelease")
     if release is None:
-        return Finding("kernel", ABSENT, "the system does not say", "none", "mount /proc")
+        return Finding("kernel", ABSENT, "the system does not report it", "none", "mount /proc")
     build = (tree.text("/proc/sys/kernel/version") or "").split()
     kinds = ", ".join(word for word in build if word.startswith("PREEMPT"))
     found = f"{release}{f', {kinds}' if kinds else ''}"
     effect = (
-        "futexes and the scheduler are its own: figures of another kernel do not compare with these"
+        "it implements futexes and the scheduler: figures of different kernels are not comparable"
     )
     if "PREEMPT_RT" in kinds:
         return Finding(
             "kernel",
             WARN,
             found,
-            "its own locks are mutexes that sleep: waking a thread costs more than elsewhere",
-            "use an ordinary kernel, unless that is what you measure",
+            "its internal locks sleep: waking a thread costs more than in other kernels",
+            "use an ordinary kernel, unless this one is to be measured",
         )
     return Finding("kernel", OK, found, effect)
 
 
 def libc(version: str | None) -> Finding:
-    """The C library. version: such as `glibc 2.36`, None if it has no such name."""
-    effect = "its mutex is what every ratio is to; other versions have other ones"
+    """Return the finding about the C library. version: such as `glibc 2.36`, None for others."""
+    effect = "every ratio is relative to its mutex, which differs between versions"
     if not version:
         return Finding(
             "C library",
@@ -57,33 +57,33 @@ def libc(version: str | None) -> Finding:
 
 
 def compiler(version: str | None) -> Finding:
-    """The compiler of the locks."""
-    effect = "the instructions of a lock are its compiler's: figures of another one differ"
+    """Return the finding about the compiler of the locks."""
+    effect = "it determines the instructions of a lock: figures of another one differ"
     if not version:
         return Finding(
             "compiler",
             ABSENT,
             "the libraries do not name it",
             effect,
-            "build Lockwright here, if it was not",
+            "build Lockwright on this machine",
         )
     return Finding("compiler", OK, version, effect)
 
 
 def randomisation(tree: Tree) -> Finding:
-    """Whether each run has its own random addresses."""
+    """Return the finding about random addresses in each run."""
     value = tree.number(_RANDOM)
     effect = (
-        "all runs have the same addresses: what meets in a cache by chance meets in every run, "
+        "all runs have the same addresses: a chance cache conflict occurs in every run, "
         "and more runs do not average that out (Mytkowicz et al., ASPLOS 2009)"
     )
     if value is None:
-        return Finding("address randomisation", ABSENT, "the system does not say", effect)
+        return Finding("address randomisation", ABSENT, "the system does not report it", effect)
     try:
-        kept = int(tree.text("/proc/self/personality") or "0", 16) & _NO_RANDOM
+        disabled = int(tree.text("/proc/self/personality") or "0", 16) & _NO_RANDOM
     except ValueError:
-        kept = 0
-    if value == 0 or kept:
+        disabled = 0
+    if value == 0 or disabled:
         how = "off" if value == 0 else "off for this process (setarch -R)"
         advice = (
             "as root, sysctl kernel.randomize_va_space=2"
@@ -100,7 +100,7 @@ def randomisation(tree: Tree) -> Finding:
 
 
 def _host(tree: Tree) -> str | None:
-    """The name of the hypervisor, as far as it is known; None on a bare machine."""
+    """Return the name of the hypervisor, if known; None on bare metal."""
     maker = tree.text("/sys/class/dmi/id/sys_vendor") or ""
     product = tree.text("/sys/class/dmi/id/product_name") or ""
     named = " ".join(word for word in (maker, product) if word)
@@ -126,7 +126,7 @@ def _container(tree: Tree) -> str | None:
 
 
 def virtualisation(tree: Tree) -> Finding:
-    """Whether this is a virtual machine or a container."""
+    """Return the finding about a virtual machine or a container."""
     host, container = _host(tree), _container(tree)
     around = f", in a container ({container})" if container else ""
     if host is not None:
@@ -134,24 +134,26 @@ def virtualisation(tree: Tree) -> Finding:
             "virtualisation",
             WARN,
             f"virtual machine ({host}){around}",
-            "the host may stop a processor while its thread holds the lock; waking a thread of an "
-            "idle processor goes through the host, and takes several times as long",
-            "compare locks within this machine only, and see 'steal time'; conclude nothing for a "
-            "bare machine",
+            "the host may stop a processor while its thread holds the lock; waking a thread on an "
+            "idle processor involves the host, and takes several times as long",
+            "compare locks on this machine only, and see 'steal time'; the results do not apply "
+            "to bare metal",
         )
     if container:
         return Finding(
             "virtualisation",
             OK,
             f"none{around}",
-            "a container costs no time by itself; its quota may, see 'cgroup quota'",
+            "a container itself costs no time; its quota may, see 'cgroup quota'",
         )
     return Finding("virtualisation", OK, "none", "the processors are the machine's own")
 
 
 def preloaded(tree: Tree, variable: str | None) -> Finding:
-    """Whether other preloaded libraries come between a program and the lock. variable:
-    LD_PRELOAD."""
+    """Return the finding about other preloaded libraries.
+
+    variable: LD_PRELOAD.
+    """
     everywhere = " ".join((tree.text("/etc/ld.so.preload") or "").split())
     named = [
         f"{source}: {what}"
@@ -163,8 +165,10 @@ def preloaded(tree: Tree, variable: str | None) -> Finding:
             "preloaded",
             WARN,
             "; ".join(named),
-            "it comes after the lock's library in the programs that compare runs, and may change "
-            "what they do",
-            "unset it, unless that is what you measure",
+            "in the measured programs it follows the lock's library, and may change their "
+            "behaviour",
+            "unset it, unless it is to be measured",
         )
-    return Finding("preloaded", OK, "nothing", "nothing else comes between a program and the lock")
+    return Finding(
+        "preloaded", OK, "nothing", "no other library comes between a program and the lock"
+    )

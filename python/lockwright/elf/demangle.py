@@ -1,10 +1,10 @@
-"""C++ names as they are written."""
+"""Demangles C++ names."""
 
 import ctypes
 
 
 def demangled(name: str) -> str:
-    """A C++ name as it is written; others as they are."""
+    """Return a C++ name as written in the source; other names unchanged."""
     if not name.startswith("_Z"):
         return name
     if name not in _demangled:

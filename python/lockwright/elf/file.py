@@ -1,7 +1,7 @@
-"""Just enough of the ELF format to say whether a library can be preloaded into a program.
+"""A reader of ELF files, sufficient to decide whether a library can be preloaded into a program.
 
-Layouts are those of elf(5). Nothing here runs the file. It does not use pyelftools, whose import
-takes longer than `lockwright run` needs to start a program.
+Layouts are those of elf(5). The file is never run. pyelftools is not used, because its import takes
+longer than `lockwright run` needs to start a program.
 """
 
 import struct
@@ -24,10 +24,8 @@ _MACHINES |= {21: "ppc64", 20: "ppc", 8: "mips", 258: "loongarch"}
 
 @dataclass(frozen=True)
 class Header:
-    """What the header says. interpreter: the program's dynamic linker, None if it has none.
-
-    shared: it is a library, or a program that can lie anywhere in memory.
-    """
+    """The ELF header. interpreter: the program's dynamic linker, None if it has none. shared: a
+    library, or a position-independent program."""
 
     bits: int
     little_endian: bool
@@ -37,7 +35,7 @@ class Header:
 
     @property
     def architecture(self) -> str:
-        """Word size, machine and unusual byte order, for a person."""
+        """Word size, machine and unusual byte order, as text."""
         order = "" if self.little_endian else ", big-endian"
         return f"{self.bits}-bit {_MACHINES.get(self.machine, f'machine {self.machine}')}{order}"
 
@@ -51,11 +49,11 @@ class _Segment:
 
 
 class ElfFile:
-    """A file that may be ELF. All but the header is of 64-bit files only, and empty for others and
-    where the file cannot be read or its tables cannot be right."""
+    """A file that may be ELF. Everything except the header is for 64-bit files only, and empty for
+    others, for unreadable files and for malformed tables."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is read until it is asked for; `load` keeps what was read."""
+        """path: the file, which is read on demand; `load` caches it."""
         self.path = path
 
     @cached_property
@@ -96,7 +94,8 @@ class ElfFile:
 
     @cached_property
     def header(self) -> Header | None:
-        """None if it is not a well-formed ELF file. Raises OSError if it cannot be read."""
+        """The header; None if it is not a well-formed ELF file. Raises OSError if it cannot be
+        read."""
         if not self._head:
             return None
         kind, machine = struct.unpack_from(self._order + "HH", self._head, 16)
@@ -114,7 +113,7 @@ class ElfFile:
 
     @cached_property
     def sections(self) -> dict[str, tuple[int, int]]:
-        """Where in the file each named section lies: offset and size."""
+        """Offset and size in the file of each named section."""
         found: dict[str, tuple[int, int]] = {}
         try:
             if len(self._head) < 64 or not self._is_wide:
@@ -122,7 +121,7 @@ class ElfFile:
             (table,) = struct.unpack_from(self._order + "Q", self._head, 40)
             size, count, names = struct.unpack_from(self._order + "HHH", self._head, 58)
             rows = self._bytes(table, size * count)
-            # Name, type, flags, address, offset, size: as far as anybody asks.
+            # Name, type, flags, address, offset, size; the rest is not needed.
             headers = [
                 struct.unpack_from(self._order + "IIQQQQ", rows, size * i)
                 for i in range(count)
@@ -140,11 +139,12 @@ class ElfFile:
 
     @property
     def has_lines(self) -> bool:
-        """Whether its debug information is in it, with the lines of the source."""
+        """Whether the file has debug information with source lines."""
         return ".debug_line" in self.sections
 
     def section(self, name: str, most: int = 1 << 24) -> bytes:
-        """What is in a section, at most `most` bytes of it; nothing if there is no such section."""
+        """Return the content of a section, at most `most` bytes; empty if there is no such
+        section."""
         offset, size = self.sections.get(name, (0, 0))
         try:
             return self._bytes(offset, min(size, most)) if size else b""
@@ -152,8 +152,8 @@ class ElfFile:
             return b""
 
     def segment(self, kind: int, most: int = 1 << 24) -> tuple[int, bytes]:
-        """The address and the bytes of the first segment of a type; 0 and nothing where there is
-        none, or one of more than `most` bytes."""
+        """Return the address and the bytes of the first segment of a type; 0 and b"" if there is
+        none, or it has more than `most` bytes."""
         try:
             if self._is_wide:
                 for each in self._segments:
@@ -165,45 +165,45 @@ class ElfFile:
 
     @cached_property
     def _dynamic(self) -> list[tuple[int, int]]:
-        """The tags and values for the dynamic linker."""
+        """The tags and values of the dynamic section."""
         entries = self.section(".dynamic")
         return list(struct.iter_unpack(self._order + "QQ", entries[: len(entries) // 16 * 16]))
 
     def _names(self, wanted: int) -> list[str]:
-        """The texts of the entries for the dynamic linker that have a tag."""
+        """Return the strings of the dynamic entries with a tag."""
         names = self.section(".dynstr")
         found = [value for tag, value in self._dynamic if tag == wanted]
         return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]
 
     @property
     def needed(self) -> list[str]:
-        """The names of the libraries that it asks for, in its order."""
+        """The names of the libraries it depends on, in order."""
         return self._names(_DT_NEEDED)
 
     @property
     def soname(self) -> str | None:
-        """The name by which others ask for it, if it says one."""
+        """Its own library name, None if it has none."""
         return next(iter(self._names(_DT_SONAME)), None)
 
     @property
     def is_program(self) -> bool:
-        """Whether it is marked as a program, which the dynamic linker preloads nowhere.
+        """Whether it is marked as a program, which the dynamic linker never preloads.
 
-        A library may be runnable, as the C library is, and yet be none.
+        A library that can be run, such as the C library, is not marked.
         """
         return any(tag == _DT_FLAGS_1 and value & _DF_1_PIE for tag, value in self._dynamic)
 
     def symbols(self, table: str) -> Iterator[tuple[int, int, int, int, int, int]]:
-        """The entries of a table of symbols (.symtab or .dynsym).
+        """Yield the entries of a symbol table (.symtab or .dynsym).
 
-        Each is where its name begins in the table's text, kind, visibility, section (0 where it
-        lies elsewhere), address and size.
+        Each has the offset of its name, kind, visibility, section (0 if defined elsewhere), address
+        and size.
         """
         entries = self.section(table, 1 << 28)
         return struct.iter_unpack(self._order + "IBBHQQ", entries[: len(entries) // 24 * 24])
 
     def defines(self, name: str) -> bool:
-        """Whether a library defines a name for others, and not only asks for it."""
+        """Return whether a library defines a name, rather than only referring to it."""
         names = self.section(".dynstr")
         wanted = name.encode() + b"\0"
         return any(
@@ -213,7 +213,7 @@ class ElfFile:
 
 
 def load(path: Path) -> ElfFile:
-    """A file, which is read once as long as it stays as it is. Raises nothing if there is none."""
+    """Return a file, cached until it changes. A missing file raises nothing here."""
     try:
         status = path.stat()
     except OSError:

@@ -1,8 +1,8 @@
-"""Lines of the source of a program, by its debug information, in both directions.
+"""Lines of a program's source from its debug information, in both directions.
 
-The lines of addresses, with the functions that the compiler put into others, come from addr2line or
-llvm-addr2line, where one of them is installed: these read large files fast, which pyelftools does
-not. They cannot tell the addresses of a line, which comes from pyelftools.
+Addresses are mapped to lines, inlined functions included, by addr2line or llvm-addr2line where one
+is installed: they read large files fast, which pyelftools does not. The opposite direction needs
+pyelftools.
 """
 
 import re
@@ -15,39 +15,38 @@ from typing import Any
 from lockwright.base import tool
 
 _SECONDS = 20
-"""For which to wait for a reader of debug information, which can be large."""
+"""Time limit for a reader of debug information, which can be large."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A place in the source. function: "??" if it is not known; source: file and line, empty if
-    they are not."""
+    """A place in the source. function: "??" if unknown; source: file and line, "" if unknown."""
 
     function: str
     source: str
 
 
 def lines_of(path: Path, addresses: Sequence[int]) -> dict[int, list[Line]]:
-    """The place of each address, as the file counts them, behind those of the functions that the
-    compiler put into it, the innermost first. Those of which nothing is known are left out."""
+    """Return the source lines of each address in the file: inlined functions first, the innermost
+    first of all. Addresses without a known line are left out."""
     reader = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if reader is None:
         return {}
-    asked = "\n".join(f"{address:#x}" for address in addresses)
+    query = "\n".join(f"{address:#x}" for address in addresses)
     words = [reader, "-a", "-i", "-f", "-C", "-e", str(path)]
-    answer = tool.call(words, asked, seconds=_SECONDS)
+    answer = tool.call(words, query, seconds=_SECONDS)
     if answer.status is None:
         return {}
     answers = re.split(r"^0x[0-9a-f]+\n", answer.output, flags=re.MULTILINE)[1:]
     found = {
-        address: _lines(answered.splitlines())
-        for address, answered in zip(addresses, answers, strict=False)
+        address: _lines(output.splitlines())
+        for address, output in zip(addresses, answers, strict=False)
     }
     return {address: lines for address, lines in found.items() if any(x.source for x in lines)}
 
 
 def _lines(answered: list[str]) -> list[Line]:
-    """answered: function and place in turn, the innermost first."""
+    """answered: function and place alternately, the innermost first."""
     found = []
     for name, where in zip(answered[::2], answered[1::2], strict=False):
         path, _, number = where.partition(" ")[0].rpartition(":")
@@ -57,9 +56,9 @@ def _lines(answered: list[str]) -> list[Line]:
 
 
 def addresses_of(path: Path, source: str, line: int) -> list[tuple[int, int]]:
-    """Ranges of addresses, as the file counts them, that come from a line.
+    """Return the ranges of addresses in the file that come from a source line.
 
-    source: the last parts of the path of the source file, or all of it. Empty where there are none.
+    source: the last parts of the path of the source file, or all of it.
     """
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
@@ -89,9 +88,9 @@ def _programs(dwarf: Any) -> Iterator[Any]:
 
 
 def _files(program: Any) -> Iterator[tuple[int, str]]:
-    """The source files of a unit, by the numbers that its lines call them by."""
+    """Yield the source files of a unit with the numbers that its lines use."""
     header = program.header
-    # They are counted from 0 since DWARF 5.
+    # The numbers begin at 0 since DWARF 5.
     first = 0 if header["version"] >= 5 else 1
     folders = [
         bytes(each) if isinstance(each, bytes) else each for each in header["include_directory"]

@@ -1,4 +1,4 @@
-"""The symbol in which an address of a program or a library lies."""
+"""Finds the symbol at an address of a program or a library."""
 
 import struct
 from functools import cached_property
@@ -30,11 +30,11 @@ class SymbolTable:
     """The symbols of a file, by their addresses."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is read until it is asked for."""
+        """path: the file, which is read on demand."""
         self.path = path
 
     def find(self, offset: int) -> tuple[str, int] | None:
-        """The symbol in which an offset lies, and how far in it; None if there is none."""
+        """Return the symbol that contains an offset, and the offset from its start, or None."""
         symbols, names = self._table
         at = int(np.searchsorted(symbols["value"], offset, side="right")) - 1
         if at < 0:
@@ -48,8 +48,8 @@ class SymbolTable:
         return demangled(raw), offset - value
 
     def begin(self, offset: int) -> int | None:
-        """Where the function begins in which an offset lies, by the tables for unwinding, which a
-        file without symbols has too; None if they do not say."""
+        """Return the start of the function that contains an offset, by the unwind tables, which
+        also a file without symbols has; None if they do not cover it."""
         at = int(np.searchsorted(self._begins, offset, side="right")) - 1
         return int(self._begins[at]) if at >= 0 else None
 
@@ -66,7 +66,7 @@ class SymbolTable:
 
     @cached_property
     def _table(self) -> tuple[NDArray[Any], bytes]:
-        """Functions and variables by their offsets, and the text that their names lie in."""
+        """Functions and variables by their offsets, and the string table of their names."""
         places = [(path, ".symtab", ".strtab") for path in (self.path, *self._separate())]
         for path, table, names in (*places, (self.path, ".dynsym", ".dynstr")):
             data = load(path).section(table, _MOST_BYTES)
@@ -75,13 +75,13 @@ class SymbolTable:
             is_wanted = np.isin(symbols["info"] & 15, (_OBJECT, _FUNCTION, _INDIRECT))
             symbols = symbols[is_wanted & (symbols["section"] != 0)]
             if len(symbols):
-                # Of several at one place the largest says most.
+                # Of several symbols at one address, the largest is found first.
                 order = np.lexsort((symbols["size"], symbols["value"]))
                 return symbols[order], load(path).section(names, _MOST_BYTES) + b"\0"
         return np.zeros(0, _SYMBOL), b""
 
     def _separate(self) -> list[Path]:
-        """Where the distribution keeps symbols that were taken out of the file."""
+        """Return the separate debug file of the distribution, if it is installed."""
         note = load(self.path).section(".note.gnu.build-id")
         if len(note) < 20:
             return []

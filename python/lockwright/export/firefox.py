@@ -100,7 +100,8 @@ class _Shared:
         return self._texts.setdefault(text, len(self._texts))
 
     def stack(self, site: Site | None, mutex: str) -> int:
-        """The innermost frame, which is the mutex, as if it were a function that was called."""
+        """Return the innermost frame, which is the mutex, as if it were a function that was
+        called."""
         last: int | None = None
         for frame in reversed(site.stack) if site else ():
             last = self._stack(self._source_frame(frame), last)
@@ -185,7 +186,7 @@ def _table(**columns: Sequence[Any]) -> dict[str, Any]:
 
 
 def _whole_run(profile: Profile, shared: _Shared) -> dict[str, Any]:
-    """The stacks have no times of their own: they are spread evenly over the run."""
+    """Return the stacks have no times of their own: they are spread evenly over the run."""
     found = [
         (shared.stack(site, mutex.name), site.waited)
         for mutex in profile.mutexes

@@ -40,7 +40,7 @@ FORMATS = {
 
 
 def of_name(path: Path) -> str:
-    """The format that a file's name asks for. Raises LockwrightError if it asks for none."""
+    """Return the format that a file's name asks for. Raises LockwrightError if it asks for none."""
     for name, each in FORMATS.items():
         if path.name.lower().endswith(each.endings):
             return name
@@ -52,5 +52,5 @@ def of_name(path: Path) -> str:
 
 
 def write(profile: Profile, path: Path, name: str, option: str = "-o") -> None:
-    """Puts a profile into a file in the format of that name. Raises LockwrightError on failure."""
+    """Put a profile into a file in the format of that name. Raises LockwrightError on failure."""
     files.write(path, FORMATS[name].made(profile), option)

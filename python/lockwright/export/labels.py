@@ -10,7 +10,8 @@ def line_of(source: str) -> tuple[str, int]:
 
 
 def thread_name(profile: Profile, thread: int) -> str:
-    """The name of a thread of the timeline, with its number where others are called the same."""
+    """Return the name of a thread of the timeline, with its number where others are called the
+    same."""
     name = profile.thread_names.get(str(thread))
     if name is None:
         return f"thread {thread}"
@@ -18,5 +19,6 @@ def thread_name(profile: Profile, thread: int) -> str:
 
 
 def site_name(profile: Profile, moment: Moment) -> str:
-    """The place in the program from which a moment's thread came; "" where it is not known."""
+    """Return the place in the program from which a moment's thread came; "" where it is not
+    known."""
     return profile.mutexes[moment.mutex].taken_at(moment.site, moment.kind == "hold")

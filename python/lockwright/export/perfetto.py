@@ -16,7 +16,8 @@ _LANES = 16
 
 
 def perfetto_json(profile: Profile) -> str:
-    """A track for each thread with its waiting and holding, and one for the waiters of a mutex."""
+    """Return a track for each thread with its waiting and holding, and one for the waiters of a
+    mutex."""
     threads: dict[int, list[Moment]] = {}
     for moment in profile.timeline:
         threads.setdefault(moment.thread, []).append(moment)
@@ -89,7 +90,7 @@ def _microseconds(ns: float) -> float:
 
 
 def _waiters(profile: Profile) -> list[dict[str, Any]]:
-    """How many waited, at each time at which that changed."""
+    """Return how many waited, at each time at which that changed."""
     changes: dict[int, dict[float, int]] = {}
     for moment in profile.timeline:
         if moment.kind == "wait" and moment.mutex < _COUNTED:

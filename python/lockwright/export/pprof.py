@@ -24,7 +24,8 @@ _APART = 1 << 40
 
 
 def pprof_bytes(profile: Profile) -> bytes:
-    """A sample for each stack, with a label for its mutex; time waited is what is shown first."""
+    """Return a sample for each stack, with a label for its mutex; time waited is what is shown
+    first."""
     table = _Table()
     kinds = [message((1, table.text(kind)), (2, table.text(unit))) for kind, unit in _KINDS]
     key = table.text("mutex")

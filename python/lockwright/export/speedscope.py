@@ -10,8 +10,8 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 def speedscope_json(profile: Profile) -> str:
-    """Two profiles over all stacks, of time waited and of time held; and one for each thread of
-    the timeline, in the order of time, of its waiting."""
+    """Return two profiles over all stacks, of time waited and of time held; and one for each thread
+    of the timeline, in the order of time, of its waiting."""
     table = _Table()
     profiles = [
         _sampled(profile, table, "time waited", lambda site: site.waited),
@@ -37,7 +37,7 @@ class _Table:
         self._known: dict[tuple[str, str], int] = {}
 
     def stack(self, site: Site | None, mutex: str) -> list[int]:
-        """The outermost first, and the mutex last."""
+        """Return the outermost first, and the mutex last."""
         frames = reversed(site.stack) if site else ()
         return [*(self._frame(each) for each in frames), self._frame_number(mutex, "")]
 
@@ -92,7 +92,7 @@ def _threads(profile: Profile, table: _Table) -> list[dict[str, Any]]:
 
 
 def _events(profile: Profile, table: _Table, moments: list[Moment]) -> list[dict[str, Any]]:
-    """Opens and closes the stack of each; a thread waits for one mutex at a time."""
+    """Open and closes the stack of each; a thread waits for one mutex at a time."""
     events: list[dict[str, Any]] = []
     last = 0.0
     for moment in moments:

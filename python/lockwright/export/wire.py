@@ -14,7 +14,7 @@ def message(*fields: tuple[int, Value]) -> bytes:
 
 
 def repeated(number: int, values: Iterable[bytes | str]) -> bytes:
-    """A field that occurs once for each value, empty ones too."""
+    """Return a field that occurs once for each value, empty ones too."""
     return b"".join(_by_length(number, value) for value in values)
 
 

@@ -1,1 +1,1 @@
-"""What this machine is and does: processors, load, energy and other counters."""
+"""The state of this machine: processors, load, energy and other counters."""

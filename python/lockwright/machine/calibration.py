@@ -1,7 +1,7 @@
-"""What `lockwright calibrate` found out for the locks of this machine, and who uses it.
+"""The calibrated parameters of the locks for this machine.
 
-The settings are a JSON file. A number of a lock is, in this order: what the user's environment
-says, what the file says, the lock's own default.
+The settings are a JSON file. The value of a parameter comes, in this order, from the user's
+environment, the file, or the lock's own default.
 """
 
 import json
@@ -16,30 +16,30 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import Lock, Registry, Tunable
 
 VARIABLE = "LOCKWRIGHT_CALIBRATION"
-"""Names the file instead of the one in the user's configuration; `none` for no file."""
+"""The variable that names another file than the user's; `none` for no file."""
 
-EVERY = "*"
-"""Key of the values for every lock that has a number of the name."""
+EVERY_LOCK = "*"
+"""Key of the values for all locks that have a parameter of the name."""
 
 _FORMAT = 1
 
 
 def default_path() -> Path:
-    """The file in the user's configuration directory."""
+    """Return the file in the user's configuration directory."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
-    # The base directory specification tells to ignore a relative path.
+    # The base directory specification says to ignore a relative path.
     if base.startswith("/"):
         return Path(base) / "lockwright" / "calibration.json"
     try:
         return Path.home() / ".config" / "lockwright" / "calibration.json"
     except RuntimeError as error:
         raise LockwrightError(
-            "there is no home directory to keep the settings in", "name a file with --output"
+            "there is no home directory for the settings", "name a file with --output"
         ) from error
 
 
 def this_machine() -> dict[str, object]:
-    """What the measured times depend on most."""
+    """Return the facts that the measured times depend on most."""
     from lockwright.machine.provenance import cpu_model
 
     return {"processor": cpu_model(), "processors": os.cpu_count()}
@@ -47,24 +47,23 @@ def this_machine() -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The values of a file: by lock, or by EVERY, and by the name of the number."""
+    """The values of a file, by lock or EVERY_LOCK, and by name of the parameter."""
 
     path: Path
     values: Mapping[str, Mapping[str, int]]
 
     def value(self, lock: Lock, each: Tunable) -> int | None:
-        """What was found for it, kept within its bounds; None if nothing was."""
+        """Return the calibrated value of a parameter, clamped to its bounds; None if there is
+        none."""
         own = self.values.get(lock.name, {}).get(each.name)
-        found = self.values.get(EVERY, {}).get(each.name) if own is None else own
+        found = self.values.get(EVERY_LOCK, {}).get(each.name) if own is None else own
         return None if found is None else min(max(found, each.least), each.most)
 
 
 def load() -> tuple[Calibration | None, str]:
-    """The calibration in force, and a remark for the user: '' or why there is none although
-    there is a file.
+    """Return the calibration in force, and a remark for the user: '' or why a file is not used.
 
-    Raises LockwrightError for a file that is none of ours, and for one that was named and is
-    not there.
+    Raises LockwrightError for a file of another format, and for a named file that does not exist.
     """
     named = os.environ.get(VARIABLE, "")
     if named == "none":
@@ -78,7 +77,7 @@ def load() -> tuple[Calibration | None, str]:
         if not named:
             return None, ""
         raise LockwrightError(
-            f"{VARIABLE} names {path}, which is not there",
+            f"{VARIABLE} names {path}, which does not exist",
             "unset it, or run 'lockwright calibrate --output' with that path",
         ) from None
     except (OSError, ValueError) as error:
@@ -135,7 +134,7 @@ def write(
     values: Mapping[str, Mapping[str, int]],
     noise: float | None,
 ) -> None:
-    """Writes the file, and its directories. Raises LockwrightError if it cannot be."""
+    """Write the file, and create its directories. Raises LockwrightError if it fails."""
     from lockwright import version
 
     document = {
@@ -159,7 +158,7 @@ def write(
 
 @dataclass(frozen=True)
 class Setting:
-    """A number of a lock as it is in force. origin: `default`, `calibrated` or a variable."""
+    """A parameter of a lock and its value. origin: `default`, `calibrated` or a variable."""
 
     number: Tunable
     value: int
@@ -169,7 +168,7 @@ class Setting:
 def settings(
     lock: Lock, calibration: Calibration | None, environment: Mapping[str, str]
 ) -> list[Setting]:
-    """Every number of `lock`; `environment` has been checked."""
+    """Return every parameter of `lock` with its value; `environment` has been checked."""
     found = []
     for each in lock.tunables:
         setting = Setting(each, each.default, "default")
@@ -186,7 +185,8 @@ def settings(
 def variables(
     lock: Lock, calibration: Calibration | None, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """The variables to set for `lock`: its calibrated numbers that the user has not set."""
+    """Return the variables to set for `lock`: its calibrated parameters that the user has not
+    set."""
     return {
         each.number.variable: str(each.value)
         for each in settings(lock, calibration, environment)
@@ -194,10 +194,10 @@ def variables(
     }
 
 
-def all_in_force(
+def calibrated_variables(
     registry: Registry, names: Iterable[str], environment: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
-    """The same for locks by their names; a file that does not fit is said on stderr, once."""
+    """Return `variables` of several locks by name; warn once on stderr if a file is not used."""
     calibration, remark = load()
     if remark:
         print(f"lockwright: {remark}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""One finding about the machine."""
+"""A finding about the machine."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ ABSENT = "absent"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was examined, and what it means for a measurement of locks.
+    """The state of one property of the machine, and its effect on a measurement of locks.
 
     level: OK, WARN (it disturbs a measurement, or prevents one) or ABSENT (the machine does not
-    have it, or does not report it). found: the state, in a few words. effect: its consequence for a
-    measurement. advice: what to do about it; "" where there is nothing to do.
+    have it, or does not report it). found: the state, in a few words. effect: its effect on a
+    measurement. advice: what to do about it; "" for nothing.
     """
 
     name: str
@@ -24,5 +24,5 @@ class Finding:
 
 
 def counted(number: int, what: str) -> str:
-    """`1 processor`, `2 processors`."""
+    """Return a number with a noun: `1 processor`, `2 processors`."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""What other programs, and the host of a virtual machine, use of the processors."""
+"""The processor time that other programs, and the host of a virtual machine, use."""
 
 import os
 from collections.abc import Sequence
@@ -9,28 +9,28 @@ from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
 
 BUSY = 0.10
-"""Share of all processors taken by others from which on a measurement is called disturbed: one
-run in ten then shares its processor, and a run-to-run difference of that size is no news."""
+"""Share of all processors used by others above which a measurement counts as disturbed: one run in
+ten then shares its processor, and run-to-run differences of that size are common."""
 
 STOLEN = 0.01
-"""Share of the processors' time that a host may take: it may preempt a processor whose thread holds
-a lock."""
+"""Tolerated share of the processors' time taken by a host, which may preempt a processor whose
+thread holds a lock."""
 
 _NAMED = 3
-"""How many of the busiest programs are named."""
+"""Number of the busiest programs to name."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """Processor seconds of the whole machine since boot. stolen: by a host, which is busy too."""
+    """Processor seconds of the whole machine since boot. stolen: taken by a host, part of busy."""
 
     busy: float
     total: float
     stolen: float
 
 
-def times(tree: Tree) -> Times | None:
-    """The sums of /proc/stat, see proc(5); None if there is none."""
+def processor_times(tree: Tree) -> Times | None:
+    """Return the sums of /proc/stat, see proc(5); None if there is none."""
     words = (tree.text("/proc/stat") or "").partition("\n")[0].split()[1:9]
     if len(words) < 8 or not all(word.isdecimal() for word in words):
         return None
@@ -42,9 +42,8 @@ def times(tree: Tree) -> Times | None:
 
 @dataclass(frozen=True)
 class Program:
-    """A process: `started`, in clock ticks after boot, tells it from a later one of the same id.
-    seconds: of processors, so far.
-    """
+    """A process. started: clock ticks after boot, which distinguishes it from a later process with
+    the same id. seconds: processor time so far."""
 
     pid: int
     started: int
@@ -53,10 +52,10 @@ class Program:
 
 
 def programs(tree: Tree) -> list[Program]:
-    """All processes there are, see proc(5)."""
+    """Return all processes, see proc(5)."""
     found = []
     for file in tree.match("/proc/[0-9]*/stat"):
-        # The name may hold anything, also a parenthesis: split after the last one.
+        # The name may contain any character, also a parenthesis: split after the last one.
         head, _, rest = (tree.text(file) or "").rpartition(")")
         pid, _, name = head.partition("(")
         words = rest.split()
@@ -69,7 +68,7 @@ def programs(tree: Tree) -> list[Program]:
 
 @dataclass(frozen=True)
 class Load:
-    """What was seen over a while: shares of all processors.
+    """The load over a period, as shares of all processors.
 
     busiest: the programs that used most, with their shares.
     """
@@ -79,17 +78,17 @@ class Load:
     busiest: tuple[tuple[str, float], ...] = ()
 
 
-def between(
+def load_between(
     before: Times,
     after: Times,
     own: float,
     earlier: Sequence[Program] = (),
     later: Sequence[Program] = (),
 ) -> Load | None:
-    """The load between two looks; None if no time passed.
+    """Return the load between two samples; None if no time passed.
 
-    own: processor seconds that the looking process itself used. earlier, later: the processes at
-    both looks, to say which were busiest.
+    own: processor seconds used by the sampling process. earlier, later: the processes at both
+    samples, to name the busiest.
     """
     total = after.total - before.total
     if total <= 0:
@@ -110,13 +109,13 @@ def between(
 
 
 def others_finding(load: Load | None) -> Finding:
-    """What other programs used during the examination."""
+    """Return the finding about other programs during the examination."""
     effect = (
         "threads wait for processors instead of locks, and a holder is stopped in the middle of "
-        "its section, which the waiters of some locks bear and of others do not"
+        "its section, which stops the waiters of some locks and not of others"
     )
     if load is None:
-        return Finding("other load", ABSENT, "/proc/stat does not tell", effect, "mount /proc")
+        return Finding("other load", ABSENT, "/proc/stat is not readable", effect, "mount /proc")
     found = f"{numbers.percent(load.others)} of the processors"
     named = ", ".join(f"{name} {numbers.percent(share)}" for name, share in load.busiest)
     if load.others > BUSY:
@@ -131,14 +130,14 @@ def others_finding(load: Load | None) -> Finding:
 
 
 def steal_finding(tree: Tree, load: Load | None) -> Finding:
-    """What the host of a virtual machine took."""
-    since = times(tree)
+    """Return the finding about the time that the host of a virtual machine took."""
+    since = processor_times(tree)
     effect = (
-        "the host stops a processor without the kernel's knowledge, perhaps with the lock in its "
-        "thread's hands; times then have outliers of milliseconds"
+        "the host stops a processor unknown to the kernel, perhaps while its thread holds a "
+        "lock; times then have outliers of milliseconds"
     )
     if since is None or not since.total:
-        return Finding("steal time", ABSENT, "/proc/stat does not tell", effect, "mount /proc")
+        return Finding("steal time", ABSENT, "/proc/stat is not readable", effect, "mount /proc")
     boot = since.stolen / since.total
     share = load.stolen if load is not None else boot
     found = f"{numbers.percent(share, 1)} now, {numbers.percent(boot, 1)} since boot"
@@ -150,4 +149,4 @@ def steal_finding(tree: Tree, load: Load | None) -> Finding:
             effect,
             "use a host, or a kind of machine, whose processors are yours alone",
         )
-    return Finding("steal time", OK, found, "no host takes processors that this machine has")
+    return Finding("steal time", OK, found, "no host takes processor time from this machine")

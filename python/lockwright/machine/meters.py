@@ -1,4 +1,4 @@
-"""What is read around each run if the user asks for it: energy, and the processor's counters."""
+"""Energy and processor counters, read around each run if the user asks for them."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -8,52 +8,52 @@ from dataclasses import dataclass, field
 from lockwright.base import numbers
 from lockwright.machine import load
 from lockwright.machine.energy import find
-from lockwright.machine.energy.meter import Meter, Used
+from lockwright.machine.energy.meter import EnergyUse, Meter
 from lockwright.machine.perf.counters import Counting
 from lockwright.machine.procfs import Tree
 
 IDLE_SECONDS = 5.0
-"""How long the idle machine's power is measured before the first run."""
+"""Seconds for which the idle machine's power is measured before the first run."""
 
 FACTS = "meters"
 """Key, among a comparison's facts, of the idle power and of what cannot be measured."""
 
 SECONDS = "energy_seconds"
-"""Key of the time over which the energy of a run was used."""
+"""Key of the time in which the energy of a run was used."""
 
 WINDOWED = "energy_windowed"
-"""Key that is there where that time is the one in which the run measured, and no more."""
+"""Key that is present if that time is exactly the measured part of the run."""
 
 SAMPLING = 0.05
-"""Seconds between readings, at most, where a part of a run is to be told from the rest. In a
-measurement of a second, what is read at its ends is then wrong by a few per cent of what differs
-before and after them."""
+"""The longest period between readings, in seconds, where a part of a run is to be separated. In a
+measurement of one second the error at its ends is then a few per cent of the difference to the
+power before and after."""
 
 TREE = Tree()
 """The machine whose counters are read."""
 
 
 def joules_key(kind: str) -> str:
-    """Key of the energy of a kind of domain, in joules, summed over the sockets."""
+    """Return the key of the energy of a kind of domain, in joules, summed over the sockets."""
     return f"joules_{kind}"
 
 
 @dataclass
 class Reading:
-    """What was read around one run: values by key. meter: what read the energy, if anything."""
+    """The values read around one run, by key. meter: the energy meter, if any."""
 
     values: dict[str, float] = field(default_factory=dict)
     meter: Meter | None = None
 
-    def put(self, used: Used) -> None:
-        """Keeps the energy that was used."""
+    def put(self, used: EnergyUse) -> None:
+        """Store the energy that was used."""
         self.values[SECONDS] = used.seconds
         self.values |= {joules_key(kind): joules for kind, joules in used.joules.items()}
 
     def narrow(self, began: float, seconds: float) -> None:
-        """From now on the energy is that of a part of the run, by time.monotonic().
+        """Limit the energy to a part of the run, in seconds by time.monotonic().
 
-        A part that is not within the run is none: a clock was read wrong.
+        A part that is not within the run is ignored: a clock was read wrongly.
         """
         if self.meter is None or seconds <= 0:
             return
@@ -66,8 +66,7 @@ class Reading:
 @dataclass(frozen=True)
 class Idle:
     """The power of the machine before the first run. others: the share of the processors that
-    programs used meanwhile, so how idle it was; None if unknown.
-    """
+    programs used meanwhile; None if unknown."""
 
     watts: Mapping[str, float]
     seconds: float
@@ -75,10 +74,10 @@ class Idle:
 
 
 class Meters:
-    """Reads around runs. absent: why something asked for is not there, by name."""
+    """Readings around runs. absent: reason, by name, for each requested value that is missing."""
 
     def __init__(self, *, energy: bool = False, counters: bool = False) -> None:
-        """energy, counters: what is asked for."""
+        """energy, counters: whether each is requested."""
         self.energy = energy
         self.counters = counters
         self.idle: Idle | None = None
@@ -100,34 +99,35 @@ class Meters:
 
     @property
     def wanted(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether anything is requested."""
         return self.energy or self.counters
 
     def measure_idle(
         self, seconds: float | None = None, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Measures the power of the idle machine, once, if there is energy to read.
+        """Measure the power of the idle machine, once, if energy can be read.
 
         seconds: None for IDLE_SECONDS.
         """
         if self.idle is not None or not self._sources.domains:
             return
         meter = Meter(self._sources.domains)
-        before = load.times(TREE)
+        before = load.processor_times(TREE)
         meter.begin()
         sleep(IDLE_SECONDS if seconds is None else seconds)
         used = meter.end()
-        after = load.times(TREE)
-        seen = load.between(before, after, 0.0) if before and after else None
+        after = load.processor_times(TREE)
+        measured = load.load_between(before, after, 0.0) if before and after else None
         self._note(used)
-        self.idle = Idle(used.watts(), used.seconds, None if seen is None else seen.others)
+        self.idle = Idle(used.watts(), used.seconds, None if measured is None else measured.others)
 
     @contextmanager
     def around(self, pid: int = 0, every: float | None = None) -> Iterator[Reading]:
-        """Reads around what the block runs; the reading is filled when the block ends.
+        """Read around the programs that the block runs; the reading is complete when the block
+        ends.
 
-        pid: the process that starts the program to be counted within the block; 0 for the
-        calling thread. every: seconds between readings of energy, at most; None for SAMPLING.
+        pid: the process that starts the program to be counted within the block; 0 for the calling
+        thread. every: the longest period between readings of energy in seconds; None for SAMPLING.
         """
         every = SAMPLING if every is None else every
         meter = Meter(self._sources.domains, every) if self._sources.domains else None
@@ -148,11 +148,11 @@ class Meters:
                 self.absent |= counting.absent
                 self.remarks |= counting.remarks
 
-    def _note(self, used: Used) -> None:
+    def _note(self, used: EnergyUse) -> None:
         self.absent |= {f"energy of {kind}": why for kind, why in used.absent.items()}
 
     def as_facts(self) -> dict[str, object]:
-        """What is stored with the results: the idle power, and what is not there."""
+        """Return what is stored with the results: the idle power, and what is missing."""
         facts: dict[str, object] = {}
         if self.idle is not None:
             facts["idle"] = vars(self.idle)
@@ -163,7 +163,7 @@ class Meters:
         return facts
 
     def notes(self) -> list[str]:
-        """What a reader must know of the figures, a line each."""
+        """Return the remarks on the figures, a line each."""
         lines = []
         if self.idle is not None:
             watts = ", ".join(f"{kind} {value:.1f} W" for kind, value in self.idle.watts.items())
@@ -172,7 +172,7 @@ class Meters:
                 line = (
                     f"Warning: {line[:-1]}, but other programs used "
                     f"{numbers.percent(self.idle.others)} of the processors then, so "
-                    "what is above idle is too low."
+                    "figures above idle are too low."
                 )
             lines.append(line)
         lines += [f"Not measurable here: {name} ({why})." for name, why in self.absent.items()]
@@ -181,24 +181,25 @@ class Meters:
 
 
 TOTAL = ("package", "dram")
-"""Domains that make up what a socket takes: the others are in them, or they in the others."""
+"""Domains that add up to the power of a socket: the other domains overlap with them."""
 
 
 def total_joules(values: Mapping[str, float]) -> float | None:
-    """Energy of the packages, and of the memory where it has a counter; None without packages."""
+    """Return the energy of the packages, and of the memory where it has a counter; None without
+    packages."""
     if joules_key(TOTAL[0]) not in values:
         return None
     return sum(values.get(joules_key(kind), 0.0) for kind in TOTAL)
 
 
 def total_watts(values: Mapping[str, float]) -> float | None:
-    """Mean power of the same over the run."""
+    """Return the mean power of the same domains over the run."""
     joules, seconds = total_joules(values), values.get(SECONDS)
     return joules / seconds if joules is not None and seconds else None
 
 
 def above_idle(values: Mapping[str, float], idle: Idle | None) -> float | None:
-    """That power less the idle machine's, of the same domains; None if one of them is unknown."""
+    """Return that power minus the idle machine's, of the same domains; None if one is unknown."""
     watts = total_watts(values)
     if watts is None or idle is None:
         return None

@@ -1,4 +1,4 @@
-"""Which processors the threads of a workload may use."""
+"""The processors that the threads of a workload may use."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,18 +10,16 @@ from lockwright.machine.procfs import Tree
 MODES = {
     "none": "the scheduler decides",
     "core": "a processor each: the cores of one node after another, then their second threads",
-    "node": "a node each by turns, and any processor of it",
-    "compact": "a processor each, neighbours first: all threads of a core, all cores of a node",
-    "scatter": "a processor each, nodes by turns, first threads of cores before second ones",
+    "node": "the nodes round-robin, any processor of the node",
+    "compact": "a processor each, closest first: all threads of a core, then all cores of a node",
+    "scatter": "a processor each, nodes round-robin, first threads of cores before second ones",
 }
 
 
 @dataclass(frozen=True)
 class Processor:
-    """One hardware thread: its number, and where it is. thread: its place among those of its core.
-
-    core is unique on the machine: the least number of a processor that belongs to it.
-    """
+    """A hardware thread. thread: its index among those of its core. core: unique on the machine,
+    the least number of a processor that belongs to it."""
 
     number: int
     node: int
@@ -29,8 +27,8 @@ class Processor:
     thread: int
 
 
-def machine(tree: Tree | None = None) -> list[Processor]:
-    """The processors that this process may use, as the kernel describes them."""
+def usable_processors(tree: Tree | None = None) -> list[Processor]:
+    """Return the processors that this process may use, as the kernel describes them."""
     tree = tree or Tree()
     nodes = {number: node for node, mine in processors.nodes(tree).items() for number in mine}
     found = []
@@ -40,25 +38,26 @@ def machine(tree: Tree | None = None) -> list[Processor]:
     return found
 
 
-def places(mode: str, available: Sequence[Processor]) -> str:
-    """What `lockwright-bench --pin` takes: the processors of each thread in turn; "" for `none`.
+def processor_lists(mode: str, available: Sequence[Processor]) -> str:
+    """Return the argument of `lockwright-bench --pin`: the processors of each thread in order; ""
+    for `none`.
 
-    With more threads than places, they begin again with the first.
+    With more threads than entries, the entries repeat.
     """
     by_node: dict[int, list[Processor]] = defaultdict(list)
-    for one in available:
-        by_node[one.node].append(one)
+    for processor in available:
+        by_node[processor.node].append(processor)
     match mode:
         case "core":
             order = sorted(available, key=lambda p: (p.thread, p.node, p.core))
         case "compact":
             order = sorted(available, key=lambda p: (p.node, p.core, p.thread))
         case "scatter":
-            # The n-th of its node comes after all that are the n-1st of theirs.
+            # The n-th processor of a node comes after the (n-1)-th of every node.
             rank = {
-                one: n
+                processor: n
                 for members in by_node.values()
-                for n, one in enumerate(sorted(members, key=lambda p: (p.thread, p.core)))
+                for n, processor in enumerate(sorted(members, key=lambda p: (p.thread, p.core)))
             }
             order = sorted(available, key=lambda p: (rank[p], p.node))
         case "node":

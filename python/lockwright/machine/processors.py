@@ -1,4 +1,4 @@
-"""How many processors a measurement has, and which of them share a core or a memory node."""
+"""The processors of a measurement, and which of them share a core or a NUMA node."""
 
 from collections import defaultdict
 
@@ -10,12 +10,12 @@ _NODE = "/sys/devices/system/node"
 
 
 def online(tree: Tree) -> set[int]:
-    """The processors that the system uses; empty if it does not say."""
+    """Return the online processors; empty if the system does not report them."""
     return numbers_of(tree.text(f"{_CPU}/online"))
 
 
 def allowed(tree: Tree) -> set[int]:
-    """The processors that this process may use, by its affinity and its cpuset."""
+    """Return the processors that this process may use, by its affinity and its cpuset."""
     for line in (tree.text("/proc/self/status") or "").splitlines():
         name, _, value = line.partition(":")
         if name == "Cpus_allowed_list":
@@ -24,9 +24,9 @@ def allowed(tree: Tree) -> set[int]:
 
 
 def siblings(tree: Tree, processor: int) -> set[int]:
-    """The processors on the core of one, itself included."""
+    """Return the processors on the core of `processor`, itself included."""
     topology = f"{_CPU}/cpu{processor}/topology"
-    # The second is what kernels before 5.3 call it.
+    # Kernels before 5.3 have only the second name.
     listed = tree.text(f"{topology}/core_cpus_list") or tree.text(
         f"{topology}/thread_siblings_list"
     )
@@ -34,21 +34,21 @@ def siblings(tree: Tree, processor: int) -> set[int]:
 
 
 def nodes(tree: Tree) -> dict[int, set[int]]:
-    """The processors of each NUMA node; empty if the system does not say."""
+    """Return the processors of each NUMA node; empty if the system does not report them."""
     names = tree.match(f"{_NODE}/node[0-9]*")
     found = {int(name.rpartition("node")[2]): f"{name}/cpulist" for name in names}
     return {number: numbers_of(tree.text(found[number])) for number in sorted(found)}
 
 
 def count_finding(tree: Tree) -> Finding:
-    """How many processors, cores and packages there are for a measurement."""
+    """Return the finding about the numbers of processors, cores and packages."""
     effect = (
-        "numbers of threads mean something only beside it: with more threads than processors, a "
+        "it decides what a number of threads means: with more threads than processors, a "
         "lock whose waiters poll waits for time slices"
     )
     mine, all_ = allowed(tree), online(tree)
     if not mine:
-        return Finding("processors", ABSENT, "the system does not say", effect, "mount /sys")
+        return Finding("processors", ABSENT, "the system does not report it", effect, "mount /sys")
     cores = {frozenset(siblings(tree, each)) for each in mine}
     packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in mine}
     found = f"{counted(len(mine), 'processor')} on {counted(len(cores), 'core')}"
@@ -69,14 +69,14 @@ def count_finding(tree: Tree) -> Finding:
             WARN,
             f"{found}; the machine has {len(all_)}",
             "the others may be busy with programs that share caches and memory with yours; threads "
-            "for each processor are reckoned with those that are allowed",
-            "if that is not meant, widen the affinity (taskset) or the cpuset of this process",
+            "for each processor are computed from the allowed ones",
+            "if that is not intended, widen the affinity (taskset) or the cpuset of this process",
         )
     return Finding("processors", OK, found, effect)
 
 
 def smt_finding(tree: Tree) -> Finding:
-    """Whether processors share a core."""
+    """Return the finding about processors that share a core."""
     shared = defaultdict(set)
     for each in allowed(tree):
         core = frozenset(siblings(tree, each))
@@ -84,7 +84,7 @@ def smt_finding(tree: Tree) -> Finding:
     together = sum(len(processors) > 1 for processors in shared.values())
     effect = (
         "two threads on one core slow each other, and a polling waiter slows the holder; which "
-        "threads meet there is left to chance"
+        "threads share a core is random"
     )
     if together:
         return Finding(
@@ -97,20 +97,20 @@ def smt_finding(tree: Tree) -> Finding:
         )
     control = tree.text(f"{_CPU}/smt/control")
     if not any(tree.exists(f"{_CPU}/cpu{each}/topology") for each in allowed(tree)):
-        return Finding("SMT", ABSENT, "the system does not say", effect, "mount /sys")
+        return Finding("SMT", ABSENT, "the system does not report it", effect, "mount /sys")
     how = f" ({control})" if control and control != "on" else ""
     return Finding("SMT", OK, f"each core runs one thread{how}", "no two threads share a core")
 
 
 def numa_finding(tree: Tree) -> Finding:
-    """How many memory nodes there are."""
+    """Return the finding about the number of NUMA nodes."""
     known = nodes(tree)
     if not known:
         return Finding(
             "NUMA",
             ABSENT,
-            "the system does not say",
-            "locks that keep to a node take all processors for one",
+            "the system does not report it",
+            "NUMA-aware locks treat all processors as one node",
             "declare the nodes in LOCKWRIGHT_TOPOLOGY if there are several",
         )
     mine = {n: cpus & allowed(tree) for n, cpus in known.items() if cpus & allowed(tree)}
@@ -120,7 +120,7 @@ def numa_finding(tree: Tree) -> Finding:
             "NUMA",
             OK,
             f"1 node{more}",
-            "locks that keep to a node have nothing to gain here, and can show only what they cost",
+            "NUMA-aware locks gain nothing here; only their overhead can be measured",
         )
     sizes = ", ".join(f"{len(cpus)}" for cpus in mine.values())
     return Finding(
@@ -128,5 +128,5 @@ def numa_finding(tree: Tree) -> Finding:
         OK,
         f"{len(mine)} nodes with {sizes} processors",
         "a handover to another node takes several times as long; where threads and memory lie "
-        "decides, so pin them or interleave the memory (numactl --interleave=all)",
+        "matters, so pin them or interleave the memory (numactl --interleave=all)",
     )

@@ -4,44 +4,44 @@ from pathlib import Path
 
 
 class Tree:
-    """The files of a machine. Every name is absolute on that machine."""
+    """The system files of a machine. Every name is absolute on that machine."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         """root: the directory that stands for `/`."""
         self.root = root
 
     def path(self, name: str) -> Path:
-        """The file's path on this machine."""
+        """Return the file's path on this machine."""
         return self.root / name.lstrip("/")
 
     def text(self, name: str) -> str | None:
-        """The file's text without surrounding space; None if it is absent or unreadable."""
+        """Return the file's text without surrounding space; None if it is absent or unreadable."""
         try:
             return self.path(name).read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
             return None
 
     def number(self, name: str) -> int | None:
-        """The file's whole number; None if it holds none."""
+        """Return the file's whole number; None if it contains none."""
         try:
             return int(self.text(name) or "")
         except ValueError:
             return None
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file of that name, readable or not."""
+        """Return whether a file of that name exists, readable or not."""
         return self.path(name).exists()
 
     def match(self, pattern: str) -> list[str]:
-        """Absolute names that match a glob pattern, sorted."""
+        """Return the absolute names that match a glob pattern, sorted."""
         found = self.root.glob(pattern.lstrip("/"))
         return sorted(f"/{path.relative_to(self.root)}" for path in found)
 
 
 def numbers_of(listed: str | None) -> set[int]:
-    """The numbers of a list such as `0-3,8`, as the kernel writes processors and nodes.
+    """Return the numbers of a list such as `0-3,8`, the kernel's format for processors and nodes.
 
-    Parts that are none are left out.
+    Malformed parts are skipped.
     """
     found: set[int] = set()
     for part in (listed or "").split(","):

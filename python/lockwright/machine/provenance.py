@@ -1,4 +1,4 @@
-"""What was measured, on which machine and with which tools."""
+"""Facts about the measured program, the machine and the tools."""
 
 import os
 import platform
@@ -11,14 +11,14 @@ from lockwright.machine.finding import ABSENT, WARN, Finding
 from lockwright.machine.procfs import Tree
 
 MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
-"""Facts that must be equal when a comparison is resumed: otherwise its runs do not compare."""
+"""Facts that must be equal when a comparison is resumed: otherwise its runs are not comparable."""
 
 FINDINGS = "findings"
 """Key of the findings of `lockwright doctor` before the first run."""
 
 
 def machine() -> dict[str, Any]:
-    """Facts about the machine and the build of the locks, as far as they are known."""
+    """Return the known facts about the machine and the build of the locks."""
     from lockwright.machine import processors
 
     tree = Tree()
@@ -39,7 +39,7 @@ def machine() -> dict[str, Any]:
 
 
 def gather(program: Path, libraries: Path) -> dict[str, Any]:
-    """Facts about the machine, the compared program and the environment."""
+    """Return facts about the machine, the compared program and the environment."""
     facts = machine() | {"program": str(program.resolve()), "libraries": str(libraries)}
     for name, value in sorted(os.environ.items()):
         if name.startswith("LOCKWRIGHT_"):
@@ -48,7 +48,7 @@ def gather(program: Path, libraries: Path) -> dict[str, Any]:
 
 
 def printable(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Facts as text, for a report; of the findings, those to worry about, by their level."""
+    """Return facts as text for a report; of the findings, the warnings and the absent ones."""
     found = {name: str(value) for name, value in facts.items() if name != FINDINGS}
     for level in (WARN, ABSENT):
         named = [
@@ -62,12 +62,12 @@ def printable(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def as_facts(findings: list[Finding]) -> list[dict[str, str]]:
-    """Findings as they are stored."""
+    """Return findings in the form in which they are stored."""
     return [vars(each) for each in findings]
 
 
 def cpu_model(tree: Tree | None = None) -> str:
-    """The processor's name, or else its architecture."""
+    """Return the processor's name, or else its architecture."""
     for line in ((tree or Tree()).text("/proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() in ("model name", "Model", "cpu model"):
@@ -76,7 +76,7 @@ def cpu_model(tree: Tree | None = None) -> str:
 
 
 def libc() -> str | None:
-    """The C library and its version, as in `glibc 2.36`; None for one without such a name."""
+    """Return the C library and its version, as in `glibc 2.36`; None if it reports none."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):
@@ -84,14 +84,14 @@ def libc() -> str | None:
 
 
 def revision() -> str | None:
-    """The git revision that the libraries were built from; None if they were built without git."""
+    """Return the git revision of the libraries; None if they were built without git."""
     from lockwright.preload import locks
 
     return Tree(locks.directory()).text("/revision")
 
 
 def compiler() -> str | None:
-    """The compiler that the baseline's library names; None if it names none."""
+    """Return the compiler recorded in the baseline's library; None if there is none."""
     from lockwright.base.errors import LockwrightError
     from lockwright.elf.file import load
     from lockwright.preload import locks
@@ -102,7 +102,7 @@ def compiler() -> str | None:
         return None
     words = load(library).section(".comment").split(b"\0")
     names = [word.decode(errors="replace") for word in words if word]
-    # The C library's own start-up files name the compiler of the distribution, too.
+    # The C library's start-up files also record the compiler of the distribution.
     return "; ".join(dict.fromkeys(names)) or None
 
 

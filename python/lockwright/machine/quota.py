@@ -1,4 +1,4 @@
-"""Control groups that limit the processor time of a process, where this user may make one."""
+"""Control groups that limit the processor time of a process, where this user may create one."""
 
 import contextlib
 import os
@@ -8,13 +8,13 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError
 
 _PERIOD_US = 100_000
-"""The kernel's default: within so long, a group may use its quota."""
+"""The period of the quota, in microseconds; the kernel's default."""
 
 
 def _unified() -> Path | None:
-    """The directory in the hierarchy of version 2 whose groups have the controller `cpu`: that of
-    this process's group or the one above, since groups with processes have none below them; None
-    if there is none."""
+    """Return the directory of cgroup v2 whose children have the controller `cpu`: that of this
+    process's group or its parent, since a group with processes cannot have children with
+    controllers; None if there is none."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0" and not controllers:
@@ -27,7 +27,7 @@ def _unified() -> Path | None:
 
 
 def _separate() -> Path | None:
-    """The same of version 1; None if that is not mounted."""
+    """Return the same for cgroup v1; None if that is not mounted."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if "cpu" in controllers.split(","):
@@ -39,10 +39,11 @@ def _separate() -> Path | None:
 
 
 @contextlib.contextmanager
-def group(processors: float) -> Iterator[Path]:
-    """Makes a group that may use the time of so many processors; it is removed at the end.
+def limited_group(processors: float) -> Iterator[Path]:
+    """Create a group that may use the time of `processors` processors, and yield its directory; it
+    is removed at the end.
 
-    Yields its directory. Raises LockwrightError if this user may not make one.
+    Raises LockwrightError if this user may not create one.
     """
     name = f"lockwright-{os.getpid()}"
     quota = round(processors * _PERIOD_US)
@@ -70,15 +71,15 @@ def group(processors: float) -> Iterator[Path]:
         ) from error
 
 
-def words(place: Path) -> Sequence[str]:
-    """The words before a command that start it in the group."""
+def start_words(place: Path) -> Sequence[str]:
+    """Return the words before a command that start it in the group."""
     return ("/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(place / "cgroup.procs"))
 
 
 def obstacle() -> str:
-    """The reason for which no group can be made here; empty if one can."""
+    """Return why no group can be created here; "" if one can."""
     try:
-        with group(1.0):
+        with limited_group(1.0):
             return ""
     except LockwrightError as error:
         return error.what

@@ -1,1 +1,1 @@
-"""What reports have in common: HTML files that need nothing else, not even a network."""
+"""The common parts of reports: HTML files that need no other file and no network."""

@@ -1,15 +1,15 @@
-"""Lines of a table on a page; the macro `grid` of page/macros.html draws them."""
+"""Rows of a table on a page; the macro `grid` of page/macros.html draws them."""
 
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 Cell = tuple[str, str]
-"""Its text, and what it is sorted by: a number, a word, or '' for none."""
+"""The text, and the sort key: a number, a word, or '' for none."""
 
 
 class Row(NamedTuple):
-    """kind: class of the line. link: where the first cell leads."""
+    """A row of a table. kind: its CSS class. link: target of the link in the first cell."""
 
     cells: Iterable[Cell]
     kind: str = ""
@@ -17,5 +17,5 @@ class Row(NamedTuple):
 
 
 def number(value: float, text: str) -> Cell:
-    """A cell with a number, which is sorted by its value; NaN is none."""
+    """Return a cell with a number, sorted by its value; NaN becomes an empty cell."""
     return ("-", "") if math.isnan(value) else (text, repr(float(value)))

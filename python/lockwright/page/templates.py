@@ -1,8 +1,8 @@
 """Fills the Jinja2 templates of reports; each report is one file with its styles, scripts and data.
 
 A template lies beside the module that fills it, and is named by its path in the package. It extends
-page/frame.html, sets `parts` to the styles and scripts it needs beside those of every page, and
-fills the block `body`; page/macros.html has tables and lists.
+page/frame.html, sets `parts` to its additional styles and scripts, and fills the block `body`;
+page/macros.html has tables and lists.
 """
 
 import shlex
@@ -19,11 +19,11 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def fill(template: str, data: Mapping[str, object], **values: object) -> str:
-    """The whole file as text.
+    """Return the file as text.
 
-    template: path in the package, as in "compare/page/page.html". data: what scripts draw, which
-    names `locks` and `baseline`. values: what the template names. Raises ValueError for numbers in
-    data that are not finite.
+    template: path in the package, as in "compare/page/page.html". data: the data of the scripts,
+    with `locks` and `baseline`. values: the variables of the template. Raises ValueError for
+    numbers in data that are not finite.
     """
     return _environment().get_template(template).render(data=data, **values)
 
@@ -44,7 +44,7 @@ def _environment() -> Environment:
 
 
 def _source(path: str) -> Markup:
-    """A style or script of the package, as it is; a template could take its braces for its own."""
+    """Return a style or script of the package without template processing of its braces."""
     return Markup((_PACKAGE / path).read_text(encoding="utf-8"))
 
 

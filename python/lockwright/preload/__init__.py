@@ -1,1 +1,1 @@
-"""What is preloaded into a program: the locks, their libraries, and what they count."""
+"""The libraries that are preloaded into a program: the locks, and what they count."""

@@ -1,7 +1,7 @@
 """Finds the program of a command, and reports beforehand why a lock could not be preloaded.
 
 The dynamic linker silently ignores LD_PRELOAD where it cannot or may not obey it; such a run would
-measure the C library's mutex. So every such case is found here.
+measure the C library's mutex. Every such case is therefore detected here.
 """
 
 import errno
@@ -15,14 +15,14 @@ from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import Header, load
 
 _MAX_INTERPRETERS = 5
-"""Depth of scripts that are run by scripts; the kernel's own limit (BINPRM_MAX_RECURSION)."""
+"""Limit on nested script interpreters; the kernel's own (BINPRM_MAX_RECURSION)."""
 
 _GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
-"""Sections that Go's linker writes, and that stripping keeps."""
+"""Sections that Go's linker writes, and that stripping retains."""
 
 
 def find(command: str) -> Path:
-    """Absolute path of the program that `command` names, looked up as execvp does.
+    """Return the absolute path of the program that `command` names, looked up as execvp does.
 
     Raises LockwrightError if there is none, or if it cannot be executed.
     """
@@ -51,10 +51,10 @@ def find(command: str) -> Path:
 
 
 def check(program: Path, library: Path, arguments: list[str] | None = None) -> str | None:
-    """Raises LockwrightError if `library` could not be preloaded into `program`.
+    """Raise LockwrightError if `library` could not be preloaded into `program`.
 
     Returns a reason to doubt that the program uses the mutexes that the library replaces, or None.
-    A script is judged by its interpreter. `arguments`: those of `program`, without its name; `env`
+    For a script, its interpreter is checked. arguments: those of `program`, without its name; `env`
     is followed to the program that it starts.
     """
     native = load(library).header
@@ -87,7 +87,7 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
         arguments = [*line[1:], str(program), *arguments]
         program = interpreter
     raise LockwrightError(
-        f"'{shown}' is a script of scripts, too deep to follow", "run its interpreter directly"
+        f"'{shown}' is a script with too many nested interpreters", "run its interpreter directly"
     )
 
 
@@ -96,15 +96,14 @@ _SANITIZER_STARTS = ("__asan_init", "__hwasan_init", "__lsan_init", "__tsan_init
 
 
 def sanitizer(program: Path) -> str | None:
-    """The library of a sanitizer that a program was built with. It has to come before a lock's:
-    ThreadSanitizer orders events by the calls that pass through it, and forwards them to the next
-    library; AddressSanitizer refuses to start elsewhere."""
+    """Return the name of the sanitizer's library that a program was built with, or None. It must
+    precede a lock's library: ThreadSanitizer orders events by the calls that pass through it, and
+    forwards them to the next library; AddressSanitizer refuses to start elsewhere."""
     return next((name for name in load(program).needed if _SANITIZER_NAME.match(name)), None)
 
 
 def is_sanitizer(library: str) -> bool:
-    """Whether a word of LD_PRELOAD is the library of a sanitizer, by its name or by what it
-    defines."""
+    """Return whether an entry of LD_PRELOAD is a sanitizer, by its name or by its symbols."""
     path = Path(library)
     if _SANITIZER_NAME.match(path.name):
         return True
@@ -116,8 +115,9 @@ def _label(program: Path, shown: Path) -> str:
 
 
 def _check_privilege(program: Path, shown: Path) -> None:
-    """The dynamic linker drops LD_PRELOAD for a program that gains privileges when it is run.
-    Scripts are not checked: the kernel ignores such bits of their files."""
+    """Raise LockwrightError for a program that gains privileges when it is run: the dynamic linker
+    ignores LD_PRELOAD there. Scripts are not checked: the kernel ignores these bits of their
+    files."""
     mode = program.stat().st_mode
     for bit, name in ((stat.S_ISUID, "set-user-ID"), (stat.S_ISGID, "set-group-ID")):
         if mode & bit:
@@ -142,7 +142,8 @@ def _has_capabilities(program: Path) -> bool:
 
 
 def _script_line(program: Path) -> list[str] | None:
-    """Interpreter and its argument (at most one, as the kernel splits it) of a #! script."""
+    """Return the interpreter of a #! script and its argument (at most one, as the kernel splits
+    it); None for other files."""
     try:
         with program.open("rb") as file:
             first = file.readline(512)
@@ -181,7 +182,7 @@ def _check_elf(program: Path, shown: Path, native: Header) -> None:
         )
     if header.interpreter is None:
         raise LockwrightError(
-            f"{name} is statically linked, so no lock can be put into it",
+            f"{name} is statically linked, so no lock can be preloaded",
             "link it dynamically (without -static)",
         )
     if Path(header.interpreter).name.startswith("ld-musl"):
@@ -201,13 +202,12 @@ def _is_go(program: Path) -> bool:
 
 
 def _calls_mutexes(program: Path) -> bool:
-    """Whether the program itself, without its libraries, names pthread_mutex_lock."""
+    """Return whether the program itself, without its libraries, refers to pthread_mutex_lock."""
     return b"\0pthread_mutex_lock\0" in load(program).section(".dynstr")
 
 
 def _reason_to_doubt(program: Path, shown: Path) -> str | None:
-    """Why the program's mutexes may not be the C library's, in one line; None if nothing says
-    so."""
+    """Return why the program's mutexes may not be the C library's, in one line, or None."""
     if _is_go(program):
         return (
             f"{_label(program, shown)} is a Go program: Go's own locks stay as they are, and only"
@@ -222,9 +222,9 @@ def _reason_to_doubt(program: Path, shown: Path) -> str | None:
 
 
 def _env_command(arguments: list[str]) -> list[str] | None:
-    """The command that `env` with these arguments starts; None if it starts none.
+    """Return the command that `env` with these arguments starts; None if it starts none.
 
-    Options of env that would change where the command is looked up (-C, -P) are not followed.
+    Options of env that change where the command is looked up (-C, -P) are not supported.
     """
     rest = list(arguments)
     while rest:

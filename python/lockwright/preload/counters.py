@@ -1,7 +1,7 @@
-"""The file through which a counting library tells what a program did with its locks.
+"""The counters file, which a counting library fills with a program's lock operations.
 
-src/preload/stats_page.hpp has its layout: counts of processes, counters in stripes, one stripe per
-group of threads so that counting adds little contention of its own, and one for each entry of a
+Its layout is in src/preload/stats_page.hpp: counts of processes, counters in stripes, one stripe
+per group of threads so that counting adds little contention, and one counter for each entry of a
 plan.
 """
 
@@ -29,19 +29,19 @@ _EVENTS = {
     "writes": "write_locked",
     "spins": "spin_locked",
 }
-"""The event of the library that each count is of."""
+"""The event of the library behind each count."""
 
 
 @dataclass(frozen=True)
 class Counts:
     """Sums over the process tree.
 
-    processes: that loaded the library; unresolved: names that did not resolve to it (0 is good);
-    contended: acquisitions that found the lock held; handed_over: acquisitions of mutexes that
-    the C library serves (process-shared, robust, priority); reads, writes: acquisitions of
-    reader-writer locks, spins: of spin locks, where they are ours; by_entry: mutexes that got their
-    lock from each entry of a plan, of which the first is that of all others; loaded: the first
-    processes that loaded the library, by their numbers, and the program that each was then.
+    processes: those that loaded the library; unresolved: names that did not resolve to it (0 is
+    good); contended: acquisitions that found the lock held; handed_over: acquisitions of mutexes
+    that the C library serves (process-shared, robust, priority); reads, writes: acquisitions of
+    reader-writer locks, spins: of spin locks, where Lockwright implements them; by_entry: mutexes
+    per entry of a plan, the first entry being that of all others; loaded: the program that each of
+    the first processes was when it loaded the library, by process id.
     """
 
     processes: int
@@ -62,7 +62,7 @@ class Counts:
 
     @property
     def taken(self) -> int:
-        """Acquisitions of mutexes, by our library and by the C library, and of other locks."""
+        """Acquisitions of mutexes, by Lockwright and by the C library, and of other locks."""
         return self.acquisitions + self.handed_over + self.reads + self.writes + self.spins
 
     @property
@@ -73,18 +73,19 @@ class Counts:
 
 @contextmanager
 def counters_file() -> Iterator[Path]:
-    """Path of a counters file, all zero, that is removed at the end of the `with` block."""
+    """Create a counters file of zeros, and yield its path; it is removed at the end of the `with`
+    block."""
     with layouts().new_file(_PAGE, b"LWSTATS", "the counters file") as path:
         yield path
 
 
 def most_entries() -> int:
-    """Of a plan, what it says of all other mutexes among them."""
+    """Return the largest number of entries of a plan, the default entry included."""
     return layouts().field(_PAGE, "chosen").count
 
 
 def read(path: Path) -> Counts:
-    """What has been counted so far. Raises LockwrightError if the library has another layout."""
+    """Return the counts so far. Raises LockwrightError if the library has another layout."""
     layout, data = layouts(), path.read_bytes()
     layout.check(_PAGE, data)
     page = layout.values(_PAGE, data)
@@ -102,8 +103,10 @@ def read(path: Path) -> Counts:
 
 
 def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> LockwrightError | None:
-    """Why none of our locks can have served the program; None if one has. ended: the started
-    process after its end, if it is known."""
+    """Return the error that no lock of Lockwright was used by the program; None if one was.
+
+    ended: the started process after its end, if known.
+    """
     if counts.took_a_lock:
         return None
     if counts.processes == 0:

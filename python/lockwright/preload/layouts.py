@@ -1,8 +1,8 @@
-"""How the files are laid out through which a library of ours talks to the command.
+"""Layouts of the files through which a preloaded library and the command communicate.
 
-The build writes it to `layouts.json`, beside the libraries, from the structs that they use. A file
-begins with a text that says what it is, and the number of the layout by which we read it; a library
-of another layout leaves the file alone and puts its own number there.
+The build writes them to `layouts.json`, beside the libraries, from the structs of the C++ code. A
+file begins with a magic text and the number of its layout; a library of another layout leaves the
+file alone and writes its own number there.
 """
 
 import json
@@ -47,14 +47,14 @@ class Struct:
 
 @dataclass(frozen=True)
 class Layouts:
-    """All structs, and the constants that give their fields a meaning, by their C++ names."""
+    """All structs, and the constants that their fields refer to, by their C++ names."""
 
     source: Path
     structs: Mapping[str, Struct]
     constants: Mapping[str, int]
 
     def dtype(self, name: str) -> "np.dtype[Any]":
-        """A struct for numpy."""
+        """Return a struct as a numpy type."""
         import numpy as np
 
         found = self.structs[name]
@@ -63,8 +63,8 @@ class Layouts:
             if field.type == "S":
                 types.append(f"S{field.count}")
                 continue
-            one = self.dtype(field.type) if field.type in self.structs else field.type
-            types.append(one if field.count == 1 else (one, field.count))
+            element = self.dtype(field.type) if field.type in self.structs else field.type
+            types.append(element if field.count == 1 else (element, field.count))
         return np.dtype(
             {
                 "names": [field.name for field in found.fields],
@@ -75,7 +75,7 @@ class Layouts:
         )
 
     def values(self, name: str, data: bytes, offset: int = 0) -> dict[str, Any]:
-        """The fields of a struct in `data`, without numpy: an array is a tuple."""
+        """Return the fields of a struct in `data`, without numpy: an array is a tuple."""
         return {
             field.name: self._value(field, data, offset + field.offset)
             for field in self.structs[name].fields
@@ -93,8 +93,8 @@ class Layouts:
         return found if field.count > 1 else found[0]
 
     def number(self, name: str) -> int:
-        """What a library with this struct knows it by: FNV-1a over its fields, as layout_number()
-        of src/interpose/layout.hpp."""
+        """Return the number of a struct's layout: FNV-1a over its fields, as layout_number() of
+        src/interpose/layout.hpp."""
         words: list[int] = []
         for field in self.structs[name].fields:
             nested = self.structs.get(field.type)
@@ -108,29 +108,29 @@ class Layouts:
         return number
 
     def field(self, name: str, field: str) -> Field:
-        """A field of a struct."""
+        """Return a field of a struct."""
         return next(each for each in self.structs[name].fields if each.name == field)
 
     @contextmanager
     def new_file(self, name: str, magic: bytes, what: str, more: int = 0) -> Iterator[Path]:
-        """The path of an empty file with a struct in it, and of `more` beside it, as for
-        shared_files()."""
+        """Create a file with an empty struct in it, and `more` empty ones beside it, as
+        shared_files() does; yield its path."""
         with shared_files(self.structs[name].bytes, what, more) as path:
             with path.open("r+b") as file:
                 file.write(_STAMP.pack(magic, self.number(name)))
             yield path
 
     def check(self, name: str, data: bytes) -> None:
-        """Raises LockwrightError if a library of another layout has seen the file."""
+        """Raise LockwrightError if a library of another layout has opened the file."""
         if _STAMP.unpack_from(data)[1] != self.number(name):
             raise LockwrightError(
-                f"{self.source} is not of the library that was loaded, whose {name} differs",
+                f"{self.source} does not belong to the loaded library, whose {name} differs",
                 "build or install Lockwright again",
             )
 
 
 def layouts(place: Path | None = None) -> Layouts:
-    """Reads layouts.json. Raises LockwrightError if it is missing or not what the build wrote.
+    """Read layouts.json. Raises LockwrightError if it is missing or malformed.
 
     place: the directory of the libraries, if not the usual one.
     """

@@ -1,4 +1,4 @@
-"""The registry of locks as the build wrote it, and where their libraries lie."""
+"""The registry of locks as the build wrote it, and the paths of their libraries."""
 
 import json
 import os
@@ -11,36 +11,39 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 
 BASELINE = "pthread"
-"""Every ratio is to this lock: the C library's own mutex through the same layer."""
+"""The reference of every ratio: the C library's mutex through the same layer."""
 
 
 BY_PRIORITY, OWN_ORDER, STARVES = "by priority", "own order", "starves"
-"""What a lock may do where threads have real-time priorities: Lock.realtime."""
+"""Behaviour of a lock where threads have real-time priorities: Lock.realtime."""
 
 APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
-"""The variables that say which share of its waiters a condition variable or a semaphore appends."""
+"""Variables of the share of waiters that a condition variable or a semaphore appends."""
 
 RWLOCK = "LOCKWRIGHT_RWLOCK"
-"""The variable that says what becomes of reader-writer locks."""
+"""The variable that selects the implementation of reader-writer locks."""
 
 SPIN = "LOCKWRIGHT_SPIN"
-"""The variable that says what becomes of spin locks."""
+"""The variable that selects the implementation of spin locks."""
 
 SPIN_ROOM = 2
-"""Bytes of a spin lock in which a lock has to fit that takes its place."""
+"""Bytes of a spin lock, into which a lock must fit that replaces it."""
 
-WAYS = {"rwlock": (RWLOCK, ("keep", "mutex", "phase-fair")), "spin": (SPIN, ("keep", "mutex"))}
-"""Options that say what becomes of other locks than mutexes: their variables and words."""
+REPLACEMENTS = {
+    "rwlock": (RWLOCK, ("keep", "mutex", "phase-fair")),
+    "spin": (SPIN, ("keep", "mutex")),
+}
+"""Options for locks other than mutexes: the variable and the values of each."""
 
 RESTRICTING = "1/1000"
-"""The share with which only as many threads stay active as are needed, and all get their turn."""
+"""The share that restricts concurrency to the needed threads without starving the others."""
 
 _SHARE = re.compile(r"0|1|1/[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """One number of an algorithm, which an environment variable sets."""
+    """A parameter of an algorithm, which an environment variable sets."""
 
     name: str
     variable: str
@@ -53,28 +56,29 @@ class Tunable:
 
     @property
     def shared(self) -> str:
-        """The variable that sets the numbers of this name of every lock."""
+        """The variable that sets the parameter of this name of every lock."""
         return "LOCKWRIGHT_" + self.name.upper().replace("-", "_")
 
-    def shown(self, value: int | None = None) -> str:
-        """A value, or else the default, with its unit."""
+    def with_unit(self, value: int | None = None) -> str:
+        """Return a value, or else the default, with its unit."""
         number = f"{self.default if value is None else value:,}"
         return f"{self.unit} {number}" if self.unit == "one in" else f"{number} {self.unit}".strip()
 
     def check(self, variable: str, value: str) -> None:
-        """Raises LockwrightError if `value` is no value for it; '' is the default's."""
+        """Raise LockwrightError if `value` is not valid; '' stands for the default."""
         if value and not (
             value.isascii() and value.isdigit() and self.least <= int(value) <= self.most
         ):
             raise LockwrightError(
                 f"{variable}='{value}' is not a number from {self.least} to {self.most}",
-                f"it is {self.meaning}; the default is {self.shown()}",
+                f"it is {self.meaning}; the default is {self.with_unit()}",
             )
 
 
 @dataclass(frozen=True)
 class Suitability:
-    """That a lock suits a case. rank: 1 is tried first; why: in a few words, with the source."""
+    """A statement that a lock suits a case. rank: 1 is tried first; why: in a few words, with the
+    source."""
 
     case: str
     rank: int
@@ -83,8 +87,8 @@ class Suitability:
 
 @dataclass(frozen=True)
 class Lock:
-    """One algorithm: a row of locks.json. Sizes are in bytes. realtime: BY_PRIORITY, OWN_ORDER or
-    STARVES. atomics: read-modify-writes of an uncontended lock and unlock, where it is light."""
+    """An algorithm: a row of locks.json. Sizes are in bytes. realtime: BY_PRIORITY, OWN_ORDER or
+    STARVES. atomics: read-modify-writes of an uncontended lock and unlock, if it is light."""
 
     name: str
     header: str
@@ -111,11 +115,11 @@ class Lock:
     summary: str
 
     def suitability(self, case: str) -> Suitability | None:
-        """What the lock states about a case; None if nothing."""
+        """Return the lock's statement about a case, or None."""
         return next((each for each in self.suits if each.case == case), None)
 
     def properties(self) -> list[str]:
-        """The yes/no properties that this lock has, as words."""
+        """Return the names of this lock's yes/no properties."""
         named = {
             "FIFO": self.fifo,
             "by priority": self.realtime == BY_PRIORITY,
@@ -133,18 +137,18 @@ class Registry:
     """All locks of one directory of libraries, in registry order."""
 
     def __init__(self, directory: Path, rows: Sequence[dict[str, object]]) -> None:
-        """Takes the rows of locks.json and the directory that it lies in."""
+        """directory: that of locks.json. rows: its content."""
         self.directory = directory
         self.rows = list(rows)
         known = {field.name for field in fields(Lock)}
-        # A later build may say more about a lock than this code knows.
+        # A later build may have more fields than this code knows.
         self._locks = {
             str(row["name"]): Lock(**{k: v for k, v in row.items() if k in known})  # type: ignore[arg-type]
             for row in map(_with_parts, rows)
         }
 
     def __iter__(self) -> Iterator[Lock]:
-        """The locks in registry order."""
+        """Yield the locks in registry order."""
         return iter(self._locks.values())
 
     @property
@@ -153,13 +157,14 @@ class Registry:
         return list(self._locks)
 
     def find(self, name: str) -> Lock:
-        """The lock of that name. Raises LockwrightError, with the nearest name, if none has it."""
+        """Return the lock of that name. Raises LockwrightError with the closest name if there is
+        none."""
         if name in self._locks:
             return self._locks[name]
         raise LockwrightError(f"no lock is named '{name}'", _nearest_or_list(name, self.names))
 
     def check_environment(self, name: str, environment: Mapping[str, str]) -> None:
-        """Raises LockwrightError if a variable there sets a number of that lock to nonsense."""
+        """Raise LockwrightError if a variable of that lock has an invalid value."""
         lock = self.find(name)
         for variable in APPEND.values():
             value = environment.get(variable, "")
@@ -169,8 +174,8 @@ class Registry:
                     "it is the share of the waiters that queue at the end; "
                     "1 is first come, first served",
                 )
-        for variable, _ in WAYS.values():
-            check_way(variable, variable, environment.get(variable, "keep") or "keep")
+        for variable, _ in REPLACEMENTS.values():
+            check_replacement(variable, variable, environment.get(variable, "keep") or "keep")
         if environment.get(SPIN) == "mutex":
             self._check_fits_spin(lock)
         for each in lock.tunables:
@@ -183,7 +188,7 @@ class Registry:
                 own = ", ".join(each.variable for each in lock.tunables)
                 raise LockwrightError(
                     f"{variable} sets nothing",
-                    f"{name} has {own}" if own else f"{name} has no numbers to set; unset it",
+                    f"{name} has {own}" if own else f"{name} has no parameters; unset it",
                 )
 
     def _check_fits_spin(self, lock: Lock) -> None:
@@ -191,16 +196,17 @@ class Registry:
         # The counterpart of the C library's mutex is its spin lock.
         if lock.name not in (*fitting, BASELINE):
             raise LockwrightError(
-                f"{lock.name} takes {lock.bytes_in_place} bytes and has {SPIN_ROOM} in a spin lock",
+                f"{lock.name} takes {lock.bytes_in_place} bytes, and a spin lock has {SPIN_ROOM}",
                 f"leave out --spin mutex, or choose from {', '.join(fitting)}",
             )
 
     def path_of(self, name: str, *, counting: bool = False) -> Path:
-        """Absolute path of the library to preload. Raises LockwrightError if it cannot be."""
+        """Return the absolute path of a lock's library. Raises LockwrightError if it cannot be
+        preloaded."""
         return self._library(self.find(name).name, counting)
 
     def path_of_mixed(self, *, counting: bool = False) -> Path:
-        """The same of the library in which each mutex has a lock of its own, by a plan."""
+        """Return the path of the library that gives each mutex its own lock, by a plan."""
         return self._library("mixed", counting)
 
     def _library(self, name: str, counting: bool) -> Path:
@@ -212,51 +218,52 @@ class Registry:
         return path
 
 
-def check_way(named: str, variable: str, value: str) -> None:
-    """Raises LockwrightError, with the nearest, if `value` is no word of that variable.
+def check_replacement(named: str, variable: str, value: str) -> None:
+    """Raise LockwrightError, with the closest value, if `value` is not one of that variable.
 
-    named: what the user called it, an option or the variable itself.
+    named: the option or variable that the user set.
     """
-    words = next(words for each, words in WAYS.values() if each == variable)
+    words = next(words for each, words in REPLACEMENTS.values() if each == variable)
     if value not in words:
         listed = f"{', '.join(words[:-1])} or {words[-1]}"
         raise LockwrightError(f"{named}='{value}' is not {listed}", _nearest_or_list(value, words))
 
 
-def choose_ways(environment: dict[str, str], chosen: Mapping[str, str | None]) -> None:
-    """Sets the variables of the options that were given. Raises LockwrightError for other words."""
+def set_replacements(environment: dict[str, str], chosen: Mapping[str, str | None]) -> None:
+    """Set the variables of the given options. Raises LockwrightError for invalid values."""
     for option, value in chosen.items():
         if value is not None:
-            variable, _ = WAYS[option]
-            check_way(f"--{option}", variable, value)
+            variable, _ = REPLACEMENTS[option]
+            check_replacement(f"--{option}", variable, value)
             environment[variable] = value
 
 
 def options_of(environment: Mapping[str, str]) -> list[str]:
-    """The options that say what becomes of other locks as the environment does, to be printed."""
+    """Return the command-line options that correspond to these variables of an environment."""
     found = []
-    for option, (variable, words) in WAYS.items():
+    for option, (variable, words) in REPLACEMENTS.items():
         value = environment.get(variable) or words[0]
         if value != words[0]:
             found += [f"--{option}", value]
     return found
 
 
-def check_plan_ways(environment: Mapping[str, str], instead: str) -> None:
-    """Raises LockwrightError if locks that are no mutexes are to become what a plan does not name.
+def check_plan_replacements(environment: Mapping[str, str], instead: str) -> None:
+    """Raise LockwrightError if the environment replaces other locks than mutexes by the lock: a
+    plan has several.
 
-    instead: how to go on without a plan.
+    instead: the advice for a run without a plan.
     """
-    for option, what, other in (
-        ("rwlock", "reader-writer locks", ", take --rwlock phase-fair"),
+    for option, what, alternative in (
+        ("rwlock", "reader-writer locks", ", use --rwlock phase-fair"),
         ("spin", "spin locks", ""),
     ):
-        variable, _ = WAYS[option]
+        variable, _ = REPLACEMENTS[option]
         if environment.get(variable) == "mutex":
             raise LockwrightError(
-                f"--{option} mutex puts the lock in the place of {what}, but a plan has several,"
-                " and says of mutexes only which",
-                f"leave it out{other}, or {instead}",
+                f"--{option} mutex replaces {what} by the lock, but a plan has several locks"
+                " and assigns them to mutexes only",
+                f"leave it out{alternative}, or {instead}",
             )
 
 
@@ -273,7 +280,7 @@ def _nearest_or_list(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     typed = name.lower().replace("_", "-")
-    # `mcs` means one of the kinds of mcs, however near another name is.
+    # `mcs` means a variant of mcs, however close another name is.
     near = [each for each in names if typed and each.startswith(f"{typed}-")]
     near = near or get_close_matches(typed, names, n=1, cutoff=0.5)
     if near:
@@ -282,13 +289,13 @@ def _nearest_or_list(name: str, names: Sequence[str]) -> str:
 
 
 def directory() -> Path:
-    """The directory of the libraries: $LOCKWRIGHT_LIBDIR, or the one inside the package."""
+    """Return the directory of the libraries: $LOCKWRIGHT_LIBDIR, or the one in the package."""
     declared = os.environ.get("LOCKWRIGHT_LIBDIR")
     if declared:
         return Path(declared).absolute()
     import lockwright
 
-    # An editable install has two directories: the sources, and what was built.
+    # An editable install has two directories: that of the sources and that of the build.
     places = [Path(place) / "lib" for place in lockwright.__path__]
     for place in places:
         if (place / "locks.json").is_file():
@@ -297,7 +304,7 @@ def directory() -> Path:
 
 
 def headers() -> Path:
-    """The directory to give a compiler for lockwright/pthread.h."""
+    """Return the directory to give a compiler for lockwright/pthread.h."""
     import lockwright
 
     places = [Path(place) / "include" for place in lockwright.__path__]
@@ -310,14 +317,14 @@ def headers() -> Path:
 
 
 def missing_advice() -> str:
-    """What to do where a file of the directory of the libraries cannot be read."""
+    """Return the advice if a file of the directory of the libraries cannot be read."""
     if os.environ.get("LOCKWRIGHT_LIBDIR"):
-        return "point LOCKWRIGHT_LIBDIR at a directory that holds it, or unset it"
+        return "point LOCKWRIGHT_LIBDIR at a directory that contains it, or unset it"
     return "build or install Lockwright again"
 
 
 def registry(place: Path | None = None) -> Registry:
-    """Reads locks.json. Raises LockwrightError if it is missing or not what the build wrote.
+    """Read locks.json. Raises LockwrightError if it is missing or malformed.
 
     place: the directory of the libraries, if not the usual one.
     """
@@ -339,14 +346,14 @@ def registry(place: Path | None = None) -> Registry:
 def preload(
     library: Path, environment: Mapping[str, str], program: Path | None = None
 ) -> dict[str, str]:
-    """`environment` with `library` first in LD_PRELOAD, before what was there already.
+    """Return `environment` with `library` first in LD_PRELOAD.
 
-    Only the library of a sanitizer comes before it: the one that `program` is built with, if it is
-    given, and those that were there already, with what came before them.
+    Only sanitizers precede it: the one that `program` is built with, if given, and those already in
+    LD_PRELOAD, with the entries before them.
     """
     from lockwright.preload import binary
 
-    # As the dynamic linker takes it apart.
+    # The dynamic linker splits it in the same way.
     present = [word for word in re.split("[ :]", environment.get("LD_PRELOAD", "")) if word]
     ends = [at for at, word in enumerate(present, 1) if binary.is_sanitizer(word)]
     first, rest = present[: max(ends, default=0)], present[max(ends, default=0) :]
@@ -357,10 +364,10 @@ def preload(
 
 
 def check_preloadable(library: Path) -> None:
-    """Raises LockwrightError if LD_PRELOAD cannot name a library."""
+    """Raise LockwrightError if LD_PRELOAD cannot name a library."""
     if any(separator in str(library) for separator in " :"):
-        # The dynamic linker splits it at both and knows no escape.
+        # The dynamic linker splits it at both and has no escape.
         raise LockwrightError(
-            f"'{library}' has a space or a colon in it, so it cannot be preloaded",
+            f"'{library}' contains a space or a colon, so it cannot be preloaded",
             "install Lockwright under a path without either",
         )

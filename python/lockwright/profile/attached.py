@@ -71,7 +71,7 @@ class Attached:
     """A process that is sampled. asleep: the unfinished waits, by thread."""
 
     def __init__(self, pid: int) -> None:
-        """Raises LockwrightError without the permission to, and for a pid that names no process."""
+        """Raise LockwrightError without the permission to, and for a pid that names no process."""
         futex = _FUTEX.get(platform.machine())
         if futex is None:
             raise LockwrightError(
@@ -110,14 +110,14 @@ class Attached:
         return 1e9 * (time.monotonic() - self.began)
 
     def symbols(self) -> Symbols:
-        """Resolves addresses, also in files that were loaded since."""
+        """Resolve addresses, also in files that were loaded since."""
         with contextlib.suppress(OSError):
             self.mappings = _mappings(self.process)
             self._code = [each for each in self.mappings if each[1]]
         return Symbols([each for each, _ in self.mappings], self.program)
 
     def look(self) -> bool:
-        """Records the waiter of each mutex; False if the process has ended."""
+        """Record the waiter of each mutex; False if the process has ended."""
         try:
             tids = [int(each.name) for each in (self.process / "task").iterdir()]
             if len(tids) == 1 and _is_zombie(self.process):
@@ -164,12 +164,14 @@ class Attached:
 
 
 def _is_zombie(process: Path) -> bool:
-    """Whether the process is a zombie: it has ended, and its parent has not waited for it."""
+    """Return whether the process is a zombie: it has ended, and its parent has not waited for
+    it."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 def place_of(address: int, caller: int, symbols: Symbols) -> Place:
-    """The symbol of the variable that a mutex lies in, or else the caller that waits for it."""
+    """Return the symbol of the variable that a mutex lies in, or else the caller that waits for
+    it."""
     if symbols.mapping(address) is not None:
         return Place(OBJECT, symbols.place(address))
     return Place(FIRST_TAKEN, symbols.caller(caller) if caller else Frame("", 0), -1)
@@ -178,8 +180,8 @@ def place_of(address: int, caller: int, symbols: Symbols) -> Place:
 def _sleeper(
     path: Path, memory: int, futex: int, tids: list[int]
 ) -> tuple[int, int, int, bool] | None:
-    """The address of the mutex that a thread may sleep for, its kind, the thread's stack pointer,
-    and whether the mutex has an owner now."""
+    """Return the address of the mutex that a thread may sleep for, its kind, the thread's stack
+    pointer, and whether the mutex has an owner now."""
     try:
         words = path.read_text().split()
         if len(words) < 9 or int(words[0]) != futex:
@@ -196,7 +198,8 @@ def _sleeper(
 
 
 def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:
-    """The innermost return address on the stack outside the C library; 0 if there is none."""
+    """Return the innermost return address on the stack outside the C library; 0 if there is
+    none."""
     try:
         data = os.pread(memory, _STACK, stack)
     except OSError:
@@ -212,7 +215,7 @@ def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:
 
 
 def _is_after_call(memory: int, address: int) -> bool:
-    """Whether the instruction before an address is a call."""
+    """Return whether the instruction before an address is a call."""
     try:
         before = os.pread(memory, 7, address - 7)
     except OSError:
@@ -229,8 +232,8 @@ def _is_after_call(memory: int, address: int) -> bool:
 
 
 def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
-    """The mapped files, each part with whether it is code; the anonymous mapping behind a file
-    counts as its data."""
+    """Return the mapped files, each part with whether it is code; the anonymous mapping behind a
+    file counts as its data."""
     found: list[tuple[Mapping, bool]] = []
     bases: dict[str, int] = {}
     for line in (process / "maps").read_text(errors="replace").splitlines():
@@ -249,7 +252,8 @@ def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
 
 
 def _base(path: Path, start: int) -> int:
-    """The address from which a file's addresses count, if its first byte is mapped at `start`."""
+    """Return the address from which a file's addresses count, if its first byte is mapped at
+    `start`."""
     with contextlib.suppress(OSError):
         header = load(path).header
         if header is not None and not header.shared:

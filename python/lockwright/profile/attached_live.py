@@ -22,8 +22,8 @@ class AttachedLive:
         self._symbols: Symbols | None = None
 
     def state(self, most: int) -> State:
-        """The mutexes that cost most since the last call. Acquisitions and holders are not known;
-        `holder` is where the mutex was waited for."""
+        """Return the mutexes that cost most since the last call. Acquisitions and holders are not
+        known; `holder` is where the mutex was waited for."""
         target, now = self._target, self._target.elapsed
         seen = target.seen
         began, self._before = self._before, now

@@ -38,12 +38,12 @@ Rows = NDArray[Any]
 
 
 def constant(name: str) -> int:
-    """A constant of the profiler's library, as C++ names it."""
+    """Return a constant of the profiler's library, as C++ names it."""
     return layouts().constants[name]
 
 
 def table_size(name: str) -> int:
-    """The entries of a table of the buffer."""
+    """Return the entries of a table of the buffer."""
     return layouts().field(_BUFFER, name).count
 
 
@@ -58,12 +58,12 @@ def is_shared(records: Any) -> Any:
 
 
 def init_site(record: Any) -> int:
-    """The number of the caller that initialised a record's mutex, plus one; 0 if unknown."""
+    """Return the number of the caller that initialised a record's mutex, plus one; 0 if unknown."""
     return int(record["init_site"]) & ((1 << constant("init_stack_shift")) - 1)
 
 
 def beside(path: Path, count: int = _MOST_FILES) -> list[Path]:
-    """The paths of the first files of other processes than the first, which may be empty."""
+    """Return the paths of the first files of other processes than the first, which may be empty."""
     return [Path(f"{path}.{number}") for number in range(1, min(count, _MOST_FILES) + 1)]
 
 
@@ -89,11 +89,11 @@ class Buffer:
         self._mapped = np.frombuffer(self._bytes, kind, 1)[0]
 
     def check(self) -> None:
-        """Raises LockwrightError if a library of another layout has seen the file."""
+        """Raise LockwrightError if a library of another layout has seen the file."""
         layouts().check(_BUFFER, self._bytes[:64])
 
     def __getitem__(self, name: str) -> Any:
-        """A field or a table."""
+        """Return a field or a table."""
         return self._mapped[name]
 
     @property
@@ -193,8 +193,8 @@ class Buffer:
         return sites
 
     def init_stack(self, record: Any) -> tuple[int, ...]:
-        """The addresses of the stack from which a record's mutex was initialised; empty if that
-        was not walked."""
+        """Return the addresses of the stack from which a record's mutex was initialised; empty if
+        that was not walked."""
         number = int(record["init_site"]) >> constant("init_stack_shift")
         stacks = self["inits"]["stacks"]
         if not 0 < number <= len(stacks):
@@ -279,7 +279,8 @@ def lower_bounds() -> NDArray[np.float64]:
 
 
 def _megahertz() -> float:
-    """The clock of a processor whose program ended before it could be compared with another."""
+    """Return the clock of a processor whose program ended before it could be compared with
+    another."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("cpu MHz"):

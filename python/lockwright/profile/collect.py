@@ -22,7 +22,7 @@ LIBRARY = "probe/liblockwright-probe.so"
 
 
 def probe_path() -> Path:
-    """The profiler's library. Raises LockwrightError if it was not built."""
+    """Return the profiler's library. Raises LockwrightError if it was not built."""
     path = locks.directory() / LIBRARY
     if not path.is_file():
         raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
@@ -43,7 +43,7 @@ def profile_command(
     environment: dict[str, str] | None = None,
     also: Callable[[Buffer], None] | None = None,
 ) -> Profiled:
-    """Runs a command in the foreground to its end, and profiles its mutexes.
+    """Run a command in the foreground to its end, and profiles its mutexes.
 
     also: called 25 times a second with the buffer so far. Raises LockwrightError if the command
     cannot be run with the profiler in it.

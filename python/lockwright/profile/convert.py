@@ -23,7 +23,7 @@ _MOST_MOMENTS = 20_000
 
 
 def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
-    """The profile of a run that has ended."""
+    """Return the profile of a run that has ended."""
     nanoseconds = buffer.nanoseconds
     symbols = symbols_of(buffer, run.program)
     duration = _duration(buffer, run)
@@ -55,7 +55,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
 
 
 def symbols_of(buffer: Buffer, program: str) -> Symbols:
-    """Resolves the addresses in a buffer. program: path of the program that was started."""
+    """Resolve the addresses in a buffer. program: path of the program that was started."""
     mappings = [
         Mapping(
             os.fsdecode(bytes(each["path"])),

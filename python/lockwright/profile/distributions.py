@@ -12,7 +12,7 @@ from lockwright.profile.record import Distribution
 def distribution(
     count: float, total: float, samples: int, weights: NDArray[Any] | None, nanoseconds: float
 ) -> Distribution:
-    """A distribution of which count and total are known.
+    """Return a distribution of which count and total are known.
 
     total: in ticks of so many nanoseconds. weights: of the histogram's buckets; None where there is
     only the sum.
@@ -34,7 +34,7 @@ def distribution(
 
 
 def weight_below(weights: NDArray[Any], ticks: float) -> float:
-    """The weight below a bound; the bucket that the bound cuts counts in proportion."""
+    """Return the weight below a bound; the bucket that the bound cuts counts in proportion."""
     bounds = lower_bounds()
     widths = np.diff(bounds)
     shares = np.clip((ticks - bounds[:-1]) / widths, 0.0, 1.0)
@@ -42,7 +42,7 @@ def weight_below(weights: NDArray[Any], ticks: float) -> float:
 
 
 def _quantile(weights: NDArray[Any], share: float) -> float:
-    """A quantile in ticks, with the durations of a bucket spread evenly over it."""
+    """Return a quantile in ticks, with the durations of a bucket spread evenly over it."""
     sums = np.cumsum(weights)
     wanted = share * float(sums[-1])
     at = int(np.searchsorted(sums, wanted, side="left"))

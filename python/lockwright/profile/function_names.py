@@ -6,8 +6,8 @@ _CLONE = re.compile(r"( \[clone [^]]*\]|\.(constprop|isra|part|cold|lto_priv|llv
 
 
 def function(symbol: str) -> str:
-    """A symbol without the function's parameters and without the compiler's suffixes for parts and
-    clones."""
+    """Return a symbol without the function's parameters and without the compiler's suffixes for
+    parts and clones."""
     symbol = _CLONE.sub("", symbol)
     name = symbol.removesuffix(" const")
     if not name.endswith(")"):
@@ -30,8 +30,8 @@ _LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)\}")
 
 
 def brief(symbol: str) -> str:
-    """A function's name without parameters; a long name also loses template arguments and the
-    parameters of lambdas."""
+    """Return a function's name without parameters; a long name also loses template arguments and
+    the parameters of lambdas."""
     name = _TAG.sub("", function(symbol))
     if len(name) <= LONG:
         return name
@@ -42,7 +42,7 @@ def brief(symbol: str) -> str:
 
 
 def without_arguments(name: str, instead: str = "") -> str:
-    """The name with `instead` for each <...>."""
+    """Return the name with `instead` for each <...>."""
     if _COMPARES.search(name):
         return name
     kept: list[str] = []

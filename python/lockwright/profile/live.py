@@ -69,7 +69,7 @@ class Live:
         self._names: dict[int, str] = {}
 
     def look(self, most: int) -> State:
-        """The last interval: the mutexes that cost most."""
+        """Return the last interval: the mutexes that cost most."""
         before, now = self._before, self._sums()
         self._before = now
         seconds = max((now.now - before.now) / 1e9, 1e-9)

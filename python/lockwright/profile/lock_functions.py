@@ -26,7 +26,7 @@ _KNOWN = re.compile(
 
 
 def is_known(symbol: str) -> bool:
-    """Whether a function is of the standard library or of another widely used one."""
+    """Return whether a function is of the standard library or of another widely used one."""
     plain = without_arguments(function(symbol))
     words = plain.split()
     return bool(words) and _KNOWN.fullmatch(words[-1]) is not None

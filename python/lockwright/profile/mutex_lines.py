@@ -13,7 +13,7 @@ from lockwright.profile.wrappers import Call
 def with_lines(
     mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
 ) -> list[Mutex]:
-    """The same mutexes, with source lines, wrappers and names.
+    """Return the same mutexes, with source lines, wrappers and names.
 
     releases: by the index of a mutex and the number of its site, the frame that released what was
     taken there.
@@ -50,8 +50,8 @@ def with_lines(
 
 
 def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
-    """A mutex's place with its stack. Of a mutex that was first seen when it was taken, it is the
-    stack of the same caller's site with most waiting."""
+    """Return a mutex's place with its stack. Of a mutex that was first seen when it was taken, it
+    is the stack of the same caller's site with most waiting."""
     place = mutex.place
     if place.kind == OBJECT:
         return place
@@ -68,7 +68,7 @@ def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]
 
 
 def _with_names(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
-    """Finds wrappers around initialisations as around lock functions, but without releases."""
+    """Find wrappers around initialisations as around lock functions, but without releases."""
     created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
     counts = wrappers.wrapper_counts(
         [Call(i, mutexes[i].place.stack) for i in created], symbols.function
@@ -80,7 +80,7 @@ def _with_names(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
 
 
 def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
-    """Adds the line, or else the offset, to the names of mutexes of one function."""
+    """Add the line, or else the offset, to the names of mutexes of one function."""
     places: dict[str, set[tuple[str, int]]] = {}
     for each in mutexes:
         places.setdefault(each.name, set()).add(_position(each.place))
@@ -116,7 +116,7 @@ def _where(place: Place) -> str:
 
 
 def name_of(place: Place, is_one: bool) -> str:
-    """The name of a mutex.
+    """Return the name of a mutex.
 
     is_one: the place stands for a single mutex, not for all of that place. A place reached through
     wrappers has no ordinal in its name: the ordinal counts the mutexes of all callers.
@@ -137,7 +137,7 @@ def name_of(place: Place, is_one: bool) -> str:
 
 
 def _short(frame: Frame) -> str:
-    """A symbol without the function's parameters, or file and offset."""
+    """Return a symbol without the function's parameters, or file and offset."""
     if not frame.symbol:
         return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"
     return brief(frame.symbol)

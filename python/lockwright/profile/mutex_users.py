@@ -14,8 +14,8 @@ _WORDS = 3
 
 
 def frequent_users(buffer: Buffer) -> NDArray[np.uint64]:
-    """A bit for each thread that takes mutexes, or waits for them, not much more rarely than the
-    average thread."""
+    """Return a bit for each thread that takes mutexes, or waits for them, not much more rarely than
+    the average thread."""
     threads = buffer.threads
     taken = threads["acquisitions"].astype(np.float64) + buffer.passed_over
     waited = threads["contended"].astype(np.float64)
@@ -28,8 +28,8 @@ def frequent_users(buffer: Buffer) -> NDArray[np.uint64]:
 
 
 def user_count(seen: NDArray[np.uint64], taking: NDArray[np.uint64]) -> int:
-    """How many of the threads that were seen at a mutex are frequent users; all of them where fewer
-    than two are."""
+    """Return how many of the threads that were seen at a mutex are frequent users; all of them
+    where fewer than two are."""
     few = _count(seen & taking)
     return few if few > 1 else _count(seen)
 

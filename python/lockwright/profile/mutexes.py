@@ -76,21 +76,21 @@ class Mutexes:
         self._takers = frequent_users(buffer)
 
     def index_of(self, record: int) -> int | None:
-        """Which of the mutexes a record became part of."""
+        """Return which of the mutexes a record became part of."""
         return self._index.get(record)
 
     def site_of(self, record: int, caller: int) -> int:
-        """The number of a call site among a mutex's sites, or -1."""
+        """Return the number of a call site among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
     def named(self, record: int) -> str:
-        """The name of the mutex of one record."""
+        """Return the name of the mutex of one record."""
         found = self._buffer.records[record]
         is_one = not is_shared(found)
         return name_of(self._place(found, is_one), is_one)
 
     def all_mutexes(self) -> list[Mutex]:
-        """All mutexes, the one with the most time lost first."""
+        """Return all mutexes, the one with the most time lost first."""
         groups = self._groups()
         records = self._buffer.records
         groups.sort(
@@ -108,7 +108,7 @@ class Mutexes:
         return with_lines(mutexes, self._symbols, self._sites.releases)
 
     def _groups(self) -> list[list[int]]:
-        """The records that make up each mutex of the profile."""
+        """Return the records that make up each mutex of the profile."""
         records = self._buffer.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
@@ -138,9 +138,9 @@ class Mutexes:
         return groups
 
     def _apart(self, numbers: list[int]) -> int:
-        """How many mutexes of a place are shown one by one, the most costly first: of many only
-        those that stand out, as two of a table may, but none that lives on a thread's stack for a
-        moment."""
+        """Return how many mutexes of a place are shown one by one, the most costly first: of many
+        only those that stand out, as two of a table may, but none that lives on a thread's stack
+        for a moment."""
         if len(numbers) <= 2 * _APART:
             return len(numbers)
         records = self._buffer.records
@@ -232,7 +232,7 @@ class Mutexes:
         return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
 
     def _order(self, record: Any) -> int:
-        """The ordinal of a mutex among those first seen at its place."""
+        """Return the ordinal of a mutex among those first seen at its place."""
         records = self._buffer.records
         earlier = (
             (records["first_site"] == record["first_site"])

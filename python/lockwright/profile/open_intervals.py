@@ -35,8 +35,8 @@ class OpenInterval:
 
 
 def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
-    """The open waits and holds when the process was last seen, at `last_ns` of the monotonic clock.
-    Later events cannot be told from the end of the process."""
+    """Return the open waits and holds when the process was last seen, at `last_ns` of the monotonic
+    clock. Later events cannot be told from the end of the process."""
     if not buffer.pid or not last_ns:
         return []
     end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
@@ -58,7 +58,7 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
 
 
 def _holder(buffer: Buffer, record: np.void) -> int:
-    """The caller of the lock function for the last recorded hold."""
+    """Return the caller of the lock function for the last recorded hold."""
     if record["detail"] and record["hold_site"]:
         detail = buffer.details[int(record["detail"]) - 1]
         return int(detail["sites"]["caller"][int(record["hold_site"]) - 1])
@@ -66,8 +66,8 @@ def _holder(buffer: Buffer, record: np.void) -> int:
 
 
 def circle(found: Iterable[OpenInterval]) -> list[int]:
-    """The records of the mutexes in a deadlock: the holder of each waited for the next, and the
-    holder of the last for the first. Empty if there was none."""
+    """Return the records of the mutexes in a deadlock: the holder of each waited for the next, and
+    the holder of the last for the first. Empty if there was none."""
     found = list(found)
     holders = {each.record: each.thread for each in found if each.kind == HOLD}
     wanted = {each.thread: each.record for each in found if each.kind == WAIT}
@@ -83,7 +83,7 @@ def circle(found: Iterable[OpenInterval]) -> list[int]:
 
 
 def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
-    """The intervals as rows of the buffer's details, one for each mutex."""
+    """Return the intervals as rows of the buffer's details, one for each mutex."""
     by_record: defaultdict[int, list[OpenInterval]] = defaultdict(list)
     for each in found:
         by_record[each.record].append(each)
@@ -114,7 +114,7 @@ def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
 
 
 def _site(row: np.void, sites: dict[int, int], caller: int) -> int:
-    """The number of a caller's site; the last one stands for all that have no room."""
+    """Return the number of a caller's site; the last one stands for all that have no room."""
     at = sites.setdefault(caller, min(len(sites), len(row["sites"]) - 1))
     row["sites"][at]["caller"] = caller
     return at

@@ -57,7 +57,7 @@ class OtherProcesses:
 
 
 def other_processes(family: Buffers, chosen: Buffer) -> OtherProcesses:
-    """All processes but the chosen one."""
+    """Return all processes but the chosen one."""
     seen = {buffer.pid: buffer for buffer in family.all() if buffer.taken and buffer is not chosen}
     seen.pop(chosen.pid, None)
     noted = [each for each in family.first.other_processes if each.pid not in {chosen.pid, *seen}]

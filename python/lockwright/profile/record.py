@@ -68,7 +68,7 @@ class Frame:
 
 
 def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """The name of a stack's place; "" for an empty stack."""
+    """Return the name of a stack's place; "" for an empty stack."""
     if not stack:
         return ""
     if not 0 < wrappers < len(stack):
@@ -77,7 +77,7 @@ def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
 
 
 def via(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """The outermost wrapper, in parentheses, unless all wrappers are library functions."""
+    """Return the outermost wrapper, in parentheses, unless all wrappers are library functions."""
     named = [frame for frame in stack[:wrappers] if not is_known(frame.symbol)]
     return f" (via {replace(named[-1], source='').brief})" if named else ""
 
@@ -190,17 +190,17 @@ class Mutex:
         return self.waiting.total
 
     def holder(self, block: Block) -> str:
-        """The site of a block's holder; "" where that is not known."""
+        """Return the site of a block's holder; "" where that is not known."""
         return self.taken_at(block.holder, True)
 
     def waiter(self, block: Block) -> str:
-        """The site of a block's waiter; "" where that is not known."""
+        """Return the site of a block's waiter; "" where that is not known."""
         return self.taken_at(block.waiter, False)
 
     def taken_at(self, index: int, holds: bool) -> str:
-        """The place of a site of which only the caller of the lock function is certain. Where that
-        is a wrapper with several callers, the caller with half of the holding, or waiting, is named
-        as the most likely."""
+        """Return the place of a site of which only the caller of the lock function is certain.
+        Where that is a wrapper with several callers, the caller with half of the holding, or
+        waiting, is named as the most likely."""
         if not 0 <= index < len(self.sites) or not self.sites[index].stack:
             return ""
         return self._callers[index][holds]
@@ -348,7 +348,7 @@ class Profile:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Raises ValueError for anything but a profile of this format."""
+        """Raise ValueError for anything but a profile of this format."""
         whole = json.loads(text)
         if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
             raise ValueError("it does not begin as a profile does")
@@ -360,7 +360,7 @@ class Profile:
 
 
 def read(path: Path) -> Profile:
-    """The profile in a file. Raises LockwrightError if there is none in it."""
+    """Return the profile in a file. Raises LockwrightError if there is none in it."""
     try:
         return Profile.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -388,7 +388,7 @@ def _check_type(wanted: Any, value: Any) -> None:
 
 
 def _build(wanted: Any, value: Any) -> Any:
-    """`value`, of JSON's types, as an annotation's type. Raises ValueError if it has another
+    """Return `value`, of JSON's types, as an annotation's type. Raises ValueError if it has another
     type."""
     _check_type(typing.get_origin(wanted) or wanted, value)
     if dataclasses.is_dataclass(wanted):

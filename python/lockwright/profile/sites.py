@@ -34,7 +34,7 @@ class Sites:
         self._stacks = self._stacks_by_caller()
 
     def number(self, index: int, caller: int) -> int:
-        """The number of a caller's first stack among a mutex's sites; -1 if it has none."""
+        """Return the number of a caller's first stack among a mutex's sites; -1 if it has none."""
         return self._numbers.get((index, caller), -1)
 
     def releases(self, index: int) -> dict[int, Frame]:
@@ -44,7 +44,7 @@ class Sites:
     def sites_and_blocks(
         self, index: int, group: list[int], details: NDArray[Any], waits: Waits
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
-        """The sites of a mutex, and which of them blocked which.
+        """Return the sites of a mutex, and which of them blocked which.
 
         group: the records that make up the mutex of this index; waits: the total that is shared out
         among the sites in proportion to the samples.
@@ -86,7 +86,7 @@ class Sites:
         return tuple(sites), blocks
 
     def _only_first(self, group: list[int], callers: dict[int, list[int]]) -> None:
-        """Records the only known caller of a mutex without details."""
+        """Record the only known caller of a mutex without details."""
         records = self._buffer.records
         first = int(records["first_site"][group[0]])
         if first:
@@ -104,8 +104,8 @@ class Sites:
     def _shares(
         self, group: list[int], caller: int
     ) -> list[tuple[tuple[Frame, ...], float, float]]:
-        """The stacks of a caller with their shares of its waiting and its holding, the largest
-        first. The walked stacks stand for all."""
+        """Return the stacks of a caller with their shares of its waiting and its holding, the
+        largest first. The walked stacks stand for all."""
         walked: dict[tuple[int, ...], list[float]] = {}
         for number in group:
             for stack in self._stacks.get((number, caller), ()):

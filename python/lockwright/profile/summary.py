@@ -10,7 +10,7 @@ SHOWN = 5
 
 
 def table(profile: Profile) -> Table:
-    """The mutexes that cost most, by the time that threads lost waiting for them."""
+    """Return the mutexes that cost most, by the time that threads lost waiting for them."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name, side in (
         ("mutex", "left"),
@@ -31,7 +31,7 @@ def table(profile: Profile) -> Table:
 
 
 def sentence(profile: Profile) -> str:
-    """The process in one line."""
+    """Return the process in one line."""
     process = profile.process
     if not profile.mutexes and not process.lock_calls and not process.unprofiled_calls:
         if not profile.from_within:
@@ -71,7 +71,7 @@ def _number(count: float, what: str) -> str:
 
 
 def _time(ns: float) -> str:
-    """A duration; 0 means that there is no distribution."""
+    """Return a duration; 0 means that there is no distribution."""
     return numbers.time(ns) if ns else "-"
 
 

@@ -34,17 +34,18 @@ class Symbols:
         self._frames: dict[int, Frame] = {}
 
     def mapping(self, address: int) -> Mapping | None:
-        """The file that an address lies in; None for the heap, a stack or an unknown address."""
+        """Return the file that an address lies in; None for the heap, a stack or an unknown
+        address."""
         return next((each for each in self._mappings if each.start <= address < each.end), None)
 
     def place(self, address: int) -> Frame:
-        """The place of data or of an instruction."""
+        """Return the place of data or of an instruction."""
         if address not in self._frames:
             self._frames[address] = self._name(address, address)
         return self._frames[address]
 
     def caller(self, address: int) -> Frame:
-        """The place of a call that returns to `address`."""
+        """Return the place of a call that returns to `address`."""
         if address not in self._frames:
             self._frames[address] = self._name(address, address - 1)
         return self._frames[address]
@@ -61,7 +62,7 @@ class Symbols:
         return Frame(mapping.path, offset, found[0], found[1] + address - inside)
 
     def function(self, frame: Frame) -> tuple[str, str] | None:
-        """The function that a call returns to: its file and its name, or its start; None if
+        """Return the function that a call returns to: its file and its name, or its start; None if
         unknown."""
         if frame.symbol:
             return frame.module, function(frame.symbol)
@@ -70,8 +71,8 @@ class Symbols:
         return None if begin is None else (frame.module, f"{begin:#x}")
 
     def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, tuple[Frame, ...]]:
-        """Each frame with its source line, where there is one, behind the frames of the functions
-        inlined into it, the innermost first."""
+        """Return each frame with its source line, where there is one, behind the frames of the
+        functions inlined into it, the innermost first."""
         by_module: defaultdict[str, set[Frame]] = defaultdict(set)
         for frame in frames:
             if frame.module in self._modules and load(Path(frame.module)).has_lines:

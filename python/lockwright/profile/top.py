@@ -21,7 +21,7 @@ from rich.text import Text
 
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
-from lockwright.base.terminal import besides
+from lockwright.base.terminal import secondary
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.live import Live, Row, State
@@ -93,8 +93,8 @@ def _unbuffered(terminal: int) -> Iterator[None]:
 
 
 def _in_foreground(terminal: int) -> bool:
-    """Whether we are in the terminal's foreground group; a read from the background would stop
-    us."""
+    """Return whether we are in the terminal's foreground group; a read from the background would
+    stop us."""
     try:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     except OSError:
@@ -112,7 +112,7 @@ class Top:
         self._columns: tuple[str, ...] = _COLUMNS
         self._hint = "q ends the program"
         self._terminal = streams.terminal
-        self._console = besides(streams.out)
+        self._console = secondary(streams.out)
         self._screen = Screen(console=self._console, auto_refresh=False, transient=True)
         self._live: Live | None = None
         self._next = 0.0
@@ -120,7 +120,7 @@ class Top:
 
     @contextmanager
     def displayed(self) -> Iterator[None]:
-        """Takes the terminal over, and restores it."""
+        """Take the terminal over, and restores it."""
         if not self._console.is_terminal:
             yield
             return
@@ -133,7 +133,7 @@ class Top:
                 yield
 
     def look(self, buffer: Buffer) -> None:
-        """Shows the state if it is due, and ends the program if the user pressed the key for
+        """Show the state if it is due, and ends the program if the user pressed the key for
         that."""
         if self._key() == b"q" and buffer.pid:
             self.stopped = True
@@ -197,7 +197,7 @@ class Top:
 
 
 def program_line(state: State) -> str:
-    """The program in one line."""
+    """Return the program in one line."""
     return (
         f"{numbers.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
         f" {numbers.time(state.lost)} lost a second"
@@ -205,7 +205,7 @@ def program_line(state: State) -> str:
 
 
 def mutex_cells(row: Row) -> tuple[str, ...]:
-    """A mutex as the cells of a row."""
+    """Return a mutex as the cells of a row."""
     known = []
     if row.contended is not None:
         known.append(numbers.share(row.contended))
@@ -215,7 +215,7 @@ def mutex_cells(row: Row) -> tuple[str, ...]:
 
 
 def interval_line(state: State) -> str:
-    """The last interval in one line."""
+    """Return the last interval in one line."""
     said = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
     return "; ".join([program_line(state), *said])
 

@@ -70,11 +70,11 @@ class Watcher:
         self._looks: dict[int, _Looks] = {}
 
     def start(self) -> None:
-        """Starts the thread; the caller has blocked the signals that it must not take."""
+        """Start the thread; the caller has blocked the signals that it must not take."""
         self._thread.start()
 
     def stop(self) -> tuple[Buffer, Seen]:
-        """Stops the thread; returns the buffer of the process that spent most time on mutexes, and
+        """Stop the thread; returns the buffer of the process that spent most time on mutexes, and
         the samples of it."""
         self._over.set()
         self._thread.join()
@@ -196,7 +196,7 @@ def _tasks(process: Path, waiting: set[int]) -> _Tasks:
 
 
 def _field(text: str, name: str) -> str | None:
-    """The number in a line of a file of /proc."""
+    """Return the number in a line of a file of /proc."""
     for line in text.splitlines():
         if line.startswith(f"{name}:"):
             return line.partition(":")[2].split()[0]

@@ -85,7 +85,7 @@ class Touches:
     """Samples a process now and then until it is stopped."""
 
     def __init__(self, pid: int) -> None:
-        """Starts a thread, with the signal mask of the caller."""
+        """Start a thread, with the signal mask of the caller."""
         self._pid = pid
         self._enough = 2 * (last_level_cache_size() or USUAL_CACHE) / RATE
         self._seen: list[float] = []
@@ -94,7 +94,7 @@ class Touches:
         self._thread.start()
 
     def stop(self) -> float | None:
-        """The median of the samples, in bytes per second of processor time; None without a
+        """Return the median of the samples, in bytes per second of processor time; None without a
         sample."""
         self._ended.set()
         self._thread.join()

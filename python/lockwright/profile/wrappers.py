@@ -31,15 +31,15 @@ class Call:
 
 
 def function_key(frame: Frame) -> Key | None:
-    """The function of a frame by its symbol alone."""
+    """Return the function of a frame by its symbol alone."""
     return (frame.module, function(frame.symbol)) if frame.symbol else None
 
 
 def wrapper_counts(
     calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = function_key
 ) -> list[int]:
-    """How many innermost frames of each stack are wrappers; the last frame never is. function_of:
-    the function of a frame, None if unknown."""
+    """Return how many innermost frames of each stack are wrappers; the last frame never is.
+    function_of: the function of a frame, None if unknown."""
     found = [_past_known(call.stack, 0) for call in calls]
     for level in range(_LEVELS):
         groups: defaultdict[Key, list[int]] = defaultdict(list)

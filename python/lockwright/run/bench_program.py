@@ -10,16 +10,16 @@ from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
 from lockwright.machine.meters import Meters
-from lockwright.preload import counters, locks, peers
+from lockwright.preload import counters, locks, other_libraries
 from lockwright.preload.counters import Counts
 from lockwright.preload.locks import BASELINE
-from lockwright.preload.peers import Peer
+from lockwright.preload.other_libraries import OtherLibrary
 from lockwright.run import tools
 from lockwright.run.process_runner import Ending, Process, ProcessRunner, last_lines
 from lockwright.run.record import describe_status
 from lockwright.run.tools import Line
 
-LIBC = peers.LIBC
+LIBC = other_libraries.LIBC
 """The C library's own mutex, nothing preloaded: every ratio is to it."""
 
 
@@ -39,19 +39,19 @@ class Subject:
     plain: Path | None = None
     counting: Path | None = None
     lock: locks.Lock | None = None
-    peer: bool = False
+    is_other_library: bool = False
     direct: bool = False
 
 
 def subjects(
-    names: str | None, default: Sequence[str] | None, others: Sequence[Peer] = ()
+    names: str | None, default: Sequence[str] | None, others: Sequence[OtherLibrary] = ()
 ) -> list[Subject]:
     """What to measure: `libc`, then the locks, then the peers.
 
     names: comma-separated, `all`, or None for `default` (None: all). Raises LockwrightError for
     a name that is no lock, and where no libraries are found.
     """
-    beside = [Subject(peer.name, peer.path, peer=True) for peer in others]
+    beside = [Subject(each.name, each.path, is_other_library=True) for each in others]
     reference = Subject(LIBC)
     wanted = [word.strip() for word in names.split(",") if word.strip()] if names else None
     if wanted == [LIBC]:
@@ -78,7 +78,8 @@ def subjects(
 
 
 def _source(name: str, known: locks.Registry) -> locks.Registry:
-    """The registry with that lock: `known`, or that of the locks which only measurements use."""
+    """Return the registry with that lock: `known`, or that of the locks which only measurements
+    use."""
     place = known.directory / "bench"
     if name not in known.names and (place / "locks.json").is_file():
         bench_only = locks.registry(place)
@@ -106,7 +107,7 @@ class Outcome:
     others: float | None = None
 
     def line(self, kind: str) -> Line | None:
-        """The first line of that kind, or None where the run did not get that far."""
+        """Return the first line of that kind, or None where the run did not get that far."""
         return next((line for line in self.lines if line.get("kind") == kind), None)
 
 
@@ -134,12 +135,11 @@ def run(
     environment: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
 ) -> Outcome:
-    """Runs one workload under `subject` for at most `timeout` seconds.
+    """Run one workload under `subject` for at most `timeout` seconds.
 
     environment: variables beside those of this process, such as the numbers of an algorithm.
-    prefix: words before the command, such as those of `machine.quota`.
-    Raises LockwrightError if another library than the one meant served the calls: the figures
-    would be those of another lock.
+    prefix: words before the command, such as those of `machine.quota`. Raises LockwrightError if
+    another library than the one meant served the calls: the figures would be those of another lock.
     """
     command = [str(program()), workload]
     if subject.direct:
@@ -193,7 +193,7 @@ def seconds_used() -> float:
 
 
 def _failure(ending: Ending) -> str:
-    """Why a run did not end well, in a few words; empty if it did."""
+    """Return why a run did not end well, in a few words; empty if it did."""
     if ending.outcome == "timeout":
         return f"killed after {ending.limit:g} s"
     status = ending.status
@@ -205,7 +205,7 @@ def _failure(ending: Ending) -> str:
 
 
 def _origins(lines: Sequence[Line]) -> Iterator[tuple[str, Path]]:
-    """Each kind of call whose library a run named, with that library."""
+    """Yield each kind of call whose library a run named, with that library."""
     for line in lines:
         for call in ("mutex", "cond"):
             if line.get(call) is not None:
@@ -217,7 +217,7 @@ def _is(path: Path, library: Path) -> bool:
 
 
 def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line]) -> None:
-    if subject.peer:
+    if subject.is_other_library:
         return
     for call, path in _origins(lines):
         if subject.direct and subject.lock is not None and subject.lock.name != BASELINE:
@@ -235,7 +235,7 @@ def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line])
 
 def left_alone(subject: Subject, lines: Sequence[Line]) -> list[str]:
     """What a peer's library does not serve, a sentence each; it is measured all the same."""
-    if not subject.peer or subject.plain is None:
+    if not subject.is_other_library or subject.plain is None:
         return []
     return [
         f"{subject.name}: the {call} calls are served by {path}, not by its library."
@@ -245,7 +245,7 @@ def left_alone(subject: Subject, lines: Sequence[Line]) -> list[str]:
 
 
 def number(line: Line, name: str) -> float:
-    """A field of a line as a number. Raises LockwrightError if the line has none."""
+    """Return a field of a line as a number. Raises LockwrightError if the line has none."""
     value = line.get(name)
     if not isinstance(value, (int, float)):
         raise LockwrightError(

@@ -50,7 +50,7 @@ class Subject:
     type: str
 
     def source(self) -> str:
-        """The translation unit that makes its programs."""
+        """Return the translation unit that makes its programs."""
         return (
             '#include "lockwright/env/model.hpp"\n'
             f'#include "{self.header}"\n'
@@ -69,7 +69,7 @@ class Subject:
 
 
 def of_header(path: Path, named: str | None) -> Subject:
-    """The lock of a header, whose class template is called as the file is, or `named`."""
+    """Return the lock of a header, whose class template is called as the file is, or `named`."""
     if not path.is_file():
         raise LockwrightError(f"there is no file '{path}'", "check the path of the header")
     if any(letter in '"\\\n' for letter in str(path.absolute())):
@@ -82,7 +82,7 @@ def of_header(path: Path, named: str | None) -> Subject:
 
 
 def of_registry(name: str) -> Subject:
-    """A lock of ours, whose row the build has written."""
+    """Return a lock of ours, whose row the build has written."""
     identifier = name.replace("-", "_")
     header = f"lockwright/row/{identifier}.hpp"
     if not (headers() / header).is_file():
@@ -93,7 +93,7 @@ def of_registry(name: str) -> Subject:
 
 
 def sources() -> Path:
-    """The directory of the checker's own source."""
+    """Return the directory of the checker's own source."""
     import lockwright
 
     places = [Path(place) / "src" / "check" for place in lockwright.__path__]
@@ -106,7 +106,7 @@ def sources() -> Path:
 
 
 def compiler() -> list[str]:
-    """The words that start the C++ compiler: $CXX, or the first that is there."""
+    """Return the words that start the C++ compiler: $CXX, or the first that is there."""
     declared = shlex.split(os.environ.get("CXX", ""))
     if declared:
         if shutil.which(declared[0]) is None:
@@ -124,7 +124,8 @@ def compiler() -> list[str]:
 
 
 def build(subject: Subject) -> Path:
-    """The checker for this lock, compiled if it is not in the cache. Raises LockwrightError."""
+    """Return the checker for this lock, compiled if it is not in the cache. Raises
+    LockwrightError."""
     cache_ = _cache_directory()
     with (cache_ / "lock").open("w") as turn:
         # Two that start together would compile the same.
@@ -165,7 +166,7 @@ def _build(subject: Subject, cache_: Path) -> Path:
 
 
 def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[list[str]]:
-    """The fields of each line that the checker prints, as it comes.
+    """Yield the fields of each line that the checker prints, as it comes.
 
     Raises Crashed if it dies, or prints nothing for `patience` seconds.
     """
@@ -338,6 +339,6 @@ def _file_digest(file: str) -> str:
 
 
 def _dependencies(rule: str) -> list[str]:
-    """The prerequisites of a make rule."""
+    """Return the prerequisites of a make rule."""
     _, _, text = rule.replace("\\\n", " ").partition(": ")
     return [word.replace("\\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]

@@ -47,7 +47,7 @@ def run(
     environment: dict[str, str],
     started: Callable[[int], None] | None = None,
 ) -> End:
-    """Runs the program in our process group and returns how it ended.
+    """Run the program in our process group and return how it ended.
 
     Stops and continues with it, so that job control works as without us. started: called with its
     number once it runs, with the signals blocked that go to it, as they have to be in every thread.
@@ -93,7 +93,7 @@ def leave_to_program() -> None:
 
 
 def end_as(status: int) -> int:
-    """Ends us as a wait status says: dies by the same signal, or returns the exit status."""
+    """End us as a wait status says: dies by the same signal, or returns the exit status."""
     if not os.WIFSIGNALED(status):
         # While the interpreter ends it takes its functions back.
         for left in _LEFT:

@@ -103,7 +103,8 @@ class Ending:
         return {} if self.reading is None else self.reading.values
 
     def problem(self, errors: str | None = None, wanted: int = 0) -> str | None:
-        """Why the run cannot count, in words; None if it ended with the exit status `wanted`.
+        """Return why the run cannot count, in words; None if it ended with the exit status
+        `wanted`.
 
         errors: what it wrote to its standard error, if that is not in `errors`.
         """
@@ -123,7 +124,7 @@ class Ending:
 
 
 def last_lines(text: str, count: int = 1) -> str:
-    """The last lines that are not empty, as one that a terminal may show."""
+    """Return the last lines that are not empty, as one that a terminal may show."""
     lines = [line.strip()[:300] for line in text.splitlines() if line.strip()]
     # It will be shown on a terminal, which must not obey it.
     return "".join(each if each.isprintable() else "?" for each in " | ".join(lines[-count:]))
@@ -162,7 +163,7 @@ class ProcessRunner:
         self._process: subprocess.Popen[bytes] | None = None
 
     def _supervisor(self) -> "subprocess.Popen[bytes]":
-        """The process, started when it is needed: an interrupt then finds it known."""
+        """Return the process, started when it is needed: an interrupt then finds it known."""
         if self._process is None:
             # Between its start and our knowing it, nothing may interrupt us.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
@@ -183,7 +184,7 @@ class ProcessRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes it."""
+        """Close it."""
         self.close()
 
     @property
@@ -205,7 +206,7 @@ class ProcessRunner:
         return self._is_open
 
     def close(self) -> None:
-        """Ends the supervisor and all that it has started, and waits for that."""
+        """End the supervisor and all that it has started, and waits for that."""
         process, is_open, self._is_open = self._process, self._is_open, False
         if process is None or not is_open:
             return
@@ -264,7 +265,7 @@ class ProcessRunner:
         meters: Meters | None = None,
         every: float | None = None,
     ) -> Ending:
-        """Runs a program to its end, for at most `timeout` seconds.
+        """Run a program to its end, for at most `timeout` seconds.
 
         clear: whether descendants that outlive it are killed; with False they go on until `clear`.
         others_go_on: the CPU time is also that of processes started before, as that of a server.
@@ -289,7 +290,7 @@ class ProcessRunner:
         return ending
 
     def stream(self, process: Process, timeout: float, silence: float = math.inf) -> Stream:
-        """The same for whoever reads the lines of its output while it runs.
+        """Return the same for whoever reads the lines of its output while it runs.
 
         silence: seconds after which a program that prints nothing is ended.
         """
@@ -297,23 +298,23 @@ class ProcessRunner:
         return Stream(self, request | {"out": "lines", "silence": silence})
 
     def start(self, process: Process) -> tuple[int, str]:
-        """Starts it and goes on; its id, or 0 and why it cannot be."""
+        """Start it and goes on; its id, or 0 and why it cannot be."""
         facts = self.ask(process.request("start"))
         return facts.get("pid", 0), facts.get("reason", "")
 
     def status(self, pid: int) -> int | None:
-        """The wait status of one that was started; None while it runs."""
+        """Return the wait status of one that was started; None while it runs."""
         found: int | None = self.ask({"do": "status", "pid": pid}).get("status")
         return found
 
     def end(self, pid: int, seconds: float, number: int = signal.SIGTERM) -> int | None:
-        """Sends a signal, if it is not 0, and waits; None if it has not ended by then."""
+        """Send a signal, if it is not 0, and waits; None if it has not ended by then."""
         request = {"do": "end", "pid": pid, "signal": int(number), "seconds": seconds}
         found: int | None = self.ask(request).get("status")
         return found
 
     def clear(self) -> int:
-        """Kills all that has been started and is still there; how many there were."""
+        """Kill all that has been started and is still there; how many there were."""
         return int(self.ask({"do": "clear"}).get("left", 0))
 
 

@@ -57,7 +57,7 @@ class Nowhere:
         return os.fstat(self.handle).st_size
 
     def close(self) -> None:
-        """Lets it go."""
+        """Let it go."""
         os.close(self.handle)
 
 
@@ -77,7 +77,7 @@ class Memory(Nowhere):
         fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
 
     def text(self, most: int = _MOST_OUTPUT * 2) -> str:
-        """The last `most` bytes; what is no UTF-8 is replaced."""
+        """Return the last `most` bytes; what is no UTF-8 is replaced."""
         size = self.size()
         data = os.pread(self.handle, size, max(0, size - most))
         return data.decode(errors="replace")
@@ -105,7 +105,7 @@ class Lines(Nowhere):
 
 
 def announce(event: str, **more: str) -> None:
-    """Writes an event to standard output. Its reader may have died: standard input tells."""
+    """Write an event to standard output. Its reader may have died: standard input tells."""
     with contextlib.suppress(BrokenPipeError):
         os.write(1, json.dumps({"event": event, **more}).encode() + b"\n")
 
@@ -141,7 +141,8 @@ def descendants() -> list[int]:
 
 
 def name_of(pid: int) -> str:
-    """The kernel's name for the program of a process that was not waited for; empty without one."""
+    """Return the kernel's name for the program of a process that was not waited for; empty without
+    one."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -150,7 +151,7 @@ def name_of(pid: int) -> str:
 
 
 def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
-    """Waits for all that have ended.
+    """Wait for all that have ended.
 
     Returns whether there are others, and the wait status of `watched` if it has ended.
     """
@@ -169,7 +170,7 @@ def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
 
 
 def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
-    """Kills every descendant. Returns how many there were, and the wait status of `watched`."""
+    """Kill every descendant. Returns how many there were, and the wait status of `watched`."""
     remain, status = reap(usage, watched)
     if not remain:
         # As a rule: then nothing has to be looked for among all processes of the machine.
@@ -194,7 +195,7 @@ def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
 def spawn(
     program: str, argv: list[str], environment: dict[str, str], out: Nowhere, err: Nowhere
 ) -> int:
-    """Starts a process in a session of its own. Returns its id."""
+    """Start a process in a session of its own. Returns its id."""
     null = os.open(os.devnull, os.O_RDONLY)
     try:
         return os.posix_spawn(

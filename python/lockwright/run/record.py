@@ -46,7 +46,7 @@ class Record:
 
 
 def describe_status(status: int) -> str:
-    """A wait status in words."""
+    """Return a wait status in words."""
     number = status & 0x7F
     if number == 0:
         return f"exit status {status >> 8}"

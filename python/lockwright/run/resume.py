@@ -19,7 +19,7 @@ from lockwright.machine.provenance import MUST_MATCH
 
 
 def check_owner(owner: str, what: str) -> None:
-    """Raises LockwrightError if another process, named as by `this_process`, is still at it."""
+    """Raise LockwrightError if another process, named as by `this_process`, is still at it."""
     if owner != this_process() and is_alive(owner):
         raise LockwrightError(
             f"that {what} is still being carried out by process {owner.partition(' ')[0]}",
@@ -34,7 +34,7 @@ def check_facts(
     todo: str,
     more: Iterable[str] = (),
 ) -> None:
-    """Raises LockwrightError if the runs of `what` were made on or with something else.
+    """Raise LockwrightError if the runs of `what` were made on or with something else.
 
     more: names of facts that have to match, too. todo: what to do then.
     """
@@ -47,8 +47,8 @@ def check_facts(
 
 
 def line_to_resume(*added: str) -> str:
-    """The line that goes on with what this command line began: its own words, and the options
-    `added` after the one that names the command."""
+    """Return the line that goes on with what this command line began: its own words, and the
+    options `added` after the one that names the command."""
     command, *rest = sys.argv[1:]
     return shlex.join([*invocation.command_words(), command, *added, *rest])
 

@@ -43,7 +43,7 @@ def _sink(where: str, name: str) -> Nowhere:
 
 
 def _find(pattern: str, *texts: str) -> str | None:
-    """The last match in the first of `texts` that has one: its first group, or all of it."""
+    """Return the last match in the first of `texts` that has one: its first group, or all of it."""
     for text in texts:
         matches = deque(re.finditer(pattern, text, re.MULTILINE), maxlen=1)
         if matches:
@@ -161,7 +161,7 @@ class _Supervisor:
         return answer
 
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
-        """A process that goes on while others run."""
+        """Return a process that goes on while others run."""
         try:
             with self._outputs(request) as (out, err), self._placed(request):
                 pid = process_tree.spawn(
@@ -177,7 +177,7 @@ class _Supervisor:
         return self._usage.ended.get(pid)
 
     def _end(self, pid: int, number: int, seconds: float) -> dict[str, Any]:
-        """Waits for its end, after a signal if that is not 0; no status if it does not come."""
+        """Wait for its end, after a signal if that is not 0; no status if it does not come."""
         end = time.monotonic() + seconds
         if number and self._status(pid) is None:
             with contextlib.suppress(ProcessLookupError):

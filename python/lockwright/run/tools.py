@@ -30,8 +30,8 @@ def find(name: str, what: str) -> Path:
 
 
 def parsed(text: str) -> Line | None:
-    """A line that such a program printed; None if it is no JSON object: that of a program which
-    was killed may have been cut."""
+    """Return a line that such a program printed; None if it is no JSON object: that of a program
+    which was killed may have been cut."""
     try:
         value = json.loads(text)
     except ValueError:

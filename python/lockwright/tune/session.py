@@ -85,7 +85,7 @@ class Session:
         best = next((lock for lock in state.left if lock != BASELINE), None)
         if best is None or not reserves or any(map(field.has_entered, reserves)):
             return ()
-        if self._plan.peer(best) is not None:
+        if self._plan.other_library(best) is not None:
             return ()
         lead = field.lead(best, BASELINE)
         decided = ended is not None and (BASELINE in state.out or lead.low > 0)

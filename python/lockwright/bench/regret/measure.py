@@ -202,8 +202,8 @@ def _quota(cells: Sequence[Cell]) -> Iterator[Sequence[str]]:
     if not any(cell.quota for cell in cells):
         yield ()
         return
-    with quota.group(QUOTA * processors()) as place:
-        yield quota.words(place)
+    with quota.limited_group(QUOTA * processors()) as place:
+        yield quota.start_words(place)
 
 
 def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:

@@ -74,7 +74,9 @@ def begin(directory: Path, settings: dict[str, Any]) -> Session:
         raise LockwrightError(
             f"there is a grid in {directory}", "resume it with --resume, or give another -o"
         )
-    files.try_out_all({f"-o, file {name}": directory / name for name in (REPORT, FIGURES, WHOLE)})
+    files.check_all_writable(
+        {f"-o, file {name}": directory / name for name in (REPORT, FIGURES, WHOLE)}
+    )
     session.settings |= {
         "loops_per_us": loops_per_us(),
         "processors": processors(),
@@ -123,7 +125,7 @@ def run(session: Session) -> interrupts.Stopped | None:
         runs.add(session.directory / RUNS, made)
 
     try:
-        with interrupts.heeded():
+        with interrupts.stop_on_signals():
             measure.measure(
                 session.cells,
                 session.contest,

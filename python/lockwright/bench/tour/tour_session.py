@@ -71,7 +71,7 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
         raise LockwrightError(
             f"there is a tour in {directory}", "resume it with --resume, or give another -o"
         )
-    files.try_out_all({f"-o, file {name}": directory / name for name in (RUNS, REPORT)})
+    files.check_all_writable({f"-o, file {name}": directory / name for name in (RUNS, REPORT)})
     claims = [claim.name for claim in CLAIMS] if with_claims else []
     facts = provenance.machine() | {
         provenance.FINDINGS: provenance.as_facts(examine.examine_this_machine()),
@@ -120,7 +120,7 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
     stopped = None
     wanted = session.plan()
     try:
-        with interrupts.heeded():
+        with interrupts.stop_on_signals():
             drive(report, wanted, by_name, pace, session.seen, clock, keep)
     except interrupts.Stopped as signal:
         stopped = signal

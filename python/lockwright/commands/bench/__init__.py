@@ -30,7 +30,7 @@ from lockwright.commands.common.options import (
     number_list,
     of_meters,
     of_peers,
-    peers,
+    other_libraries,
 )
 from lockwright.run.bench_program import loops_per_us, subjects
 
@@ -81,7 +81,7 @@ def bench() -> None:
 def _options(
     runs: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
 ) -> _Decorator:
-    """The options that all benchmarks share."""
+    """Return the options that all benchmarks share."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         shared = [
@@ -106,24 +106,24 @@ def _options(
 def _whole(
     name: str, default: int, *, least: int, most: int | None = None, help_text: str
 ) -> _Decorator:
-    """An option that is a whole number."""
+    """Return an option that is a whole number."""
     kind = click.IntRange(min=least, max=most)
     return click.option(name, type=kind, default=default, show_default=True, help=help_text)
 
 
 def _real(name: str, default: float, *, least: float, help_text: str) -> _Decorator:
-    """An option that is a number."""
+    """Return an option that is a number."""
     kind = click.FloatRange(min=least)
     return click.option(name, type=kind, default=default, show_default=True, help=help_text)
 
 
 def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
-    """An option that is a list of numbers, of which number_list() makes what they are."""
+    """Return an option that is a list of numbers, of which number_list() makes what they are."""
     return click.option(name, default=default, show_default=True, help=help_text)
 
 
 def _explained(columns: Sequence[Column]) -> _Decorator:
-    """Appends the definition of each column to the help text."""
+    """Append the definition of each column to the help text."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         command.__doc__ = f"{command.__doc__}\n\n{definitions(columns)}"
@@ -133,7 +133,7 @@ def _explained(columns: Sequence[Column]) -> _Decorator:
 
 
 def _thread_counts(per_core: str) -> list[int]:
-    """How many threads `--threads-per-core` asks for, each number once."""
+    """Return how many threads `--threads-per-core` asks for, each number once."""
     factors = number_list(per_core, "--threads-per-core", 0.001)
     return sorted({max(1, round(factor * processors())) for factor in factors})
 
@@ -165,7 +165,7 @@ def uncontended(
     threads_alive: int,
 ) -> None:
     """Measure one thread that locks and unlocks a mutex which no other thread takes."""
-    chosen = subjects(locks, None, peers())
+    chosen = subjects(locks, None, other_libraries())
     given: dict[str, object] = {
         "batch": batch,
         "batches": batches,
@@ -209,7 +209,7 @@ def footprint(
         raise LockwrightError(
             f"--sharers {sharers} is above --threads {threads}", "give a smaller --sharers"
         )
-    chosen = subjects(locks, None, peers())
+    chosen = subjects(locks, None, other_libraries())
     given: dict[str, object] = {
         "mutexes": mutexes,
         "warm": warm,
@@ -247,7 +247,7 @@ def handover(
 ) -> None:
     """Measure threads that contend for one mutex, as many as processors and many more."""
     counts = _thread_counts(threads_per_core)
-    chosen = subjects(locks, handovers.DEFAULT_LOCKS, peers())
+    chosen = subjects(locks, handovers.DEFAULT_LOCKS, other_libraries())
     given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
     settings = {
         "locks": locks,
@@ -298,7 +298,7 @@ def herd(
 ) -> None:
     """Measure a broadcast that wakes many waiters, which all need the same mutex."""
     sections = list(dict.fromkeys(number_list(section_ns, "--section-ns", 0)))
-    chosen = subjects(locks, herds.DEFAULT_LOCKS, peers())
+    chosen = subjects(locks, herds.DEFAULT_LOCKS, other_libraries())
     settings: dict[str, object] = {
         "locks": locks,
         "runs": runs,
@@ -355,7 +355,7 @@ def oversubscribe(
 ) -> None:
     """Measure one mutex under ever more threads: throughput, and progress of every thread."""
     counts = _thread_counts(threads_per_core)
-    chosen = subjects(locks, None, peers())
+    chosen = subjects(locks, None, other_libraries())
     given: dict[str, object] = {
         "seconds": seconds,
         "section-cycles": section_cycles,

@@ -93,7 +93,7 @@ def claims(
     if possible(chosen, here):
         pace = Pace(seconds, warm_up, loops_per_us())
         try:
-            with interrupts.heeded():
+            with interrupts.stop_on_signals():
                 measure(report, chosen, here, runs, pace, seen)
         except interrupts.Stopped as signal:
             stopped = signal
@@ -108,7 +108,7 @@ def claims(
 def _show(
     report: Report, found: list[Finding], json_file: Path | None, csv_file: Path | None
 ) -> None:
-    """Prints what came of the claims, and writes the files."""
+    """Print what came of the claims, and writes the files."""
     console = terminal.output()
     show.print_findings(console, found)
     report.rows = [show.row(finding) | {"values": finding.values} for finding in found]

@@ -109,12 +109,12 @@ def command(
         "warm-up": warm_up,
         "loops-per-us": loops_per_us(),
         # Where the scheduler puts two threads differs from run to run by more than the forms do.
-        "pin": pinning.places("core", pinning.machine()),
+        "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     wanted = [interposition.SETTINGS[name] for name in names]
     seen, stopped = interposition.nothing_yet(), None
     try:
-        with interrupts.heeded():
+        with interrupts.stop_on_signals():
             interposition.measure(report, chosen, wanted, runs, given, limit, seen)
     except interrupts.Stopped as signal:
         stopped = signal

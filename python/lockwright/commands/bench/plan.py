@@ -81,7 +81,7 @@ def mixed(
         "warm-up": warm_up,
         "loops-per-us": loops_per_us(),
         # Where the scheduler puts two threads makes more difference than the libraries do.
-        "pin": pinning.places("core", pinning.machine()),
+        "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     limit = seconds + warm_up + _BEFORE_AND_AFTER
     tables = costs.measure(report, registry(), chosen, wanted, runs, given, limit)

@@ -39,12 +39,12 @@ def command(runs: int, seconds: float, json_file: Path | None) -> None:
     given: dict[str, object] = {
         "loops-per-us": loops_per_us(),
         # Where the scheduler puts threads differs from run to run by more than the forms do.
-        "pin": pinning.places("core", pinning.machine()),
+        "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     seen: dict[str, profile_cost.Seen] = {}
     stopped = None
     try:
-        with interrupts.heeded():
+        with interrupts.stop_on_signals():
             profile_cost.measure(report, runs, seconds, given, seconds + _BEFORE_AND_AFTER, seen)
     except interrupts.Stopped as signal:
         stopped = signal

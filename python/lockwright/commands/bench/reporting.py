@@ -9,7 +9,7 @@ from lockwright.machine.meters import Meters
 
 
 def new_report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
-    """An empty report whose command repeats what is being done, every option spelt out."""
+    """Return an empty report whose command repeats what is being done, every option spelt out."""
     command = ["lockwright", "bench", workload]
     for name, value in settings.items():
         if value is True:

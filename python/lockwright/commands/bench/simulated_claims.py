@@ -38,7 +38,7 @@ def run_simulated(
     results, stopped = Results({}, []), None
     total = len(jobs(chosen, seeds))
     try:
-        with interrupts.heeded(), progress("simulating", total) as steps:
+        with interrupts.stop_on_signals(), progress("simulating", total) as steps:
 
             def on_end(case: Case) -> None:
                 steps.step(case.label())

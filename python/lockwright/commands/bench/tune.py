@@ -118,7 +118,7 @@ def command(
     )
     stopped = None
     try:
-        with interrupts.heeded(), watching_others(report):
+        with interrupts.stop_on_signals(), watching_others(report):
             for program in compared:
                 _one(report, program, settings, json_file, sensitive=True)
             for program in alone:
@@ -133,7 +133,7 @@ def command(
 def _one(
     report: Report, program: "Program", settings: Settings, file: Path | None, sensitive: bool
 ) -> None:
-    """Measures a program; one that fails is left out, and said."""
+    """Measure a program; one that fails is left out, and said."""
     from lockwright.bench.real_program import real_program
     from lockwright.commands.common.folders import folders
 

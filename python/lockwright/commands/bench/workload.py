@@ -14,7 +14,7 @@ from lockwright.bench.handover import DEFAULT_LOCKS
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, Report, definitions
 from lockwright.commands.common import grammar
-from lockwright.commands.common.options import number_list, peers
+from lockwright.commands.common.options import number_list, other_libraries
 from lockwright.machine import pinning
 from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
@@ -29,7 +29,7 @@ Reporter = Callable[[str, list[Column], dict[str, object]], Report]
 
 
 def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None:
-    """The command of a workload; None where no workload has that name.
+    """Return the command of a workload; None where no workload has that name.
 
     shared: makes the decorator with the options of every measurement. reporter: makes the report.
     """
@@ -135,7 +135,7 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
 
 
 def _timing(workload: Workload) -> tuple[str, ...]:
-    """The common parameters that are options of this workload."""
+    """Return the common parameters that are options of this workload."""
     return ("seconds", "warm-up", "rate") if workload.uses_lock else ("seconds",)
 
 
@@ -214,12 +214,12 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
         given[name] = values[name.replace("-", "_")]
     if workload.one_mutex:
         given["window"] = values["window"]
-    if places := pinning.places(values["pin"], pinning.machine()):
+    if places := pinning.processor_lists(values["pin"], pinning.usable_processors()):
         given["pin"] = places
     given["loops-per-us"] = loops_per_us()
     chosen = [Subject(LIBC)]
     if workload.uses_lock:
-        chosen = subjects(values["locks"], DEFAULT_LOCKS, peers())
+        chosen = subjects(values["locks"], DEFAULT_LOCKS, other_libraries())
     request = contest.Request(
         workload,
         varied,

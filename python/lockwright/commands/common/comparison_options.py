@@ -77,7 +77,8 @@ _AFTER: tuple[Callable[..., Any], ...] = (
 
 
 def comparison_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The options of `ComparisonOptions`, which the command gets as its argument `options`."""
+    """Return the options of `ComparisonOptions`, which the command gets as its argument
+    `options`."""
 
     @wraps(command)
     def called(**given: Any) -> int:

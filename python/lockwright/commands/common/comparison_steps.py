@@ -25,14 +25,14 @@ class Prepared:
     """What is known once all was checked that can be checked without a run.
 
     plan: of the locks that were named, and the peers; facts: of the machine and the program;
-    doubts: what disturbs measurements here.
+    disturbances: what disturbs measurements here.
     """
 
     plan: "Plan"
     program: Path
     registry: "Registry"
     facts: dict[str, Any]
-    doubts: str
+    disturbances: str
     results: Path
 
     @property
@@ -40,17 +40,17 @@ class Prepared:
         """The calibrated variables of each lock."""
         from lockwright.machine import calibration
 
-        mine = [lock for lock in self.plan.locks if self.plan.peer(lock) is None]
-        return calibration.all_in_force(self.registry, mine, os.environ)
+        mine = [lock for lock in self.plan.locks if self.plan.other_library(lock) is None]
+        return calibration.calibrated_variables(self.registry, mine, os.environ)
 
     def under(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
-        """The same for other locks, and with other changes of the plan; the peers stay."""
+        """Return the same for other locks, and with other changes of the plan; the peers stay."""
         _check_locks(self.registry, locks)
-        names = (*locks, *(peer.name for peer in self.plan.peers))
+        names = (*locks, *(each.name for each in self.plan.other_libraries))
         return replace(self, plan=replace(self.plan, locks=names, **changes))
 
     def facts_of_run(self) -> dict[str, Any]:
-        """The facts, and what is calibrated for the plan's locks."""
+        """Return the facts, and what is calibrated for the plan's locks."""
         facts = dict(self.facts)
         for variables in self.settings.values():
             facts |= {name: f"{value} (calibrated)" for name, value in variables.items()}
@@ -66,7 +66,7 @@ def _check_locks(known: "Registry", names: tuple[str, ...]) -> None:
 def prepare(
     options: ComparisonOptions, known: "Registry", locks: tuple[str, ...], **about: Any
 ) -> Prepared:
-    """Checks what the options ask for. about: what else the plan is to know.
+    """Check what the options ask for. about: what else the plan is to know.
 
     Raises LockwrightError for anything that cannot work.
     """
@@ -75,7 +75,7 @@ def prepare(
     from lockwright.compare.store import default_path
     from lockwright.doctor import examine
     from lockwright.machine import provenance
-    from lockwright.preload import binary, peers
+    from lockwright.preload import binary, other_libraries
     from lockwright.preload.locks import BASELINE
 
     if options.metric is None and (options.unit is not None or options.lower_is_better):
@@ -102,38 +102,40 @@ def prepare(
     program = binary.find(wanted.argv(min(wanted.threads))[0])
     _check_locks(known, locks)
     binary.check(program, known.path_of(BASELINE), wanted.argv(min(wanted.threads))[1:])
-    others = peers.choose(options.preload, program)
-    wanted = replace(wanted, locks=(*locks, *(peer.name for peer in others)), peers=others)
+    others = other_libraries.choose(options.preload, program)
+    wanted = replace(
+        wanted, locks=(*locks, *(each.name for each in others)), other_libraries=others
+    )
     path = options.db or default_path()
     findings = examine.examine_this_machine()
     facts = provenance.gather(program, known.directory)
     facts[provenance.FINDINGS] = provenance.as_facts(findings)
-    return Prepared(wanted, program, known, facts, examine.doubts(findings), path)
+    return Prepared(wanted, program, known, facts, examine.disturbances(findings), path)
 
 
 def set_other_locks(options: ComparisonOptions) -> None:
-    """Puts --rwlock and --spin into our own environment, as if the user had set them there, for
-    all runs and the report."""
-    from lockwright.preload.locks import choose_ways
+    """Put --rwlock and --spin into our own environment, as if the user had set them there, for all
+    runs and the report."""
+    from lockwright.preload.locks import set_replacements
 
     ways = dict(os.environ)
-    choose_ways(ways, {"rwlock": options.rwlock, "spin": options.spin})
+    set_replacements(ways, {"rwlock": options.rwlock, "spin": options.spin})
     os.environ.update(ways)
 
 
 def print_notes(prepared: Prepared) -> None:
-    """Says what the user should know before the first run."""
+    """Say what the user should know before the first run."""
     from lockwright.base.progress import print_line
-    from lockwright.preload import peers
+    from lockwright.preload import other_libraries
 
-    for each in peers.remarks(prepared.plan.peers):
+    for each in other_libraries.remarks(prepared.plan.other_libraries):
         print_line(each)
-    if prepared.doubts:
-        print_line(f"'lockwright doctor' warns of {prepared.doubts}")
+    if prepared.disturbances:
+        print_line(f"'lockwright doctor' warns of {prepared.disturbances}")
 
 
 def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
-    """Raises LockwrightError if an interrupted comparison was made with something else."""
+    """Raise LockwrightError if an interrupted comparison was made with something else."""
     from lockwright.run import resume
 
     declared = {name for name in same.provenance | facts if name.startswith("LOCKWRIGHT_")}
@@ -144,7 +146,7 @@ def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
 def interrupted(
     store: "Store", plan: "Plan", fits: "Callable[[Plan], bool] | None" = None
 ) -> "Comparison":
-    """The latest interrupted comparison with this plan, or with one that `fits`.
+    """Return the latest interrupted comparison with this plan, or with one that `fits`.
 
     Raises LockwrightError if there is none.
     """
@@ -168,7 +170,7 @@ def interrupted(
 
 
 def idle_of(comparison: "Comparison") -> "Idle | None":
-    """The idle machine's power, as it was measured before the first run of a comparison."""
+    """Return the idle machine's power, as it was measured before the first run of a comparison."""
     from lockwright.machine.meters import FACTS, Idle
 
     known = comparison.provenance.get(FACTS, {}).get("idle")
@@ -182,7 +184,7 @@ def begin(
     meters: "Meters",
     more: dict[str, Any] | None = None,
 ) -> "Comparison":
-    """A comparison that has been proved to make sense, put into the results file.
+    """Return a comparison that has been proved to make sense, put into the results file.
 
     counts: of its first run; more: facts to keep beside.
     """
@@ -196,7 +198,7 @@ def begin(
 
 
 def write_files(options: ComparisonOptions, render: Callable[[str], str]) -> None:
-    """Writes the files that the options name. render: the text of the one of an option."""
+    """Write the files that the options name. render: the text of the one of an option."""
     from lockwright.base import files
     from lockwright.base.progress import print_line
 
@@ -207,7 +209,7 @@ def write_files(options: ComparisonOptions, render: Callable[[str], str]) -> Non
 
 
 def render(option: str, made: "Report") -> str:
-    """The file of that option."""
+    """Return the file of that option."""
     if option == "--html":
         from lockwright.compare.html import render as page
 
@@ -218,7 +220,7 @@ def render(option: str, made: "Report") -> str:
 
 
 def runnable_line(line: str | None) -> str:
-    """A line that begins with `lockwright`, as it works from the user's shell."""
+    """Return a line that begins with `lockwright`, as it works from the user's shell."""
     from lockwright.base import invocation
 
     if not line or not line.startswith("lockwright "):
@@ -227,7 +229,7 @@ def runnable_line(line: str | None) -> str:
 
 
 def print_interrupted(options: ComparisonOptions) -> None:
-    """Says how to go on with what this command line began."""
+    """Say how to go on with what this command line began."""
     from lockwright.base.progress import print_line
     from lockwright.run import resume
 

@@ -18,12 +18,12 @@ class Option(click.Option):
     """An option that is also known by former spellings, which the help leaves out."""
 
     def __init__(self, *given: Any, former: Sequence[str] = (), **more: Any) -> None:
-        """Takes what click.Option takes. former: other spellings that are accepted."""
+        """Take what click.Option takes. former: other spellings that are accepted."""
         super().__init__(*given, **more)
         self.former = tuple(former)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Lets the parser know all spellings."""
+        """Let the parser know all spellings."""
         known, self.opts = self.opts, [*self.opts, *self.former]
         try:
             super().add_to_parser(parser, ctx)
@@ -45,7 +45,7 @@ class FormerFlag(click.Command):
     and `--json` alone is `--json -`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads `--json PROFILE` as it was meant, too."""
+        """Read `--json PROFILE` as it was meant, too."""
         bare = ["--json=-" if word == "--json" else word for word in args]
         at = args.index("--json") if "--json" in args else len(args)
         following = args[at + 1 : at + 2]
@@ -65,30 +65,30 @@ def writable(ctx: click.Context, option: click.Parameter, path: Path | None) -> 
     if path is not None and not ctx.resilient_parsing:
         named: dict[str, Path] = ctx.meta.setdefault(f"{__name__}.named", {})
         named[max(option.opts, key=len)] = path
-        files.try_out_all(named)
+        files.check_all_writable(named)
     return path
 
 
 def output_file(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """The same of a file that may be `-`: then standard output is that file's alone."""
+    """Return the same of a file that may be `-`: then standard output is that file's alone."""
     if path == files.STANDARD_OUTPUT and not ctx.resilient_parsing:
         ctx.with_resource(files.reserved_output())
     return writable(ctx, option, path)
 
 
 def json_file(what: str, *, was_flag: bool = False) -> Decorator:
-    """`--json FILE`. what: what is written; was_flag: it may be given without FILE."""
+    """Return `--json FILE`. what: what is written; was_flag: it may be given without FILE."""
     former: dict[str, Any] = {"is_flag": False, "flag_value": "-"} if was_flag else {}
     return _file("--json", "JSON", what, **former)
 
 
 def csv_file(what: str) -> Decorator:
-    """`--csv FILE`. what: what is written."""
+    """Return `--csv FILE`. what: what is written."""
     return _file("--csv", "CSV", what)
 
 
 def html_file(what: str = "a report with plots") -> Decorator:
-    """`--html FILE`. what: what is written."""
+    """Return `--html FILE`. what: what is written."""
     return _file("--html", "HTML", what)
 
 
@@ -105,12 +105,13 @@ def _file(name: str, form: str, what: str, **more: Any) -> Decorator:
 
 
 def output_to_file(about: str, *, default: str = "", note: str = "", **more: Any) -> Decorator:
-    """`-o`, `--output FILE` for the main result. about: what it is; default: where, without it."""
+    """Return `-o`, `--output FILE` for the main result. about: what it is; default: where, without
+    it."""
     return _output(_joined(f"Write {about} to FILE.", note), default, metavar="FILE", **more)
 
 
 def output_to_folder(about: str, *, default: str = "", **more: Any) -> Decorator:
-    """The same of results that are a directory."""
+    """Return the same of results that are a directory."""
     return _output(f"Write {about} into the directory DIR.", default, metavar="DIR", **more)
 
 
@@ -120,7 +121,7 @@ def _output(text: str, default: str, **more: Any) -> Decorator:
 
 
 def runs(default: int, *, of: str = "each lock", least: int = 1, note: str = "") -> Decorator:
-    """`--runs N`, how often everything is repeated. of: what is."""
+    """Return `--runs N`, how often everything is repeated. of: what is."""
     return click.option(
         "--runs",
         cls=Option,
@@ -136,7 +137,7 @@ def runs(default: int, *, of: str = "each lock", least: int = 1, note: str = "")
 def seconds(
     default: float | None, *, least: float = 0.001, of: str = " in each run", note: str = ""
 ) -> Decorator:
-    """`--seconds S`, how long it is measured. of: what."""
+    """Return `--seconds S`, how long it is measured. of: what."""
     return click.option(
         "--seconds",
         type=FiniteRange(min=least),
@@ -148,7 +149,7 @@ def seconds(
 
 
 def warm_up(default: float) -> Decorator:
-    """`--warm-up S`, what a run does before it measures."""
+    """Return `--warm-up S`, what a run does before it measures."""
     return click.option(
         "--warm-up",
         type=FiniteRange(min=0),
@@ -160,7 +161,7 @@ def warm_up(default: float) -> Decorator:
 
 
 def timeout(default: float | None, *, shown: str | bool = True) -> Decorator:
-    """`--timeout S`. shown: the default in words, if it is not a number."""
+    """Return `--timeout S`. shown: the default in words, if it is not a number."""
     return click.option(
         "--timeout",
         type=FiniteRange(min=0, min_open=True),
@@ -172,7 +173,7 @@ def timeout(default: float | None, *, shown: str | bool = True) -> Decorator:
 
 
 def seed(default: int | None = None) -> Decorator:
-    """`--seed N`. default: None where it is drawn."""
+    """Return `--seed N`. default: None where it is drawn."""
     shown = "drawn" if default is None else str(default)
     return click.option(
         "--seed",
@@ -184,7 +185,7 @@ def seed(default: int | None = None) -> Decorator:
 
 
 def locks(default: str, *, value: str | None = None, beside: str = "") -> Decorator:
-    """`--locks A,B,...`. default: in words; value: what the command gets without the option;
+    """Return `--locks A,B,...`. default: in words; value: what the command gets without the option;
     beside: what is measured with them."""
     return click.option(
         "--locks",
@@ -196,7 +197,7 @@ def locks(default: str, *, value: str | None = None, beside: str = "") -> Decora
 
 
 def command_line(metavar: str, *, required: bool = False) -> Decorator:
-    """The program that is run, and its arguments."""
+    """Return the program that is run, and its arguments."""
     return click.argument(
         "arguments",
         metavar=metavar,
@@ -207,7 +208,7 @@ def command_line(metavar: str, *, required: bool = False) -> Decorator:
 
 
 def made(decorator: Decorator) -> click.Parameter:
-    """The option itself, for a command that is made without a decorator."""
+    """Return the option itself, for a command that is made without a decorator."""
     with_option = decorator(lambda: None)
     option: click.Parameter = with_option.__click_params__[0]  # type: ignore[attr-defined]
     return option

@@ -8,7 +8,7 @@ import click
 from lockwright.base.errors import LockwrightError
 
 if TYPE_CHECKING:
-    from lockwright.preload.peers import Peer
+    from lockwright.preload.other_libraries import OtherLibrary
 
 _RWLOCK = click.option(
     "--rwlock",
@@ -49,12 +49,12 @@ _PRELOAD: dict[str, Any] = {
 
 
 def of_meters(**more: Any) -> list[Callable[..., Any]]:
-    """The options `energy` and `counters`. more: what else click is to know of them."""
+    """Return the options `energy` and `counters`. more: what else click is to know of them."""
     return [click.option(name, **about, **more) for name, about in _METERS.items()]
 
 
 def of_peers(**more: Any) -> Callable[..., Any]:
-    """The option `preload`, a tuple of words. more: what else click is to know of it."""
+    """Return the option `preload`, a tuple of words. more: what else click is to know of it."""
     return click.option("--preload", **_PRELOAD, **more)
 
 
@@ -65,13 +65,15 @@ def keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
 
 
 def kept(name: str) -> Any:
-    """The value of such an option of the command that runs; None if it has no such option."""
+    """Return the value of such an option of the command that runs; None if it has no such
+    option."""
     return click.get_current_context().meta.get(f"lockwright {name}")
 
 
-def peers() -> "tuple[Peer, ...]":
-    """The libraries of a kept --preload. Raises LockwrightError for what cannot be preloaded."""
-    from lockwright.preload.peers import choose
+def other_libraries() -> "tuple[OtherLibrary, ...]":
+    """Return the libraries of a kept --preload. Raises LockwrightError for what cannot be
+    preloaded."""
+    from lockwright.preload.other_libraries import choose
     from lockwright.run.bench_program import program
 
     words = kept("preload") or ()
@@ -79,7 +81,7 @@ def peers() -> "tuple[Peer, ...]":
 
 
 def number_list(text: str, option: str, least: float) -> list[float]:
-    """A list such as `1,4,16`. Raises LockwrightError for anything else."""
+    """Return a list such as `1,4,16`. Raises LockwrightError for anything else."""
     try:
         values = [float(word) for word in text.split(",")]
     except ValueError:

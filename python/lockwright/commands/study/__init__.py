@@ -81,7 +81,7 @@ def analyse(
 
 
 def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
-    """The tables to print: those with the main results, or those that are named."""
+    """Return the tables to print: those with the main results, or those that are named."""
     from lockwright.base.errors import LockwrightError
 
     if shown is None:
@@ -97,5 +97,5 @@ def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
 
 
 def _has_name(table: "Table", name: str) -> bool:
-    """Whether the table has that name, or that last part of a name."""
+    """Return whether the table has that name, or that last part of a name."""
     return name in (table.name, table.name.rpartition(".")[2])

@@ -218,7 +218,7 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
         names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
         raise LockwrightError(f"not installed for {names}", packages.how_to_get(absent))
     wrong = 0
-    with interrupts.heeded():
+    with interrupts.stop_on_signals():
         try:
             for program in programs:
                 if program in absent:

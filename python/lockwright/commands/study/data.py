@@ -68,7 +68,7 @@ _OPTIONS = (
 
 
 def chosen(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command these options; they come as its first argument, a Wanted."""
+    """Give a command these options; they come as its first argument, a Wanted."""
 
     @wraps(function)
     def with_options(**given: Any) -> None:
@@ -82,7 +82,7 @@ def chosen(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def analysed(what: Wanted) -> "tuple[DataSet, Analysis]":
-    """Reads the data and analyses them. Raises LockwrightError for bad options and bad data."""
+    """Read the data and analyses them. Raises LockwrightError for bad options and bad data."""
     from lockwright.base.errors import LockwrightError
     from lockwright.study import lock_names, reading
     from lockwright.study.analysis import Choices, analyse

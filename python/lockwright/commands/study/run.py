@@ -66,7 +66,7 @@ def run(
         return 0
     if scheduler is None and not (skip_missing or wanted.everything):
         _refuse_missing(wanted)
-    with interrupts.heeded():
+    with interrupts.stop_on_signals():
         store = Store(place)
         try:
             if store.begin(wanted):
@@ -95,7 +95,7 @@ def run(
 
 
 def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:
-    """The study on this machine alone; nothing is left when it returns."""
+    """Return the study on this machine alone; nothing is left when it returns."""
     from lockwright.base.progress import print_line
     from lockwright.doctor import examine
     from lockwright.machine.finding import Finding
@@ -111,15 +111,15 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
     with Site(name, wanted, folders) as site:
         facts = site.facts()
         check_same_machine(store, site.name, facts)
-        if doubts := examine.doubts([Finding(**each) for each in facts[FINDINGS]]):
-            print_line(f"'lockwright doctor' warns of {doubts}")
+        if disturbances := examine.disturbances([Finding(**each) for each in facts[FINDINGS]]):
+            print_line(f"'lockwright doctor' warns of {disturbances}")
         store.sit(site.name, facts)
         Local(wanted, store, site).carry_out()
     return ""
 
 
 def _refuse_missing(wanted: "Plan") -> None:
-    """Raises LockwrightError if a program is not installed, with how to get all of them."""
+    """Raise LockwrightError if a program is not installed, with how to get all of them."""
     from lockwright.base.errors import LockwrightError
     from lockwright.study.campaign.site import missing
     from lockwright.study.program.packages import how_to_get

@@ -110,7 +110,7 @@ def command(
         raise LockwrightError("--locks and --profile exclude each other", "leave out one of them")
     if plan_file is not None:
         _check_plan(options, prepared, named, plan_file)
-    with interrupts.heeded():
+    with interrupts.stop_on_signals():
         store = Store(prepared.results)
         session = None
         began = time.monotonic()
@@ -157,7 +157,7 @@ def command(
 
 
 def _named(locks: str | None, prepared: Prepared, known: "Registry") -> "Entry | None":
-    """The locks that the user asks for; None if the program is to decide."""
+    """Return the locks that the user asks for; None if the program is to decide."""
     from lockwright.compare import plan
     from lockwright.tune import candidates
     from lockwright.tune.entry import Entry
@@ -174,20 +174,20 @@ def _check_plan(
 ) -> None:
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError
-    from lockwright.preload.locks import check_plan_ways
+    from lockwright.preload.locks import check_plan_replacements
 
     if named is not None or options.resume:
         other = "--locks" if named is not None else "--resume"
         raise LockwrightError(
             f"--per-mutex needs a profile, which is not made with {other}", f"leave out {other}"
         )
-    check_plan_ways(os.environ, "find one lock for all without --per-mutex")
+    check_plan_replacements(os.environ, "find one lock for all without --per-mutex")
     prepared.registry.path_of_mixed()
-    files.try_out(file, "--per-mutex")
+    files.check_writable(file, "--per-mutex")
 
 
 def _own_locks(plan: "Plan") -> tuple[str, ...]:
-    return tuple(lock for lock in plan.locks if plan.peer(lock) is None)
+    return tuple(lock for lock in plan.locks if plan.other_library(lock) is None)
 
 
 def _begun(
@@ -198,7 +198,8 @@ def _begun(
     profile_file: Path | None,
     meters: "Meters",
 ) -> "tuple[Comparison, Profile | None]":
-    """A race that makes sense, its first run made, put into the results file; and its profile."""
+    """Return a race that makes sense, its first run made, put into the results file; and its
+    profile."""
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.probe import probe
@@ -234,7 +235,7 @@ def _begun(
 def _resumed(
     store: "Store", prepared: Prepared, seconds: float | None, named: "Entry | None"
 ) -> "Comparison":
-    """The interrupted race of this command, with the budget of this command line."""
+    """Return the interrupted race of this command, with the budget of this command line."""
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.preload.locks import BASELINE
 
@@ -260,7 +261,7 @@ def _tell(
     comparison: "Comparison",
     reading: "Meters | None",
 ) -> "Report":
-    """Prints what was found, and writes the files."""
+    """Print what was found, and writes the files."""
     from lockwright.base.terminal import output
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.tune import report

@@ -69,13 +69,13 @@ def _race(
     single: str,
     seconds: float,
 ) -> str | None:
-    """The plan that led at the end; None if a single lock did."""
+    """Return the plan that led at the end; None if a single lock did."""
     from lockwright.base.terminal import output
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.runner import Runner
     from lockwright.machine.meters import Meters
     from lockwright.preload.locks import BASELINE
-    from lockwright.preload.peers import Peer
+    from lockwright.preload.other_libraries import OtherLibrary
     from lockwright.tune import per_mutex, report
     from lockwright.tune.candidates import NAMED, Entrant
     from lockwright.tune.entry import FACTS, Entry
@@ -84,9 +84,9 @@ def _race(
 
     mixed = prepared.registry.path_of_mixed()
     locks = tuple(dict.fromkeys((BASELINE, single)))
-    plans = tuple(Peer(name, mixed) for name in layouts)
+    plans = tuple(OtherLibrary(name, mixed) for name in layouts)
     own = prepared.under(locks, threads=(max(prepared.plan.threads),), budget=seconds)
-    plan = replace(own.plan, locks=(*locks, *layouts), peers=plans)
+    plan = replace(own.plan, locks=(*locks, *layouts), other_libraries=plans)
     own = replace(own, plan=plan)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         settings = {

@@ -18,12 +18,13 @@ from lockwright.profile.record import Profile
 
 
 def write(profile: Profile, path: Path, option: str = "-o") -> None:
-    """Puts the report into a file. option: what named it. Raises LockwrightError if that fails."""
+    """Put the report into a file. option: what named it. Raises LockwrightError if that fails."""
     files.write(path, render(profile), option)
 
 
 def render(profile: Profile) -> str:
-    """The whole file as text. Raises LockwrightError where the locks to advise are not known."""
+    """Return the whole file as text. Raises LockwrightError where the locks to advise are not
+    known."""
     return templates.fill(
         "export/page/page.html",
         _data(profile),

@@ -55,17 +55,17 @@ COLUMNS = (
 
 
 def share_of_waiting(profile: Profile, mutex: Mutex) -> str:
-    """How much of all waiting is for this mutex; empty where nothing waited."""
+    """Return how much of all waiting is for this mutex; empty where nothing waited."""
     return f"{numbers.share(mutex.lost / profile.lost)} of all waiting" if profile.lost else ""
 
 
 def is_open(profile: Profile, place: int) -> bool:
-    """Whether the section of the mutex at this place is open from the start."""
+    """Return whether the section of the mutex at this place is open from the start."""
     return place < WORST and profile.mutexes[place].lost >= _MUCH * profile.lost
 
 
 def rows(profile: Profile) -> list[Row]:
-    """A line for each mutex, up to ROWS."""
+    """Return a line for each mutex, up to ROWS."""
     return [_row(place, mutex) for place, mutex in enumerate(profile.mutexes[:ROWS])]
 
 
@@ -159,7 +159,7 @@ def worst(found: Iterable[_Waited]) -> list[_Waited]:
 
 
 def site_rows(mutex: Mutex, sites: Iterable[Site]) -> list[Row]:
-    """A line for each call site."""
+    """Return a line for each call site."""
     return [
         Row(
             [
@@ -178,7 +178,7 @@ def site_rows(mutex: Mutex, sites: Iterable[Site]) -> list[Row]:
 
 
 def block_rows(mutex: Mutex, blocks: Iterable[Block]) -> list[Row]:
-    """A line for each pair of a holder's and a waiter's call site."""
+    """Return a line for each pair of a holder's and a waiter's call site."""
     return [
         Row(
             [

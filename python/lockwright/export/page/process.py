@@ -5,7 +5,7 @@ from lockwright.profile.record import Creation, Process, Profile
 
 
 def sentence(profile: Profile) -> str:
-    """How much time was lost to waiting, and to how many mutexes."""
+    """Return how much time was lost to waiting, and to how many mutexes."""
     process = profile.process
     if not profile.mutexes:
         if not profile.from_within:
@@ -31,7 +31,7 @@ _SEEN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
 
 
 def facts(profile: Profile) -> dict[str, str]:
-    """The figures of the process, by what they are of."""
+    """Return the figures of the process, by what they are of."""
     process = profile.process
     found = _activity(process) | _creation(process)
     if not profile.from_within:

@@ -20,7 +20,7 @@ ROWS = 64
 
 
 def distributions(mutex: Mutex) -> dict[str, Any]:
-    """The three distributions and the arrivals of a mutex."""
+    """Return the three distributions and the arrivals of a mutex."""
     return {
         "waiting": _distribution(mutex.waiting),
         "holding": _distribution(mutex.holding),
@@ -43,7 +43,7 @@ def _distribution(found: Distribution) -> dict[str, Any] | None:
 
 
 def binned(buckets: tuple[tuple[float, float], ...]) -> dict[int, float]:
-    """The weight in each of BINS bins for a power of ten, bin 0 beginning at 1 ns.
+    """Return the weight in each of BINS bins for a power of ten, bin 0 beginning at 1 ns.
 
     A bucket that is wider than a bin is spread evenly over the logarithm of its width.
     """

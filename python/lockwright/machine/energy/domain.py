@@ -11,21 +11,21 @@ KINDS = {
     "dram": "the memory of a socket; not part of package",
     "psys": "the whole board; the others are part of it",
 }
-"""The domains, see powercap's documentation in the kernel."""
+"""The domains; see the kernel's documentation of powercap."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A counter that only grows, and begins again at 0 after `range_`.
+    """A counter that only grows, and restarts at 0 after `range_`.
 
-    kind: of KINDS; name: the system's, such as `package-0`; way: `powercap` or `perf`;
-    joules: of one count; range_: the largest count, None where it does not begin again;
-    read: the count now, raises OSError; close: gives up what reading needs.
+    kind: of KINDS; name: the system's, such as `package-0`; interface: `powercap` or `perf`;
+    joules: of one count; range_: the largest count, None if it never restarts; read: returns the
+    count, raises OSError; close: releases what reading needs.
     """
 
     kind: str
     name: str
-    way: str
+    interface: str
     joules: float
     range_: int | None
     read: Callable[[], int]
@@ -33,10 +33,10 @@ class Domain:
 
 
 def joules_between(domain: Domain, counts: Sequence[int]) -> list[float]:
-    """Joules between each reading and the next.
+    """Return the joules between each reading and the next.
 
-    A count below the one before it has begun again at 0, once: after the largest count, the next
-    is 0. Raises ValueError if a counter fell that never does.
+    A count below the previous one has restarted at 0 once. Raises ValueError if a counter fell that
+    never restarts.
     """
     found = []
     for before, after in pairwise(counts):

@@ -7,20 +7,20 @@ from lockwright.machine.energy import pmu, powercap
 from lockwright.machine.energy.domain import KINDS, Domain
 from lockwright.machine.procfs import Tree
 
-NOWHERE = "neither /sys/class/powercap nor the events power/energy-* are there"
+NOWHERE = "there is neither /sys/class/powercap nor an event power/energy-*"
 
 
 @dataclass(frozen=True)
 class Sources:
-    """domains: readable ones. absent: by kind, why it cannot be given although some domains have
-    it. refused: by domain, why neither interface reads it."""
+    """domains: the readable ones. absent: reason by kind, where not all domains of the kind are
+    readable. refused: reason by domain, where neither interface reads it."""
 
     domains: list[Domain] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def why(self) -> str:
-        """Why there is no energy to read at all, in one line; "" if there is some."""
+        """Return why no energy can be read, in one line; "" if some can."""
         if self.domains:
             return ""
         if not self.refused:
@@ -28,13 +28,14 @@ class Sources:
         return _by_reason(self.refused)
 
     def close(self) -> None:
-        """Closes the counters."""
+        """Close the counters."""
         for each in self.domains:
             each.close()
 
 
 def _by_reason(reasons: Mapping[str, str]) -> str:
-    """Reasons by name in one line, each reason once: `package-0, package-1: Permission denied`."""
+    """Return reasons by name in one line, each reason once: `package-0, package-1: Permission
+    denied`."""
     names: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         names.setdefault(reason, []).append(name)
@@ -42,10 +43,10 @@ def _by_reason(reasons: Mapping[str, str]) -> str:
 
 
 def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
-    """All readable domains: each kind by powercap, or else by perf.
+    """Return all readable domains: each kind by powercap, or else by perf.
 
-    A kind is read only if that is possible for all its sockets: the sum over some of them would
-    pass for the sum over all.
+    A kind is read only if all its sockets can be read: a sum over some of them would be taken for
+    the sum over all.
     """
     files, closed_files = powercap.find(tree)
     events, closed_events = pmu.find(tree, opener) if opener else pmu.find(tree)
@@ -54,15 +55,19 @@ def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
     domains: list[Domain] = []
     absent: dict[str, str] = {}
     for kind in KINDS:
-        ways = []
+        interfaces = []
         for found, refused in ((files, refused_files), (events, refused_events)):
-            mine = [each for each in found if each.kind == kind]
-            gone = {n: why for n, why in refused.items() if n.partition("-")[0].split()[0] == kind}
-            ways.append((mine, gone))
-        chosen = next((mine for mine, gone in ways if mine and not gone), [])
+            readable = [each for each in found if each.kind == kind]
+            missing = {
+                n: why for n, why in refused.items() if n.partition("-")[0].split()[0] == kind
+            }
+            interfaces.append((readable, missing))
+        chosen = next(
+            (readable for readable, missing in interfaces if readable and not missing), []
+        )
         domains += chosen
         if not chosen:
-            reasons = {name: why for _, gone in ways for name, why in gone.items()}
+            reasons = {name: why for _, missing in interfaces for name, why in missing.items()}
             if reasons:
                 absent[kind] = _by_reason(reasons)
     for each in events:

@@ -1,4 +1,4 @@
-"""Energy over a period: read at both ends, and often enough between that no counter wraps twice."""
+"""Energy over a period, read at both ends and so often between that no counter wraps twice."""
 
 import threading
 import time
@@ -9,37 +9,38 @@ from itertools import pairwise
 from lockwright.machine.energy.domain import Domain, joules_between
 
 MOST_WATTS = 1000.0
-"""More than any domain takes: the largest sockets are built for 500 W."""
+"""An upper bound of a domain's power: the largest sockets are built for 500 W."""
 
 _LONGEST = 10.0
 _SHORTEST = 0.01
-"""Seconds between readings, at most and at least."""
+"""The longest and the shortest period between readings, in seconds."""
 
 
 def period(domains: Sequence[Domain]) -> float:
-    """Seconds between readings: half the least time in which a counter can wrap."""
+    """Return the seconds between readings: half the least time in which a counter can wrap."""
     ranges = [each.range_ * each.joules for each in domains if each.range_ is not None]
     soonest = min(ranges, default=_LONGEST * 2 * MOST_WATTS) / MOST_WATTS
     return min(_LONGEST, max(_SHORTEST, soonest / 2))
 
 
 @dataclass(frozen=True)
-class Used:
-    """Joules by kind, summed over the sockets, in so many seconds; absent: why a kind is not."""
+class EnergyUse:
+    """Joules by kind, summed over the sockets, in `seconds`; absent: reason, by kind, where it
+    could not be read."""
 
     seconds: float
     joules: Mapping[str, float]
     absent: Mapping[str, str] = field(default_factory=dict)
 
     def watts(self) -> dict[str, float]:
-        """Mean power by kind."""
+        """Return the mean power by kind."""
         if self.seconds <= 0:
             return {}
         return {kind: joules / self.seconds for kind, joules in self.joules.items()}
 
 
 class Meter:
-    """Reads several domains between `begin` and `end`, in a thread of its own."""
+    """Reads several domains between `begin` and `end`, in its own thread."""
 
     def __init__(
         self,
@@ -58,17 +59,17 @@ class Meter:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Reads all domains, and keeps reading."""
+        """Read all domains, and start to read them periodically."""
         self._times = []
         self._counts = {each.name: [] for each in self._domains}
         self._failed = {}
         self._over.clear()
         self.sample()
-        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread = threading.Thread(target=self._sample_periodically, daemon=True)
         self._thread.start()
 
-    def end(self) -> Used:
-        """Reads all once more, and returns what was used since `begin`."""
+    def end(self) -> EnergyUse:
+        """Read all domains once more, and return the energy used since `begin`."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -76,11 +77,11 @@ class Meter:
         self.sample()
         return self.between(self._times[0], self._times[-1])
 
-    def between(self, began: float, ended: float) -> Used:
-        """What was used between two times of the clock, after `end`.
+    def between(self, began: float, ended: float) -> EnergyUse:
+        """Return the energy used between two times of the clock; called after `end`.
 
-        Between two readings the energy is taken to grow linearly. Before the first and after the
-        last reading nothing is known: times are clamped to these.
+        Energy is interpolated linearly between readings. Times before the first or after the last
+        reading are clamped.
         """
         began, ended = (min(max(at, self._times[0]), self._times[-1]) for at in (began, ended))
         joules: dict[str, float] = {}
@@ -98,11 +99,11 @@ class Meter:
                 for joules_of_step, (first, last) in zip(parts, pairwise(self._times), strict=True)
             )
             joules[each.kind] = joules.get(each.kind, 0.0) + part
-        kept = {kind: value for kind, value in joules.items() if kind not in absent}
-        return Used(ended - began, kept, absent)
+        complete = {kind: value for kind, value in joules.items() if kind not in absent}
+        return EnergyUse(ended - began, complete, absent)
 
     def sample(self) -> None:
-        """Reads all domains; one that can no longer be read is reported at the end."""
+        """Read all domains; one that can no longer be read is reported at the end."""
         self._times.append(self._clock())
         for each in self._domains:
             if each.name in self._failed:
@@ -112,14 +113,14 @@ class Meter:
             except OSError as error:
                 self._failed[each.name] = f"{error.strerror or error} while it was read"
 
-    def _go_on(self) -> None:
+    def _sample_periodically(self) -> None:
         while not self._over.wait(self._period):
             self.sample()
 
 
 def _overlap(first: float, last: float, began: float, ended: float) -> float:
-    """Which share of the period from `first` to `last` lies between `began` and `ended`."""
+    """Return which share of the period from `first` to `last` lies between `began` and `ended`."""
     if last <= first:
-        # No time passed: what was used then belongs to whatever it touches.
+        # The period is empty: its energy counts if that moment lies within the limits.
         return 1.0 if began <= first <= ended else 0.0
     return max(0.0, min(last, ended) - max(first, began)) / (last - first)

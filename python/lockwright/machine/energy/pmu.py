@@ -1,4 +1,4 @@
-"""RAPL by the performance events `power/energy-*/`, where powercap is missing or closed."""
+"""RAPL by the performance events `power/energy-*/`, where powercap is missing or not readable."""
 
 import os
 import re
@@ -20,7 +20,7 @@ EVENTS = {
 """Events and the kinds that they count, see arch/x86/events/rapl.c."""
 
 Opener = Callable[[int, int, int], int]
-"""Type, config and processor to a descriptor; raises OSError."""
+"""Takes type, config and processor, and returns a descriptor; raises OSError."""
 
 
 def _open(kind: int, config: int, cpu: int) -> int:
@@ -30,9 +30,9 @@ def _open(kind: int, config: int, cpu: int) -> int:
 def find(
     tree: Tree, opener: Opener = _open, read: Callable[[int], int] | None = None
 ) -> tuple[list[Domain], dict[str, str]]:
-    """The domains that can be read, one for each socket, and why others cannot, by name.
+    """Return the readable domains, one for each socket, and why others cannot be read, by name.
 
-    The kernel's counters have 64 bits, and it watches those of the hardware itself.
+    The kernel's counters have 64 bits, and the kernel handles the wrapping of the hardware's.
     """
     domains: list[Domain] = []
     refused: dict[str, str] = {}
@@ -40,14 +40,14 @@ def find(
     if kind is None:
         return domains, refused
     # One processor of each socket, through which the socket's counters are read.
-    doors = sorted(numbers_of(tree.text(f"{FOLDER}/cpumask"))) or [0]
-    for event, what in EVENTS.items():
+    socket_processors = sorted(numbers_of(tree.text(f"{FOLDER}/cpumask"))) or [0]
+    for event, kind_of_energy in EVENTS.items():
         config = _config(tree.text(f"{FOLDER}/events/{event}"))
         if config is None:
             continue
         joules = _joules(tree, event)
-        for socket, cpu in enumerate(doors):
-            name = f"{what}-{socket}"
+        for socket, cpu in enumerate(socket_processors):
+            name = f"{kind_of_energy}-{socket}"
             if joules is None:
                 refused[name] = f"it does not count in joules ({event}.scale, {event}.unit)"
                 continue
@@ -56,7 +56,7 @@ def find(
             except OSError as error:
                 refused[name] = why_not(error)
                 continue
-            domains.append(_domain(what, name, joules, handle, read or _value))
+            domains.append(_domain(kind_of_energy, name, joules, handle, read or _value))
     return domains, refused
 
 
@@ -69,7 +69,7 @@ def _domain(kind: str, name: str, joules: float, handle: int, read: Callable[[in
 
 
 def _config(text: str | None) -> int | None:
-    """The number of an event that is described as `event=0x02`."""
+    """Return the number of an event that is described as `event=0x02`."""
     found = re.fullmatch(r"event=(0x[0-9a-fA-F]+|\d+)", text or "")
     return int(found[1], 0) if found else None
 

@@ -10,7 +10,7 @@ FOLDER = "/sys/class/powercap"
 
 
 def find(tree: Tree) -> tuple[list[Domain], dict[str, str]]:
-    """The domains that can be read, and why others cannot, by name.
+    """Return the readable domains, and why others cannot be read, by name.
 
     Zones of `intel-rapl-mmio` are left out: they count the same packages once more.
     """
@@ -31,7 +31,7 @@ def find(tree: Tree) -> tuple[list[Domain], dict[str, str]]:
             continue
         range_ = tree.number(f"{zone}/max_energy_range_uj")
         if not range_:
-            refused[name] = "it does not tell its range (max_energy_range_uj)"
+            refused[name] = "its range is unknown (max_energy_range_uj)"
             continue
         domains.append(Domain(kind, name, "powercap", 1e-6, range_, partial(_count, file)))
     return domains, refused
@@ -41,7 +41,7 @@ def _count(file: Path) -> int:
     try:
         return int(file.read_text(encoding="ascii"))
     except ValueError as error:
-        raise OSError(5, "it holds no number") from error
+        raise OSError(5, "it contains no number") from error
 
 
 def _why(error: Exception) -> str:

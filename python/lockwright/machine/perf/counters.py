@@ -1,4 +1,4 @@
-"""Counts of a program and all it starts: cycles, instructions, cache misses, migrations."""
+"""Counts of a program and its descendants: cycles, instructions, cache misses, migrations."""
 
 import contextlib
 import os
@@ -21,9 +21,8 @@ from lockwright.machine.perf.event import (
 
 @dataclass(frozen=True)
 class Counter:
-    """One of them. type, config: of perf_event_attr; needs_kernel: it happens in the kernel only,
-    so that what a user without the right to watch the kernel would be told is always 0.
-    """
+    """A hardware or software event. type, config: of perf_event_attr; needs_kernel: it occurs in
+    the kernel only, so that the count would be 0 for a user without the right to count there."""
 
     name: str
     type: int
@@ -45,16 +44,16 @@ COUNTERS = (
         "migrations",
         SOFTWARE,
         4,
-        "times a thread went on on another processor (PERF_COUNT_SW_CPU_MIGRATIONS)",
+        "times a thread moved to another processor (PERF_COUNT_SW_CPU_MIGRATIONS)",
         needs_kernel=True,
     ),
 )
 
 USER_ONLY = "in the program only, the kernel left out (perf_event_paranoid)"
-"""Remark on a counter that the kernel gives for a program's own instructions alone."""
+"""Remark on a counter that the kernel grants for user mode only."""
 
 Opener = Callable[[int, int, int, int], int]
-"""Type, config, process and bits to a descriptor; raises OSError."""
+"""Takes type, config, process and bits, and returns a descriptor; raises OSError."""
 
 
 def _open(kind: int, config: int, pid: int, bits: int) -> int:
@@ -62,9 +61,10 @@ def _open(kind: int, config: int, pid: int, bits: int) -> int:
 
 
 class Counting:
-    """Counters on what a process starts by exec from now on, and on all descendants of that.
+    """Counters of the programs that a process starts by exec from now on, and of their descendants.
 
-    absent: why a counter is not there, by its name. remarks: what is to be known of one that is.
+    absent: the reason, by name, for each missing counter. remarks: restrictions of the others, by
+    name.
     """
 
     def __init__(self, pid: int = 0, opener: Opener = _open) -> None:
@@ -92,10 +92,9 @@ class Counting:
             self._handles[each.name] = handle
 
     def end(self, read: Callable[[int], Reading] = read_event) -> Mapping[str, float]:
-        """The counts, by name, of what has ended; closes all.
+        """Return the counts, by name, of the programs that have ended; close all counters.
 
-        A counter that had to share the hardware is absent: what it counted is a part of unknown
-        size.
+        A counter that shared the hardware is absent: its count is a part of unknown size.
         """
         counts: dict[str, float] = {}
         for name, handle in self._handles.items():

@@ -35,10 +35,10 @@ config, sample_period, sample_type, read_format, bits, wakeup_events, bp_type, c
 
 
 def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> int:
-    """A descriptor of the event; the caller closes it.
+    """Return a descriptor of the event; the caller closes it.
 
-    pid: 0 for the calling thread, -1 for all processes. cpu: -1 for any. Raises OSError with
-    what the kernel says, ENOSYS on a machine whose number of the call is not known.
+    pid: 0 for the calling thread, -1 for all processes. cpu: -1 for any. Raises OSError with the
+    kernel's error, ENOSYS on a machine whose number of the system call is not known.
     """
     number = _NUMBERS.get(platform.machine())
     if number is None:
@@ -62,9 +62,8 @@ def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> 
 
 @dataclass(frozen=True)
 class Reading:
-    """What an event has counted. enabled, running: nanoseconds that it should have and has run;
-    they differ where several events had to share the processor's counters in turn.
-    """
+    """The count of an event. enabled, running: nanoseconds for which it was enabled and for which
+    it counted; they differ where several events shared the processor's counters."""
 
     value: int
     enabled: int
@@ -72,7 +71,7 @@ class Reading:
 
 
 def read_event(handle: int) -> Reading:
-    """Reads it. Raises OSError, also where the kernel gives less than it should."""
+    """Read an event. Raises OSError, also if the kernel returns too few bytes."""
     data = os.read(handle, 24)
     if len(data) != 24:
         raise OSError(5, os.strerror(5))
@@ -80,18 +79,18 @@ def read_event(handle: int) -> Reading:
 
 
 def why_not(error: OSError) -> str:
-    """What the kernel's refusal means, in a few words."""
+    """Return the meaning of the kernel's refusal, in a few words."""
     if error.errno in (1, 13):
         return "not allowed to this user (perf_event_paranoid)"
     if error.errno in (2, 19, 95):
-        return "the processor shows no such counter"
+        return "the processor has no such counter"
     if error.errno == 38:
         return "this kernel has no performance events"
     return error.strerror or str(error)
 
 
 def hardware_refusal() -> str:
-    """Why the cycles of an own process cannot be counted; "" if they can."""
+    """Return why the cycles of this process cannot be counted; "" if they can."""
     try:
         handle = open_event(HARDWARE, 0, pid=0, cpu=-1, bits=DISABLED | EXCLUDE_KERNEL)
     except OSError as error:

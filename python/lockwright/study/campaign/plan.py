@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from lockwright.machine import pinning
-from lockwright.preload.locks import BASELINE, WAYS, Registry
+from lockwright.preload.locks import BASELINE, REPLACEMENTS, Registry
 from lockwright.study import toml_table
 from lockwright.study.program import catalogue, entry
 from lockwright.study.program.entry import Program
@@ -264,7 +264,7 @@ def _pinning(table: Table) -> tuple[str, ...]:
 
 def _settings(table: Table) -> dict[str, str]:
     found = {}
-    for key, (variable, words) in WAYS.items():
+    for key, (variable, words) in REPLACEMENTS.items():
         if table.has(key):
             found[variable] = table.text(key, among=tuple(words))
     return found

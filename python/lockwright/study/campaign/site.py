@@ -71,7 +71,7 @@ class Site:
         for lock in plan.locks:
             self._registry.path_of(lock)
             self._registry.check_environment(lock, {**os.environ, **plan.settings})
-        self._calibrated = calibration.all_in_force(self._registry, plan.locks, os.environ)
+        self._calibrated = calibration.calibrated_variables(self._registry, plan.locks, os.environ)
         self._meters = Meters(energy=plan.energy) if plan.energy else None
         self._processes = ProcessRunner("repeat the command to resume")
         for place in {folders.runs_of(member.program) for member in plan.members}:
@@ -224,7 +224,7 @@ class Site:
 
 def processors_of(one: Configuration) -> set[int] | None:
     """The processors that a configuration may use here; None for all. Raises NotHere."""
-    available = pinning.machine()
+    available = pinning.usable_processors()
     if one.nodes:
         nodes = sorted({each.node for each in available})
         if one.nodes > len(nodes):
@@ -238,7 +238,7 @@ def processors_of(one: Configuration) -> set[int] | None:
         if not chosen <= here:
             raise NotHere(f"the processors {one.pinning} are not all here")
         return chosen
-    order = pinning.places(one.pinning, available).split(";")
+    order = pinning.processor_lists(one.pinning, available).split(";")
     return {int(each) for each in order[: one.threads or len(order)]}
 
 

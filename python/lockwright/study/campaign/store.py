@@ -89,7 +89,7 @@ class Store:
             self._connection.execute("PRAGMA synchronous = FULL")
 
     def _guard(self) -> AbstractContextManager[None]:
-        return results.guard(self.path, "the same command")
+        return results.explain_errors(self.path, "the same command")
 
     def close(self) -> None:
         """Closes the file; what was added is in it already."""

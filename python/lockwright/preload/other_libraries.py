@@ -1,4 +1,4 @@
-"""Libraries of other projects that are measured beside the locks, preloaded in the same way."""
+"""Mutex libraries of other projects, preloaded and measured like the locks."""
 
 import os
 import re
@@ -12,32 +12,32 @@ from lockwright.elf.file import load
 from lockwright.preload import locks
 
 LIBC = "libc"
-"""What `bench` calls the C library with nothing preloaded; no peer can have this name."""
+"""The name in `bench` of the C library without a preloaded library; reserved."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 
 
 @dataclass(frozen=True)
-class Peer:
-    """A library and the name that the tables give it. path: absolute."""
+class OtherLibrary:
+    """A library, and its name in the tables. path: absolute."""
 
     name: str
     path: Path
 
 
-def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[Peer, ...]:
-    """The peers that words such as `litl=/opt/litl/lib.so` name.
+def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[OtherLibrary, ...]:
+    """Return the libraries that words such as `litl=/opt/litl/lib.so` name.
 
-    taken: names of locks. own: one of our libraries, whose architecture is the right one. Raises
-    LockwrightError for what cannot be preloaded, and for a name that is used already.
+    taken: names of locks. own: a library of Lockwright, for its architecture. Raises
+    LockwrightError for one that cannot be preloaded, and for a name that is already used.
     """
-    peers: list[Peer] = []
+    peers: list[OtherLibrary] = []
     for word in words:
         name, equals, path = word.partition("=")
         if not equals or not path:
             raise LockwrightError(
                 f"--preload '{word}' is not NAME=PATH",
-                "name the library as it is to be called, as in --preload mine=/opt/libmine.so",
+                "give the library a name, as in --preload mine=/opt/libmine.so",
             )
         if not _NAME.fullmatch(name):
             raise LockwrightError(
@@ -45,28 +45,28 @@ def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[Peer, 
                 "use up to 40 letters, digits and . _ + -",
             )
         if name == LIBC or name in set(taken):
-            what = "what the C library is called" if name == LIBC else "a lock"
+            what = "the name of the C library" if name == LIBC else "a lock"
             raise LockwrightError(
                 f"--preload '{word}': '{name}' is {what}", "choose another name for the library"
             )
         if name in {peer.name for peer in peers}:
             raise LockwrightError(
-                f"--preload names '{name}' twice", "choose a name of its own for each library"
+                f"--preload names '{name}' twice", "choose a different name for each library"
             )
-        peers.append(Peer(name, Path(path).absolute()))
+        peers.append(OtherLibrary(name, Path(path).absolute()))
         _check_loadable(peers[-1], own)
     return tuple(peers)
 
 
-def _check_loadable(peer: Peer, own: Path) -> None:
+def _check_loadable(peer: OtherLibrary, own: Path) -> None:
     path = peer.path
     if not path.is_file():
         why = "is not a file" if path.exists() else "does not exist"
         raise LockwrightError(f"--preload {peer.name}: {path} {why}", "give the path of a library")
     if any(separator in str(path) for separator in " :\t\n"):
-        # The dynamic linker splits LD_PRELOAD at both and knows no escape.
+        # The dynamic linker splits LD_PRELOAD at both and has no escape.
         raise LockwrightError(
-            f"--preload {peer.name}: '{path}' has a space or a colon in it, so it cannot be "
+            f"--preload {peer.name}: '{path}' contains a space or a colon, so it cannot be "
             "preloaded",
             "copy it to a path without either",
         )
@@ -89,11 +89,11 @@ def _check_loadable(peer: Peer, own: Path) -> None:
         )
 
 
-def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
-    """The peers that the words of --preload name, as `parse` has them.
+def choose(words: Sequence[str], program: Path) -> tuple[OtherLibrary, ...]:
+    """Return the libraries that the values of --preload name, as `parse` does.
 
-    program: a dynamically linked one that they are to be preloaded into; it is not run. Raises
-    LockwrightError, too, if the dynamic linker would leave one out, as it does in silence.
+    program: a dynamically linked one into which they are to be preloaded; it is not run. Raises
+    LockwrightError also for a library that the dynamic linker would silently ignore.
     """
     if not words:
         return ()
@@ -103,9 +103,9 @@ def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
     found = parse(words, [*known.names, *hidden], known.path_of(locks.BASELINE))
     without = _preloaded_libraries(program, {}).output.splitlines()
     for peer in found:
-        seen = _preloaded_libraries(program, {"LD_PRELOAD": str(peer.path)})
-        more = [line for line in seen.output.splitlines() if line not in without]
-        problem = _problem(peer, more, seen.errors)
+        trace = _preloaded_libraries(program, {"LD_PRELOAD": str(peer.path)})
+        more = [line for line in trace.output.splitlines() if line not in without]
+        problem = _problem(peer, more, trace.errors)
         if problem:
             raise LockwrightError(
                 f"--preload {peer.name}: the dynamic linker does not load {peer.path}: {problem}",
@@ -114,8 +114,8 @@ def choose(words: Sequence[str], program: Path) -> tuple[Peer, ...]:
     return found
 
 
-def remarks(peers: Sequence[Peer]) -> list[str]:
-    """What a user should know of libraries that leave the locks of a program as they are."""
+def remarks(peers: Sequence[OtherLibrary]) -> list[str]:
+    """Return remarks on libraries that do not replace the mutexes of a program."""
     return [
         f"{peer.path} defines no pthread_mutex_lock: under '{peer.name}', the mutexes stay the "
         "C library's"
@@ -125,7 +125,7 @@ def remarks(peers: Sequence[Peer]) -> list[str]:
 
 
 def _preloaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
-    """What the dynamic linker says that it loads with a program, which it does not start."""
+    """Return the dynamic linker's list of the libraries of a program, which is not started."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return tool.call(
         [program],
@@ -133,7 +133,7 @@ def _preloaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
     )
 
 
-def _problem(peer: Peer, listed: Sequence[str], complaints: str) -> str | None:
+def _problem(peer: OtherLibrary, listed: Sequence[str], complaints: str) -> str | None:
     for line in complaints.splitlines():
         if "ERROR: ld.so:" in line and str(peer.path) in line:
             reason = re.search(r"\((.*)\)", line)

@@ -18,7 +18,7 @@ ONE = ["--locks", "ttas", "--runs", "1", "--batch", "1000"]
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Compiles one of the programs as a shared object."""
-    folder = tmp_path_factory.mktemp("peers")
+    folder = tmp_path_factory.mktemp("other_libraries")
 
     def make(source: str, name: str, *flags: str) -> Path:
         target = folder / name
@@ -30,28 +30,32 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
-def peer(library: Callable[..., Path]) -> Path:
+def other_mutex(library: Callable[..., Path]) -> Path:
     """A lock library."""
-    return library("peer.c", "libpeer.so")
+    return library("other_mutex.c", "libothermutex.so")
 
 
-def test_bench_measures_a_peer_as_one_more_subject(cli: Cli, peer: Path, tmp_path: Path) -> None:
+def test_bench_measures_another_library_as_one_more_subject(
+    cli: Cli, other_mutex: Path, tmp_path: Path
+) -> None:
     """Its own library serves the calls; it has a libc run beside it, and a row like the rest."""
     file = tmp_path / "o.json"
-    result = cli("bench", "uncontended", *ONE, "--preload", f"mine={peer}", "--json", file)
+    result = cli("bench", "uncontended", *ONE, "--preload", f"mine={other_mutex}", "--json", file)
     assert result.status == 0, result.err
     document = json.loads(file.read_text())
     assert [row["lock"] for row in document["rows"]] == ["libc", "ttas", "mine"]
     assert all(row["ratio"]["count"] == 1 for row in document["rows"])
     served = {(run["lock"], line["mutex"]) for run in document["runs"] for line in run["lines"]}
-    assert ("mine", str(peer)) in served
-    assert sum(path == str(peer) for _, path in served) == 1
-    assert f"--preload mine={peer}" in result.out, "how to repeat it"
+    assert ("mine", str(other_mutex)) in served
+    assert sum(path == str(other_mutex) for _, path in served) == 1
+    assert f"--preload mine={other_mutex}" in result.out, "how to repeat it"
     assert "mine: the mutex calls" not in result.out
     assert "mine: the cond calls are served by " in result.out, "by the C library"
 
 
-def test_bench_says_what_a_peer_does_not_serve(cli: Cli, library: Callable[..., Path]) -> None:
+def test_bench_reports_what_another_library_does_not_serve(
+    cli: Cli, library: Callable[..., Path]
+) -> None:
     """A library without locks is measured too, and nobody takes it for a lock."""
     other = library("empty.c", "libempty.so")
     result = cli("bench", "uncontended", "--locks", "libc", *ONE[2:], "--preload", f"no={other}")
@@ -60,58 +64,67 @@ def test_bench_says_what_a_peer_does_not_serve(cli: Cli, library: Callable[..., 
     assert "not by its library" in result.out
 
 
-def test_compare_measures_peers_and_says_how_to_use_one(
-    cli: Cli, peer: Path, program: Program, tmp_path: Path
+def test_compare_measures_other_library_and_says_how_to_use_one(
+    cli: Cli, other_mutex: Path, program: Program, tmp_path: Path
 ) -> None:
-    """In every round, under its own library, kept with the results; the best one may be a peer."""
+    """Each round runs it, its results are stored, and it may be the best."""
     script = tmp_path / "told"
     script.write_text(
         f"#!/bin/sh\n{program('worker')} 1 1\n"
-        'case $LD_PRELOAD in *libpeer*) echo "rate: 9";; *) echo "rate: 1";; esac\n'
+        'case $LD_PRELOAD in *libothermutex*) echo "rate: 9";; *) echo "rate: 1";; esac\n'
     )
     script.chmod(0o755)
     other = tmp_path / "libother.so"
-    shutil.copy(peer, other)
+    shutil.copy(other_mutex, other)
     files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "html")}
     words = ["--locks", "ttas", "--runs", "3", "--warmup", "0", "--metric", r"rate: (\S+)"]
-    words += ["--unit", "x", "--preload", f"mine={peer}", "--preload", f"copy={other}"]
+    words += ["--unit", "x", "--preload", f"mine={other_mutex}", "--preload", f"copy={other}"]
     outputs = [word for kind, file in files.items() for word in (f"--{kind}", file)]
     result = cli("compare", *words, *outputs, "--", script)
     assert result.status == 0, result.err
     document = json.loads(files["json"].read_text())
     rates = {run["lock"]: run["value"] for run in document["runs"]}
     assert rates == {"pthread": 1, "ttas": 1, "mine": 9, "copy": 1}
-    assert document["plan"]["peers"] == {"mine": str(peer), "copy": str(other)}
-    assert result.out.rstrip().endswith(f"env LD_PRELOAD={peer} {script}")
+    assert document["plan"]["other_libraries"] == {"mine": str(other_mutex), "copy": str(other)}
+    assert result.out.rstrip().endswith(f"env LD_PRELOAD={other_mutex} {script}")
     assert "mine is best" in result.out
     assert str(other) in files["html"].read_text()
 
 
-def test_compare_says_which_peer_serves_no_mutexes(
-    cli: Cli, peer: Path, library: Callable[..., Path], program: Program
+def test_compare_says_which_other_library_serves_no_mutexes(
+    cli: Cli, other_mutex: Path, library: Callable[..., Path], program: Program
 ) -> None:
     """A library that only asks for the name does not serve it."""
     asks = library("worker.c", "libasks.so")
-    words = ["--locks", "pthread", "--runs", "1", "--warmup", "0", "--preload", f"mine={peer}"]
+    words = [
+        "--locks",
+        "pthread",
+        "--runs",
+        "1",
+        "--warmup",
+        "0",
+        "--preload",
+        f"mine={other_mutex}",
+    ]
     result = cli("compare", *words, "--preload", f"no={asks}", "--", program("worker"), "1", "10")
     assert result.status == 0, result.err
     assert f"{asks} defines no pthread_mutex_lock: under 'no'" in result.err
     assert "under 'mine'" not in result.err
 
 
-def test_resume_knows_the_peers_of_a_comparison(
-    cli: Cli, peer: Path, program: Program, tmp_path: Path
+def test_resume_knows_the_other_library_of_a_comparison(
+    cli: Cli, other_mutex: Path, program: Program, tmp_path: Path
 ) -> None:
     """The same ones go on; with others it is another comparison."""
     db = tmp_path / "r.sqlite"
     words = ["compare", "--db", str(db), "--locks", "ttas", "--runs", "1", "--warmup", "0"]
     command = ["--", str(program("worker")), "1", "10"]
-    assert cli(*words, "--preload", f"mine={peer}", *command).status == 0
+    assert cli(*words, "--preload", f"mine={other_mutex}", *command).status == 0
     with sqlite3.connect(db) as connection:
         connection.execute("UPDATE comparison SET finished = NULL")
         connection.execute("DELETE FROM run WHERE lock = 'mine'")
     cli(*words, "--resume", *command).refuses("--locks", "interrupted")
-    again = cli(*words, "--preload", f"mine={peer}", "--resume", *command)
+    again = cli(*words, "--preload", f"mine={other_mutex}", "--resume", *command)
     assert again.status == 0, again.err
     with sqlite3.connect(db) as connection:
         made = connection.execute("SELECT count(*) FROM run WHERE lock = 'mine'").fetchone()
@@ -119,7 +132,7 @@ def test_resume_knows_the_peers_of_a_comparison(
 
 
 def test_what_cannot_be_preloaded_is_refused(
-    peer: Path,
+    other_mutex: Path,
     library: Callable[..., Path],
     program: Program,
     tmp_path: Path,
@@ -134,16 +147,16 @@ def test_what_cannot_be_preloaded_is_refused(
     text = tmp_path / "text.so"
     text.write_text("no library\n")
     foreign = tmp_path / "foreign.so"
-    data = bytearray(peer.read_bytes())
+    data = bytearray(other_mutex.read_bytes())
     data[18:20] = (243).to_bytes(2, "little")
     foreign.write_bytes(data)
     short = tmp_path / "short.so"
-    short.write_bytes(peer.read_bytes()[:70])
+    short.write_bytes(other_mutex.read_bytes()[:70])
     spaced = tmp_path / "a b.so"
-    shutil.copy(peer, spaced)
+    shutil.copy(other_mutex, spaced)
     missing = library("empty.c", "libneedy.so")
     needy = library(
-        "peer.c", "libneeding.so", "-Wl,--no-as-needed", f"-L{missing.parent}", "-lneedy"
+        "other_mutex.c", "libneeding.so", "-Wl,--no-as-needed", f"-L{missing.parent}", "-lneedy"
     )
     missing.unlink()
     for word, *parts in (
@@ -156,20 +169,20 @@ def test_what_cannot_be_preloaded_is_refused(
         (f"mine={foreign}", "64-bit riscv", "same architecture"),
         (f"mine={spaced}", "space"),
         (f"mine={needy}", "does not load", "libneedy.so", "not found"),
-        (f"ttas={peer}", "'ttas' is a lock"),
-        (f"null={peer}", "'null' is a lock"),
-        (f"libc={peer}", "'libc' is what the C library is called"),
-        (f"a,b={peer}", "'a,b' is not a name"),
-        (f"={peer}", "'' is not a name"),
-        (str(peer), "is not NAME=PATH"),
+        (f"ttas={other_mutex}", "'ttas' is a lock"),
+        (f"null={other_mutex}", "'null' is a lock"),
+        (f"libc={other_mutex}", "'libc' is the name of the C library"),
+        (f"a,b={other_mutex}", "'a,b' is not a name"),
+        (f"={other_mutex}", "'' is not a name"),
+        (str(other_mutex), "is not NAME=PATH"),
         ("mine=", "is not NAME=PATH"),
     ):
         call("bench", "uncontended", *ONE, "--preload", word).refuses("--preload", *parts)
-    twice = ["--preload", f"a={peer}", "--preload", f"a={peer}"]
+    twice = ["--preload", f"a={other_mutex}", "--preload", f"a={other_mutex}"]
     call("bench", "uncontended", *ONE, *twice).refuses("names 'a' twice")
     for word, *parts in (
         (f"mine={tmp_path}/none.so", "does not exist"),
-        (f"pthread={peer}", "'pthread' is a lock"),
+        (f"pthread={other_mutex}", "'pthread' is a lock"),
         (f"mine={foreign}", "64-bit riscv"),
     ):
         command = ["--preload", word, "--", program("worker"), "1", "1"]
