@@ -10,7 +10,6 @@
 #include <map>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "meter/admission.hpp"
 #include "meter/fairness.hpp"

@@ -152,15 +152,15 @@ def test_energy_is_drawn_where_it_was_measured() -> None:
 
 def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
     """All of them, with what failed; a line that was cut off is as if it had not been made."""
-    path = tmp_path / "runs.jsonl"
-    store.begin(path, HEADER)
+    log = store.log(tmp_path)
+    log.begin(vars(HEADER))
     one = PLAN.contended("fast", 2)
-    store.add(path, one, 0, outcome(5.0))
-    store.add(path, one, 1, Outcome(failure="it fell over"))
-    store.add(path, one, 3, outcome(7.0))
-    with path.open("a") as file:
+    store.add(log, one, 0, outcome(5.0))
+    store.add(log, one, 1, Outcome(failure="it fell over"))
+    store.add(log, one, 3, outcome(7.0))
+    with log.path.open("a") as file:
         file.write('{"round": 2, "case"')
-    header, seen, failures = store.load(path)
+    header, seen, failures = store.load(log)
     assert header == HEADER
     assert list(seen.outcomes) == [one]
     assert {turn: run.lines for turn, run in seen.outcomes[one].items()} == {
@@ -169,38 +169,38 @@ def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
     }
     assert failures == ["single-lock, fast, section-cycles 1000, threads 2: it fell over"]
     with pytest.raises(LockwrightError, match="there is a tour"):
-        store.begin(path, HEADER)
+        log.begin(vars(HEADER))
     with pytest.raises(LockwrightError, match="no tour"):
-        store.load(tmp_path / "else")
+        store.load(store.log(tmp_path / "else"))
 
 
 def test_a_tour_has_one_owner(tmp_path: Path) -> None:
     """A file of an older version names none; what a kill has cut off does not hide the next run."""
-    path = tmp_path / "runs.jsonl"
-    store.begin(path, HEADER)
-    store.adopt(path)
-    store.adopt(path)
-    with path.open("a") as file:
+    log = store.log(tmp_path)
+    log.begin(vars(HEADER))
+    log.adopt()
+    log.adopt()
+    with log.path.open("a") as file:
         file.write('{"round": 2, "case"')
-    store.adopt(path)
-    store.add(path, PLAN.contended("fast", 2), 0, outcome(5.0))
-    _, seen, _ = store.load(path)
+    log.adopt()
+    store.add(log, PLAN.contended("fast", 2), 0, outcome(5.0))
+    _, seen, _ = store.load(log)
     assert sum(map(len, seen.outcomes.values())) == 1
     with subprocess.Popen(["sleep", "300"]) as other:
         try:
             start = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
             boot = this_process().split(" ")[2]
-            with path.open("a") as file:
+            with log.path.open("a") as file:
                 file.write(json.dumps({"owner": f"{other.pid} {start} {boot}"}) + "\n")
             with pytest.raises(LockwrightError, match=f"carried out by process {other.pid}"):
-                store.adopt(path)
+                log.adopt()
         finally:
             other.kill()
-    store.adopt(path)
+    log.adopt()
 
 
 def test_a_tour_goes_on_with_the_same_machine_only(tmp_path: Path) -> None:
-    store.begin(tmp_path / "runs.jsonl", HEADER)
+    store.log(tmp_path).begin(vars(HEADER))
     with pytest.raises(LockwrightError, match=r"the tour was begun with another \w+ \("):
         tour_session.resume(tmp_path)
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,10 @@ from lockwright.bench.report import noise, processors
 from lockwright.machine import provenance
 from lockwright.run.bench_program import loops_per_us
 from lockwright.run.resume import check_facts
+from lockwright.run.run_log import RunLog
 
-RUNS, REPORT, FIGURES, WHOLE = "runs.jsonl", "report.html", "figures.csv", "regret.json"
-"""The files of a measurement."""
+REPORT, FIGURES, WHOLE = "report.html", "figures.csv", "regret.json"
+"""The files of a measurement, beside that of the runs."""
 
 
 @dataclass
@@ -33,6 +34,11 @@ class Session:
     cells: list[Cell]
     runs: Runs = field(default_factory=Runs)
     remarks: list[str] = field(default_factory=list)
+
+    @property
+    def log(self) -> RunLog:
+        """The file of the runs."""
+        return runs.log(self.directory)
 
     @property
     def lock(self) -> str:
@@ -64,16 +70,7 @@ def begin(directory: Path, settings: dict[str, Any]) -> Session:
     Raises LockwrightError for names that do not exist, and if the directory has a measurement.
     """
     session = _open(directory, settings | {"loops_per_us": 0.0})
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot make the directory {directory}: {error.strerror}", "give another one with -o"
-        ) from error
-    if (directory / RUNS).exists():
-        raise LockwrightError(
-            f"there is a grid in {directory}", "resume it with --resume, or give another -o"
-        )
+    session.log.prepare_directory()
     files.check_all_writable(
         {f"-o, file {name}": directory / name for name in (REPORT, FIGURES, WHOLE)}
     )
@@ -83,8 +80,8 @@ def begin(directory: Path, settings: dict[str, Any]) -> Session:
         "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "facts": provenance.machine(),
     }
-    runs.begin(directory / RUNS, session.settings)
-    runs.adopt(directory / RUNS)
+    session.log.begin(session.settings)
+    session.log.adopt()
     return session
 
 
@@ -93,14 +90,14 @@ def resume(directory: Path, rounds: int | None) -> Session:
 
     Raises LockwrightError if there is none, or if this is another machine or build.
     """
-    settings, made = runs.load(directory / RUNS)
+    settings, made = runs.load(runs.log(directory))
     todo = "its runs do not compare: begin one in another directory"
     check_facts(settings["facts"], provenance.machine(), "the grid", todo)
     if rounds is not None:
         settings["runs"] = rounds
     session = _open(directory, settings)
     session.runs = made
-    runs.adopt(directory / RUNS)
+    session.log.adopt()
     return session
 
 
@@ -122,21 +119,14 @@ def run(session: Session) -> interrupts.Stopped | None:
     """Makes the runs that are missing; returns the signal that ended them early, if one did."""
 
     def keep(made: Run) -> None:
-        runs.add(session.directory / RUNS, made)
+        session.log.append(asdict(made))
 
-    try:
-        with interrupts.stop_on_signals():
-            measure.measure(
-                session.cells,
-                session.contest,
-                session.pace,
-                session.runs,
-                session.settings["runs"],
-                keep,
-            )
-    except interrupts.Stopped as signal:
-        return signal
-    return None
+    rounds = session.settings["runs"]
+    return interrupts.until_stopped(
+        lambda: measure.measure(
+            session.cells, session.contest, session.pace, session.runs, rounds, keep
+        )
+    )
 
 
 def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:

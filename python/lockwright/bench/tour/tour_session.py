@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockwright.base import files, interrupts, invocation
-from lockwright.base.errors import LockwrightError
 from lockwright.bench.cases import Case
 from lockwright.bench.claims import measure, show
 from lockwright.bench.claims.evaluate import Machine
@@ -26,8 +25,9 @@ from lockwright.machine import provenance
 from lockwright.machine.meters import Meters
 from lockwright.run.bench_program import LIBC, Outcome, Subject, loops_per_us, subjects
 from lockwright.run.resume import check_facts
+from lockwright.run.run_log import SCHEMA
 
-RUNS, REPORT, FIGURES, WHOLE = "runs.jsonl", "report.html", "figures.csv", "tour.json"
+REPORT, FIGURES, WHOLE = "report.html", "figures.csv", "tour.json"
 """What a tour leaves in its directory."""
 
 
@@ -61,17 +61,8 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
     """
     here = measure.machine()
     chosen = [subject.name for subject in subjects(locks, _default_locks(here))]
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot make the directory {directory}: {error.strerror}", "give another one with -o"
-        ) from error
-    if (directory / RUNS).exists():
-        raise LockwrightError(
-            f"there is a tour in {directory}", "resume it with --resume, or give another -o"
-        )
-    files.check_all_writable({f"-o, file {name}": directory / name for name in (RUNS, REPORT)})
+    store.log(directory).prepare_directory()
+    files.check_all_writable({f"-o, file {REPORT}": directory / REPORT})
     claims = [claim.name for claim in CLAIMS] if with_claims else []
     facts = provenance.machine() | {
         provenance.FINDINGS: provenance.as_facts(examine.examine_this_machine()),
@@ -90,17 +81,17 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
         loops_per_us=loops_per_us(),
         facts=facts,
     )
-    store.begin(directory / RUNS, header)
-    store.adopt(directory / RUNS)
+    store.log(directory).begin(vars(header))
+    store.log(directory).adopt()
     return TourSession(directory, header, here)
 
 
 def resume(directory: Path) -> TourSession:
     """The tour in the directory. Raises LockwrightError if it cannot be resumed."""
-    header, seen, failures = store.load(directory / RUNS)
+    header, seen, failures = store.load(store.log(directory))
     todo = "its runs do not compare: begin one in another directory"
     check_facts(header.facts, provenance.machine(), "the tour", todo)
-    store.adopt(directory / RUNS)
+    store.log(directory).adopt()
     return TourSession(directory, header, measure.machine(), seen, failures)
 
 
@@ -115,15 +106,12 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
     clock = Clock(60 * minutes)
 
     def keep(one: Case, turn: int, outcome: Outcome) -> None:
-        store.add(session.directory / RUNS, one, turn, outcome)
+        store.add(store.log(session.directory), one, turn, outcome)
 
-    stopped = None
     wanted = session.plan()
-    try:
-        with interrupts.stop_on_signals():
-            drive(report, wanted, by_name, pace, session.seen, clock, keep)
-    except interrupts.Stopped as signal:
-        stopped = signal
+    stopped = interrupts.until_stopped(
+        lambda: drive(report, wanted, by_name, pace, session.seen, clock, keep)
+    )
     session.failures += report.failures
     remarks = report.remarks()
     if report.busy is not None:
@@ -170,6 +158,7 @@ def write(tour: Tour, directory: Path) -> list[Path]:
     writer.writeheader()
     writer.writerows(rows)
     whole = {
+        "schema": SCHEMA,
         **vars(tour.header),
         "command": tour.command,
         "figures": page.data(tour),

@@ -1,10 +1,14 @@
 """`lockwright bench`: what each lock costs, measured side by side with the C library's mutex."""
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.table import Table
 
 import lockwright.bench.footprint as footprints
 import lockwright.bench.handover as handovers
@@ -21,7 +25,7 @@ from lockwright.commands.bench import plan as plans
 from lockwright.commands.bench.claims import claims
 from lockwright.commands.bench.profile_cost import command as profile_cost
 from lockwright.commands.bench.regret import command as regret
-from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.reporting import finish, new_report
 from lockwright.commands.bench.tour import tour
 from lockwright.commands.bench.tune import command as tune
 from lockwright.commands.common import grammar
@@ -32,7 +36,7 @@ from lockwright.commands.common.options import (
     of_peers,
     other_libraries,
 )
-from lockwright.run.bench_program import loops_per_us, subjects
+from lockwright.run.bench_program import Subject, loops_per_us, subjects
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -122,29 +126,60 @@ def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
     return click.option(name, default=default, show_default=True, help=help_text)
 
 
-def _explained(columns: Sequence[Column]) -> _Decorator:
-    """Append the definition of each column to the help text."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        command.__doc__ = f"{command.__doc__}\n\n{definitions(columns)}"
-        return command
-
-    return decorate
-
-
 def _thread_counts(per_core: str) -> list[int]:
     """Return how many threads `--threads-per-core` asks for, each number once."""
     factors = number_list(per_core, "--threads-per-core", 0.001)
     return sorted({max(1, round(factor * processors())) for factor in factors})
 
 
-def _finish(report: Report) -> None:
-    if report.failures:
-        click.get_current_context().exit(1)
+@dataclass
+class _Request:
+    """The options of one measurement. own: those that are of this measurement alone."""
+
+    report: Report
+    chosen: list[Subject]
+    runs: int
+    timeout: float
+    json_file: Path | None
+    own: dict[str, Any]
+
+    def show(self, tables: list[Table], remarks: Sequence[str] = ()) -> None:
+        """Print the tables, write the file, and end the command."""
+        show(self.report, tables, list(remarks), self.json_file)
+        finish(self.report)
 
 
-@bench.command()
-@_options(50, None)
+def _measurement(
+    columns: Sequence[Column],
+    runs: int,
+    default_locks: Sequence[str] | None = None,
+    *,
+    with_locks: bool = True,
+) -> Callable[[Callable[[_Request], None]], click.Command]:
+    """Return a decorator that makes a command with the options that all benchmarks share."""
+
+    def decorate(measure: Callable[[_Request], None]) -> click.Command:
+        @functools.wraps(measure)
+        def command(
+            runs: int,
+            timeout: float,
+            json_file: Path | None,
+            locks: str | None = None,
+            **options: Any,
+        ) -> None:
+            own = {name.replace("_", "-"): value for name, value in options.items()}
+            chosen = subjects(locks, default_locks, other_libraries()) if with_locks else []
+            settings = {"locks": locks, "runs": runs, "timeout": timeout, **own}
+            report = new_report(measure.__name__, columns, settings)
+            measure(_Request(report, chosen, runs, timeout, json_file, own))
+
+        command.__doc__ = f"{measure.__doc__}\n\n{definitions(columns)}"
+        return bench.command()(_options(runs, default_locks, with_locks=with_locks)(command))
+
+    return decorate
+
+
+@_measurement(pairs.COLUMNS, 50)
 @_whole("--batch", 100_000, least=1, help_text="Pairs that are timed together.")
 @_whole("--batches", 10, least=1, help_text="Batches in one run.")
 @_whole(
@@ -154,32 +189,12 @@ def _finish(report: Report) -> None:
     help_text="Sleeping threads beside the one that is measured. With 0 the process has one thread "
     "only, and the C library then locks without atomic instructions.",
 )
-@_explained(pairs.COLUMNS)
-def uncontended(
-    locks: str | None,
-    runs: int,
-    timeout: float,
-    json_file: Path | None,
-    batch: int,
-    batches: int,
-    threads_alive: int,
-) -> None:
+def uncontended(asked: _Request) -> None:
     """Measure one thread that locks and unlocks a mutex which no other thread takes."""
-    chosen = subjects(locks, None, other_libraries())
-    given: dict[str, object] = {
-        "batch": batch,
-        "batches": batches,
-        "threads-alive": threads_alive,
-    }
-    settings = {"locks": locks, "runs": runs, "timeout": timeout, **given}
-    report = new_report("uncontended", pairs.COLUMNS, settings)
-    tables = pairs.measure(report, chosen, runs, given, timeout)
-    show(report, tables, [], json_file)
-    _finish(report)
+    asked.show(pairs.measure(asked.report, asked.chosen, asked.runs, asked.own, asked.timeout))
 
 
-@bench.command()
-@_options(3, None)
+@_measurement(footprints.COLUMNS, 3)
 @_whole("--mutexes", 1_000_000, least=2, help_text="Mutexes in the array.")
 @_whole("--warm", 1000, least=1, help_text="Mutexes that are locked before the measurement starts.")
 @_whole("--threads", 500, least=1, most=30_000, help_text="Threads that each wait for one mutex.")
@@ -189,42 +204,23 @@ def uncontended(
     least=2,
     help_text="How many of these threads each lock every mutex of the array.",
 )
-@_explained(footprints.COLUMNS)
-def footprint(
-    locks: str | None,
-    runs: int,
-    timeout: float,
-    json_file: Path | None,
-    mutexes: int,
-    warm: int,
-    threads: int,
-    sharers: int,
-) -> None:
+def footprint(asked: _Request) -> None:
     """Measure the memory of a lock for each mutex, each thread, and each pair of them."""
-    if warm >= mutexes:
+    own = asked.own
+    if own["warm"] >= own["mutexes"]:
         raise LockwrightError(
-            f"--warm {warm} is not below --mutexes {mutexes}", "give a smaller --warm"
+            f"--warm {own['warm']} is not below --mutexes {own['mutexes']}", "give a smaller --warm"
         )
-    if sharers > threads:
+    if own["sharers"] > own["threads"]:
         raise LockwrightError(
-            f"--sharers {sharers} is above --threads {threads}", "give a smaller --sharers"
+            f"--sharers {own['sharers']} is above --threads {own['threads']}",
+            "give a smaller --sharers",
         )
-    chosen = subjects(locks, None, other_libraries())
-    given: dict[str, object] = {
-        "mutexes": mutexes,
-        "warm": warm,
-        "threads": threads,
-        "sharers": sharers,
-    }
-    settings = {"locks": locks, "runs": runs, "timeout": timeout, **given}
-    report = new_report("footprint", footprints.COLUMNS, settings)
-    tables = footprints.measure(report, chosen, runs, given, timeout)
-    show(report, tables, footprints.remarks(report), json_file)
-    _finish(report)
+    tables = footprints.measure(asked.report, asked.chosen, asked.runs, asked.own, asked.timeout)
+    asked.show(tables, footprints.remarks(asked.report))
 
 
-@bench.command()
-@_options(7, handovers.DEFAULT_LOCKS)
+@_measurement(handovers.COLUMNS, 7, handovers.DEFAULT_LOCKS)
 @_listed("--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each.")
 @grammar.seconds(0.3)
 @_real("--section-ns", 100.0, least=0, help_text="Nanoseconds of work while the mutex is held.")
@@ -234,37 +230,17 @@ def footprint(
     least=0,
     help_text="Nanoseconds of work between two acquisitions of a thread.",
 )
-@_explained(handovers.COLUMNS)
-def handover(
-    locks: str | None,
-    runs: int,
-    timeout: float,
-    json_file: Path | None,
-    threads_per_core: str,
-    seconds: float,
-    section_ns: float,
-    gap_ns: float,
-) -> None:
+def handover(asked: _Request) -> None:
     """Measure threads that contend for one mutex, as many as processors and many more."""
-    counts = _thread_counts(threads_per_core)
-    chosen = subjects(locks, handovers.DEFAULT_LOCKS, other_libraries())
-    given: dict[str, object] = {"seconds": seconds, "section-ns": section_ns, "gap-ns": gap_ns}
-    settings = {
-        "locks": locks,
-        "runs": runs,
-        "timeout": timeout,
-        "threads-per-core": threads_per_core,
-        **given,
-    }
-    report = new_report("handover", handovers.COLUMNS, settings)
-    given["loops-per-us"] = loops_per_us()
-    tables = handovers.measure(report, chosen, runs, given, counts, timeout)
-    show(report, tables, handovers.remarks(report, processors()), json_file)
-    _finish(report)
+    counts = _thread_counts(asked.own.pop("threads-per-core"))
+    asked.own["loops-per-us"] = loops_per_us()
+    tables = handovers.measure(
+        asked.report, asked.chosen, asked.runs, asked.own, counts, asked.timeout
+    )
+    asked.show(tables, handovers.remarks(asked.report, processors()))
 
 
-@bench.command()
-@_options(9, herds.DEFAULT_LOCKS)
+@_measurement(herds.COLUMNS, 9, herds.DEFAULT_LOCKS)
 @_whole("--waiters", 1000, least=1, most=30_000, help_text="Threads that wait.")
 @_whole("--rounds-inside", 5, least=1, help_text="Broadcasts in one run.")
 @_listed(
@@ -284,46 +260,21 @@ def handover(
     "so that it asks for the mutex while others still wait for it. Without this it waits elsewhere "
     "until all are done.",
 )
-@_explained(herds.COLUMNS)
-def herd(
-    locks: str | None,
-    runs: int,
-    timeout: float,
-    json_file: Path | None,
-    waiters: int,
-    rounds_inside: int,
-    section_ns: str,
-    unlocked: bool,
-    rejoin: bool,
-) -> None:
+def herd(asked: _Request) -> None:
     """Measure a broadcast that wakes many waiters, which all need the same mutex."""
-    sections = list(dict.fromkeys(number_list(section_ns, "--section-ns", 0)))
-    chosen = subjects(locks, herds.DEFAULT_LOCKS, other_libraries())
-    settings: dict[str, object] = {
-        "locks": locks,
-        "runs": runs,
-        "timeout": timeout,
-        "waiters": waiters,
-        "rounds-inside": rounds_inside,
-        "section-ns": section_ns,
-        "unlocked": unlocked,
-        "rejoin": rejoin,
-    }
-    report = new_report("herd", herds.COLUMNS, settings)
-    given: dict[str, object] = {
-        "waiters": waiters,
-        "rounds": rounds_inside,
-        "unlocked": int(unlocked),
-        "rejoin": int(rejoin),
+    sections = list(dict.fromkeys(number_list(asked.own["section-ns"], "--section-ns", 0)))
+    given = {
+        "waiters": asked.own["waiters"],
+        "rounds": asked.own["rounds-inside"],
+        "unlocked": int(asked.own["unlocked"]),
+        "rejoin": int(asked.own["rejoin"]),
         "loops-per-us": loops_per_us(),
     }
-    tables = herds.measure(report, chosen, runs, given, sections, timeout)
-    show(report, tables, [], json_file)
-    _finish(report)
+    tables = herds.measure(asked.report, asked.chosen, asked.runs, given, sections, asked.timeout)
+    asked.show(tables)
 
 
-@bench.command()
-@_options(3, None)
+@_measurement(crowds.COLUMNS, 3)
 @_listed(
     "--threads-per-core",
     "1,2,4,16",
@@ -342,49 +293,20 @@ def herd(
     least=0,
     help_text="Processor cycles of work between two acquisitions of a thread.",
 )
-@_explained(crowds.COLUMNS)
-def oversubscribe(
-    locks: str | None,
-    runs: int,
-    timeout: float,
-    json_file: Path | None,
-    threads_per_core: str,
-    seconds: float,
-    section_cycles: int,
-    gap_cycles: int,
-) -> None:
+def oversubscribe(asked: _Request) -> None:
     """Measure one mutex under ever more threads: throughput, and progress of every thread."""
-    counts = _thread_counts(threads_per_core)
-    chosen = subjects(locks, None, other_libraries())
-    given: dict[str, object] = {
-        "seconds": seconds,
-        "section-cycles": section_cycles,
-        "gap-cycles": gap_cycles,
-    }
-    settings = {
-        "locks": locks,
-        "runs": runs,
-        "timeout": timeout,
-        "threads-per-core": threads_per_core,
-        **given,
-    }
-    report = new_report("oversubscribe", crowds.COLUMNS, settings)
-    tables = crowds.measure(report, chosen, runs, given, counts, timeout)
-    show(report, tables, crowds.remarks(report, processors()), json_file)
-    _finish(report)
+    counts = _thread_counts(asked.own.pop("threads-per-core"))
+    tables = crowds.measure(
+        asked.report, asked.chosen, asked.runs, asked.own, counts, asked.timeout
+    )
+    asked.show(tables, crowds.remarks(asked.report, processors()))
 
 
-@bench.command()
-@_options(9, None, with_locks=False)
+@_measurement(parks.COLUMNS, 9, with_locks=False)
 @_whole("--trips", 20_000, least=1, help_text="Round trips in one run.")
-@_explained(parks.COLUMNS)
-def park(runs: int, timeout: float, json_file: Path | None, trips: int) -> None:
+def park(asked: _Request) -> None:
     """Measure two threads that put each other to sleep and wake each other, without a lock."""
-    settings: dict[str, object] = {"runs": runs, "timeout": timeout, "trips": trips}
-    report = new_report("park", parks.COLUMNS, settings)
-    tables = parks.measure(report, runs, {"trips": trips}, timeout)
-    show(report, tables, [], json_file)
-    _finish(report)
+    asked.show(parks.measure(asked.report, asked.runs, asked.own, asked.timeout))
 
 
 bench.add_command(claims)

@@ -14,7 +14,7 @@ from lockwright.bench.claims.table import choose
 from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
 from lockwright.bench.rounds import Pace, Seen
-from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.reporting import finish, new_report
 from lockwright.commands.bench.simulated_claims import SEEDS, run_simulated
 from lockwright.commands.common import grammar
 from lockwright.machine.meters import Meters
@@ -92,23 +92,15 @@ def claims(
     seen, stopped = Seen(), None
     if possible(chosen, here):
         pace = Pace(seconds, warm_up, loops_per_us())
-        try:
-            with interrupts.stop_on_signals():
-                measure(report, chosen, here, runs, pace, seen)
-        except interrupts.Stopped as signal:
-            stopped = signal
+        stopped = interrupts.until_stopped(lambda: measure(report, chosen, here, runs, pace, seen))
     _show(report, findings(chosen, seen, here), json_file, csv_file)
-    if stopped is not None:
-        click.echo("lockwright: stopped; the figures are of the rounds made by then", err=True)
-        click.get_current_context().exit(stopped.status)
-    if report.failures:
-        click.get_current_context().exit(1)
+    finish(report, stopped)
 
 
 def _show(
     report: Report, found: list[Finding], json_file: Path | None, csv_file: Path | None
 ) -> None:
-    """Print what came of the claims, and writes the files."""
+    """Print the findings, and write the files."""
     console = terminal.output()
     show.print_findings(console, found)
     report.rows = [show.row(finding) | {"values": finding.values} for finding in found]

@@ -13,15 +13,12 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench import interposition
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
-from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish, new_report
 from lockwright.commands.common import grammar
 from lockwright.machine import pinning
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import LIBC, loops_per_us, subjects
 from lockwright.study import schema
-
-_BEFORE_AND_AFTER = 20.0
-"""Seconds that a run may take beside its warm-up and its measurement before it is killed."""
 
 
 def _help() -> str:
@@ -69,7 +66,7 @@ def _settings(text: str | None) -> list[str]:
 @grammar.runs(10, of="each lock and form in each setting", note="Fewer than five show nothing.")
 @grammar.seconds(0.2)
 @grammar.warm_up(0.05)
-@grammar.timeout(None, shown=f"time of a run + {_BEFORE_AND_AFTER:g}")
+@grammar.timeout(None, shown=f"time of a run + {BEFORE_AND_AFTER:g}")
 @grammar.json_file("every run and every figure")
 @grammar.csv_file("a line for each run, which 'lockwright study analyse --show all' reads,")
 def command(
@@ -91,7 +88,7 @@ def command(
         raise LockwrightError(
             f"'{name}' cannot be measured in two forms", "give locks that 'lockwright list' shows"
         )
-    limit = timeout or seconds + warm_up + _BEFORE_AND_AFTER
+    limit = timeout or seconds + warm_up + BEFORE_AND_AFTER
     report = new_report(
         "interposition",
         [*interposition.COLUMNS, *interposition.SUMMARY],
@@ -112,22 +109,16 @@ def command(
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     wanted = [interposition.SETTINGS[name] for name in names]
-    seen, stopped = interposition.nothing_yet(), None
-    try:
-        with interrupts.stop_on_signals():
-            interposition.measure(report, chosen, wanted, runs, given, limit, seen)
-    except interrupts.Stopped as signal:
-        stopped = signal
+    seen = interposition.nothing_yet()
+    stopped = interrupts.until_stopped(
+        lambda: interposition.measure(report, chosen, wanted, runs, given, limit, seen)
+    )
     shown = interposition.tables(report, chosen, wanted, seen)
     show(report, shown, interposition.remarks(wanted), json_file)
     if csv_file is not None:
         files.write(csv_file, _runs(report.runs), "--csv")
         terminal.output().print(f"Written: {csv_file}", markup=False)
-    if stopped is not None:
-        click.echo("lockwright: stopped; the figures are of the rounds made by then", err=True)
-        click.get_current_context().exit(stopped.status)
-    if report.failures:
-        click.get_current_context().exit(1)
+    finish(report, stopped)
 
 
 def _runs(runs: Sequence[dict[str, object]]) -> str:

@@ -11,15 +11,12 @@ from lockwright.bench import mixed as costs
 from lockwright.bench import quiet_and_hot
 from lockwright.bench.interposition import SETTINGS
 from lockwright.bench.output import show
-from lockwright.bench.report import Report, definitions, processors
-from lockwright.commands.bench.reporting import new_report
+from lockwright.bench.report import definitions, processors
+from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish, new_report
 from lockwright.commands.common import complete, grammar
 from lockwright.machine import pinning
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
-
-_BEFORE_AND_AFTER = 20.0
-"""Seconds that a run may take beside its warm-up and its measurement before it is killed."""
 
 
 def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
@@ -35,11 +32,6 @@ def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
     if not chosen:
         raise LockwrightError("there is no lock to measure", "name some with --locks")
     return chosen
-
-
-def _finish(report: Report) -> None:
-    if report.failures:
-        click.get_current_context().exit(1)
 
 
 @click.command(
@@ -83,10 +75,10 @@ def mixed(
         # Where the scheduler puts two threads makes more difference than the libraries do.
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
-    limit = seconds + warm_up + _BEFORE_AND_AFTER
+    limit = seconds + warm_up + BEFORE_AND_AFTER
     tables = costs.measure(report, registry(), chosen, wanted, runs, given, limit)
     show(report, tables, costs.remarks(report, wanted), json_file)
-    _finish(report)
+    finish(report)
 
 
 def _choice(name: str, text: str) -> Callable[..., Any]:
@@ -187,4 +179,4 @@ def plan(
     report = new_report("plan", quiet_and_hot.COLUMNS, settings)
     tables = quiet_and_hot.measure(report, known, chosen, choice, runs, given, timeout)
     show(report, tables, quiet_and_hot.remarks(report), json_file)
-    _finish(report)
+    finish(report)

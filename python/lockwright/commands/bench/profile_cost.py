@@ -8,13 +8,10 @@ from lockwright.base import interrupts
 from lockwright.bench import profile_cost
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
-from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish, new_report
 from lockwright.commands.common import grammar
 from lockwright.machine import pinning
 from lockwright.run.bench_program import loops_per_us
-
-_BEFORE_AND_AFTER = 20.0
-"""Seconds that a run may take beside what it measures before it is killed."""
 
 
 def _help() -> str:
@@ -42,15 +39,9 @@ def command(runs: int, seconds: float, json_file: Path | None) -> None:
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     seen: dict[str, profile_cost.Seen] = {}
-    stopped = None
-    try:
-        with interrupts.stop_on_signals():
-            profile_cost.measure(report, runs, seconds, given, seconds + _BEFORE_AND_AFTER, seen)
-    except interrupts.Stopped as signal:
-        stopped = signal
+    limit = seconds + BEFORE_AND_AFTER
+    stopped = interrupts.until_stopped(
+        lambda: profile_cost.measure(report, runs, seconds, given, limit, seen)
+    )
     show(report, profile_cost.tables(report, seen), [], json_file)
-    if stopped is not None:
-        click.echo("lockwright: stopped; the figures are of the rounds made by then", err=True)
-        click.get_current_context().exit(stopped.status)
-    if report.failures:
-        click.get_current_context().exit(1)
+    finish(report, stopped)

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 
+import click
+
+from lockwright.base.interrupts import Stopped
 from lockwright.bench.report import Column, Report
 from lockwright.commands.common.options import kept
 from lockwright.doctor import examine
 from lockwright.machine.meters import Meters
+
+BEFORE_AND_AFTER = 20.0
+"""Seconds that a run may take beside its warm-up and its measurement before it is killed."""
 
 
 def new_report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
@@ -25,3 +31,13 @@ def new_report(workload: str, columns: Sequence[Column], settings: dict[str, obj
     report.findings = examine.examine_this_machine()
     report.meters = Meters(energy=bool(kept("energy")), counters=bool(kept("counters")))
     return report
+
+
+def finish(report: Report, stopped: Stopped | None = None) -> None:
+    """End the command with the status of the signal that stopped it, or 1 if a run failed."""
+    context = click.get_current_context()
+    if stopped is not None:
+        click.echo("lockwright: stopped; the figures are of the rounds made by then", err=True)
+        context.exit(stopped.status)
+    if report.failures:
+        context.exit(1)

@@ -13,6 +13,7 @@ from lockwright.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright.bench.handover import DEFAULT_LOCKS
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, Report, definitions
+from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish
 from lockwright.commands.common import grammar
 from lockwright.commands.common.options import number_list, other_libraries
 from lockwright.machine import pinning
@@ -20,9 +21,6 @@ from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
 RUNS = 5
 """Where the papers repeat a run, they do so 3 to 11 times."""
-
-_BEFORE_AND_AFTER = 20.0
-"""Seconds that a run may take beside its warm-up and its measurement before it is killed."""
 
 Shared = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 Reporter = Callable[[str, list[Column], dict[str, object]], Report]
@@ -45,7 +43,7 @@ def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None
     options = _options(workload, known) + list(reversed(getattr(decorated, "__click_params__", [])))
     for option in options:
         if option.name == "timeout":
-            option.default, option.show_default = None, f"time of a run + {_BEFORE_AND_AFTER:g}"
+            option.default, option.show_default = None, f"time of a run + {BEFORE_AND_AFTER:g}"
     return click.Command(name, params=options, callback=run, help=_help(workload))
 
 
@@ -207,7 +205,7 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
         settings[name] = values.get(name.replace("-", "_"))
     settings["calls"] = values.get("calls")
     spent = values["seconds"] + values.get("warm_up", 0.0)
-    limit = values["timeout"] or spent + _BEFORE_AND_AFTER
+    limit = values["timeout"] or spent + BEFORE_AND_AFTER
     settings["timeout"] = limit
     report = reporter(workload.name, contest.columns(workload), settings)
     for name in _timing(workload):
@@ -234,8 +232,7 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
     if values["csv_file"] is not None:
         contest.write_csv(values["csv_file"], report.rows)
         terminal.output().print(f"Written: {values['csv_file']}", markup=False)
-    if report.failures:
-        context.exit(1)
+    finish(report)
 
 
 def _remarks(report: Report) -> list[str]:
