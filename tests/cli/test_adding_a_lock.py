@@ -137,8 +137,8 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
     # Elsewhere it is one of which nothing is known.
     assert list(advised(processors=64))[-1] == "my-lock"
     # It stands for its family, by the rank that it states.
-    assert "my-lock" in [each.lock for each in candidates.advised((), known)]
-    assert "backoff" in [each.lock for each in candidates.advised((), made.LOCKS)]
+    assert "my-lock" in [each.lock for each in candidates.advised_candidates((), known)]
+    assert "backoff" in [each.lock for each in candidates.advised_candidates((), made.LOCKS)]
 
 
 @pytest.mark.parametrize(

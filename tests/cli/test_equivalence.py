@@ -19,8 +19,8 @@ def test_five_differences_are_the_fewest_that_show_something() -> None:
     four, five = equivalence([0.0] * 4), equivalence([0.0] * 5)
     assert four is not None
     assert five is not None
-    assert (four.chance, four.verdict, four.low) == (1 / 16, "open", None)
-    assert (five.chance, five.verdict) == (1 / 32, "yes")
+    assert (four.p_value, four.verdict, four.low) == (1 / 16, "open", None)
+    assert (five.p_value, five.verdict) == (1 / 32, "yes")
     assert equivalence([]) is None
 
 
@@ -32,7 +32,7 @@ def test_centre_and_interval_by_hand() -> None:
     assert found.centre == pytest.approx(0.03)
     assert (found.low, found.high) == (0.01, 0.10)
     # Five of them are beyond 5 %: of 32 choices, 1 + 1 + 1 + 2 + 2 + 3 have a sum of ranks up to 5.
-    assert found.chance == pytest.approx(10 / 32)
+    assert found.p_value == pytest.approx(10 / 32)
     assert found.verdict == "open"
 
 
@@ -76,7 +76,7 @@ def test_agrees_with_the_signed_rank_tests_of_scipy() -> None:
         assert found is not None
         below = wilcoxon([v - LIMIT for v in values], alternative="less", method="exact")
         above = wilcoxon([v + LIMIT for v in values], alternative="greater", method="exact")
-        assert found.chance == pytest.approx(max(below.pvalue, above.pvalue))
+        assert found.p_value == pytest.approx(max(below.pvalue, above.pvalue))
 
 
 def seen(direct: list[float], interposed: list[float]) -> Seen:

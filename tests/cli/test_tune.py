@@ -16,7 +16,7 @@ import pytest
 from advise import made
 from lockwright.preload.locks import Registry
 from lockwright.profile.record import OBJECT, Frame, Place
-from lockwright.tune.per_mutex import Layout, for_the_rest, search
+from lockwright.tune.per_mutex import Layout, lock_of_other_mutexes, search_layout
 from support.processes import captured
 
 from .conftest import Cli, Program
@@ -183,7 +183,7 @@ def profile(folder: Path, waited: float) -> Path:
 
 
 def test_the_advice_names_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> None:
-    """Those of the shortlist with its reasons, and hedges that are said to be that."""
+    """Those of the shortlist with its reasons, and one of each other family, with that reason."""
     target = tmp_path / "o.json"
     file = profile(tmp_path, 0.8)
     words = ["--profile", file, "--json", target]
@@ -194,13 +194,13 @@ def test_the_advice_names_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> N
     wanted = json.loads(cli("advise", "--json", file).out)
     assert tune["sentence"] == wanted["sentence"]
     assert f"its profile: {wanted['sentence']}" in result.out
-    advised = [each for each in tune["entrants"] if each["why"] == "advised"]
+    advised = [each for each in tune["candidates"] if each["why"] == "advised"]
     assert [(each["lock"], each["reason"]) for each in advised] == [
         (each["lock"], each["reason"]) for each in wanted["shortlist"]
     ]
-    hedges = [each for each in tune["entrants"] if each["why"] == "hedge"]
-    assert hedges
-    assert all(each["reason"].startswith("in case the advice is wrong") for each in hedges)
+    others = [each for each in tune["candidates"] if each["why"] == "family"]
+    assert others
+    assert all(each["reason"].startswith("in case the advice is wrong") for each in others)
 
 
 def test_a_plan_is_written_if_it_is_better_than_any_lock(
@@ -208,7 +208,7 @@ def test_a_plan_is_written_if_it_is_better_than_any_lock(
 ) -> None:
     """The hot mutex gets the lock under which the plan ran best, and the plan can be run."""
     plan = tmp_path / "plan.toml"
-    # What the library of plans is told names the lock of each entry in a line of its own.
+    # The variable of the mixed library names the lock of each entry in a line of its own.
     script = picky("*-hmcs.so) n=120;; *-mixed.so) n=140;;")
     script.write_text(
         script.read_text().replace(
@@ -237,20 +237,20 @@ def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
             (n for n, one in layouts.items() if one.locks[1] == "hmcs"), None
         )
 
-    found = search((1, 2), "mcs-stp", "futex", ("hmcs", "ttas"), attempt)
+    found = search_layout((1, 2), "mcs-stp", "futex", ("hmcs", "ttas"), attempt)
     assert found is not None
     assert found.locks == {1: "hmcs", 2: "ttas"}
     assert {one.locks[1] for one in asked[0].values()} == {"mcs-stp", "hmcs", "ttas", "futex"}
     assert {one.locks[1] for one in asked[1].values()} == {"hmcs"}
-    assert search((1, 2), "mcs-stp", "futex", ("hmcs",), lambda _: None) is None
+    assert search_layout((1, 2), "mcs-stp", "futex", ("hmcs",), lambda _: None) is None
 
 
 def test_the_rest_gets_the_smallest_light_lock_that_parks() -> None:
     """By what the locks state; the baseline where none does."""
-    assert for_the_rest(made.LOCKS) == "futex"
+    assert lock_of_other_mutexes(made.LOCKS) == "futex"
     smaller = made.lock("new", bytes_in_place=1, **made.PARKS)
-    assert for_the_rest(Registry(Path("/"), [*made.LOCKS.rows, smaller])) == "new"
-    assert for_the_rest(Registry(Path("/"), [made.lock("ttas")])) == "pthread"
+    assert lock_of_other_mutexes(Registry(Path("/"), [*made.LOCKS.rows, smaller])) == "new"
+    assert lock_of_other_mutexes(Registry(Path("/"), [made.lock("ttas")])) == "pthread"
 
 
 def test_one_lock_for_all_is_no_plan() -> None:
@@ -261,7 +261,7 @@ def test_one_lock_for_all_is_no_plan() -> None:
         asked.append([one.locks for one in layouts.values()])
         return None
 
-    assert search((1, 2), "futex", "futex", ("hmcs",), attempt) is None
+    assert search_layout((1, 2), "futex", "futex", ("hmcs",), attempt) is None
     assert asked == [[{1: "hmcs", 2: "futex"}], [{1: "futex", 2: "hmcs"}]]
 
 

@@ -24,7 +24,7 @@ def words(monkeypatch: pytest.MonkeyPatch, way: str) -> tuple[Any, ...]:
     monkeypatch.setenv("LOCKWRIGHT_RWLOCK", way)
     plan = Plan(("true",), ("pthread",), (0,), 1, 0, None, "s", True, 9, None)
     with pytest.raises(Asked) as asked:
-        first_run.profiled(plan, Runner())  # type: ignore[arg-type]
+        first_run.profile_first_run(plan, Runner())  # type: ignore[arg-type]
     return asked.value.args
 
 

@@ -16,9 +16,9 @@ from lockwright.run.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.stats.inference import t_quantile
 from lockwright.stats.sequential import interval
 from lockwright.tune import budget, candidates, race
-from lockwright.tune.entry import Entry
 from lockwright.tune.outcome import decide, gained, outcome
-from lockwright.tune.race import Field
+from lockwright.tune.preparation import Preparation
+from lockwright.tune.race import RaceRuns
 from lockwright.tune.session import Session
 
 
@@ -98,7 +98,7 @@ def test_the_best_lock_stays() -> None:
         seconds |= {"pthread": [draw.lognormvariate(0.02, 0.1) for _ in range(20)]}
         made = runs(seconds)
         dropped += any(
-            "best" in Field(plan("best", *locks, budget=1e6), 0, made, looked).state().out
+            "best" in RaceRuns(plan("best", *locks, budget=1e6), 0, made, looked).standing().dropped
             for looked in (2, 3, 4, 6, 9, 14, 20)
         )
     assert dropped <= 8
@@ -107,20 +107,20 @@ def test_the_best_lock_stays() -> None:
 def test_what_others_show_of_the_noise_counts() -> None:
     """Among many locks a few rounds tell what those of two locks alone cannot."""
     few = {"pthread": around(1.0, 2), "ttas": around(1.5, 2, 1)}
-    assert not Field(plan("ttas"), 0, runs(few)).state().out
+    assert not RaceRuns(plan("ttas"), 0, runs(few)).standing().dropped
     more = {f"lock-{number}": around(1.0, 2, number) for number in range(8)}
-    state = Field(plan("ttas", *more), 0, runs(few | more)).state()
-    assert list(state.out) == ["ttas"]
+    standing = RaceRuns(plan("ttas", *more), 0, runs(few | more)).standing()
+    assert list(standing.dropped) == ["ttas"]
 
 
 def test_a_lock_that_is_shown_to_be_worse_drops_out() -> None:
     """And only once it is shown: two rounds show nothing."""
     seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
-    early = Field(plan("ttas", "futex"), 0, runs(seconds), 2).state()
-    assert set(early.left) == {"pthread", "ttas", "futex"}
-    state = Field(plan("ttas", "futex"), 0, runs(seconds)).state()
-    assert state.left == ("futex",)
-    assert {lock: gone.how for lock, gone in state.out.items()} == {
+    early = RaceRuns(plan("ttas", "futex"), 0, runs(seconds), 2).standing()
+    assert set(early.remaining) == {"pthread", "ttas", "futex"}
+    standing = RaceRuns(plan("ttas", "futex"), 0, runs(seconds)).standing()
+    assert standing.remaining == ("futex",)
+    assert {lock: gone.how for lock, gone in standing.dropped.items()} == {
         "pthread": race.WORSE,
         "ttas": race.WORSE,
     }
@@ -129,7 +129,9 @@ def test_a_lock_that_is_shown_to_be_worse_drops_out() -> None:
 def test_high_figures_win_where_they_are_good() -> None:
     """The same runs as a rate turn the order round."""
     seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
-    assert Field(plan("ttas", "futex", metric="x"), 0, runs(seconds)).state().left == ("ttas",)
+    assert RaceRuns(plan("ttas", "futex", metric="x"), 0, runs(seconds)).standing().remaining == (
+        "ttas",
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,30 +149,30 @@ def test_high_figures_win_where_they_are_good() -> None:
 )
 def test_runs_that_do_not_end(records: list[Record], out: Mapping[str, str]) -> None:
     """One killed run is enough, unless others of the lock have ended; so is one that failed."""
-    state = Field(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).state()
-    assert {lock: gone.how for lock, gone in state.out.items()} == out
+    standing = RaceRuns(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).standing()
+    assert {lock: gone.how for lock, gone in standing.dropped.items()} == out
 
 
 def test_the_time_of_a_run_follows_from_the_best() -> None:
     """Three times its median, 1 s at least, --timeout at most; the baseline has all of that."""
-    field = Field(plan("ttas", "futex"), 0, runs({"pthread": [9.0], "ttas": [2.0]}))
+    field = RaceRuns(plan("ttas", "futex"), 0, runs({"pthread": [9.0], "ttas": [2.0]}))
     assert field.limit("futex") == 6.0
     assert field.limit("pthread") == 60
-    assert Field(plan("futex"), 0, runs({"pthread": [0.01]})).limit("futex") == 1
-    assert Field(plan("futex"), 0, runs({"pthread": [50.0]})).limit("futex") == 60
-    assert Field(plan("futex"), 0, []).limit("futex") == 60
+    assert RaceRuns(plan("futex"), 0, runs({"pthread": [0.01]})).limit("futex") == 1
+    assert RaceRuns(plan("futex"), 0, runs({"pthread": [50.0]})).limit("futex") == 60
+    assert RaceRuns(plan("futex"), 0, []).limit("futex") == 60
 
 
-KNOWN = Entry(())
+KNOWN = Preparation(())
 
 
-def verdict(seconds: Mapping[str, Sequence[float]], entry: Entry = KNOWN) -> str:
+def verdict(seconds: Mapping[str, Sequence[float]], preparation: Preparation = KNOWN) -> str:
     others = [lock for lock in seconds if lock != "pthread"]
     wanted = plan(*others)
-    field = Field(wanted, 0, runs(seconds))
-    ended = field.ended(field.state())
+    field = RaceRuns(wanted, 0, runs(seconds))
+    ended = field.ended(field.standing())
     shown = outcome(wanted, runs(seconds), 0, race.TIME_UP if ended is None else ended)
-    return decide(wanted, [shown], entry).sentence
+    return decide(wanted, [shown], preparation).sentence
 
 
 def test_a_gain_is_told_with_its_interval() -> None:
@@ -217,16 +219,16 @@ def test_what_is_not_shown_is_not_claimed() -> None:
 
 def test_an_insensitive_program_is_told_from_its_profile() -> None:
     """With what the few runs show, and no more; or that there were none."""
-    entry = Entry((), "mutexes cost it 0.1 % of its threads' time.", sensitive=False)
-    text = verdict({"pthread": [1.0], "ttas": [0.98], "futex": [1.01]}, entry)
+    preparation = Preparation((), "mutexes cost it 0.1 % of its threads' time.", sensitive=False)
+    text = verdict({"pthread": [1.0], "ttas": [0.98], "futex": [1.01]}, preparation)
     assert text.startswith("mutexes cost it 0.1 % of its threads' time. In one run each, ")
-    assert "0.99 to 1.02 times as fast as pthread: too few to say more" in text
-    assert "no run proves it" in verdict({"pthread": [1.0], "ttas": []}, entry)
+    assert "0.99 to 1.02 times as fast as pthread: too few to decide" in text
+    assert "no run proves it" in verdict({"pthread": [1.0], "ttas": []}, preparation)
 
 
 def test_times_are_read_as_people_write_them() -> None:
     """Seconds, minutes, hours."""
-    assert [budget.seconds(text) for text in ("90", "90s", "5m", "1.5 h", "2min")] == [
+    assert [budget.parse_seconds(text) for text in ("90", "90s", "5m", "1.5 h", "2min")] == [
         90,
         90,
         300,
@@ -239,16 +241,16 @@ def test_a_lock_that_can_gain_nothing_drops_out() -> None:
     """Although it is not shown to be worse; that bounds what it gains, and is said of it."""
     seconds = {"pthread": around(1.0, 8), "ttas": around(1.0, 8, 3)}
     few = {lock: values[:3] for lock, values in seconds.items()}
-    assert not Field(plan("ttas"), 0, runs(few)).state().out
-    state = Field(plan("ttas"), 0, runs(seconds)).state()
-    assert {lock: gone.how for lock, gone in state.out.items()} == {"ttas": race.NO_GAIN}
-    assert Field(plan("ttas"), 0, runs(seconds)).ended(state) == race.ALL_NEAR
+    assert not RaceRuns(plan("ttas"), 0, runs(few)).standing().dropped
+    standing = RaceRuns(plan("ttas"), 0, runs(seconds)).standing()
+    assert {lock: gone.how for lock, gone in standing.dropped.items()} == {"ttas": race.NO_GAIN}
+    assert RaceRuns(plan("ttas"), 0, runs(seconds)).ended(standing) == race.ALL_NEAR
     shown = outcome(plan("ttas"), runs(seconds), 0, race.ALL_NEAR)
     assert shown.bound is not None
     assert 1 < shown.bound <= 1.05
     assert "shown to be no better than pthread by more than 5 %" in shown.row("ttas").fate
     better = {"pthread": around(1.0, 8), "futex": around(0.93, 8, 2)}
-    assert Field(plan("futex"), 0, runs(better)).state().left == ("futex",)
+    assert RaceRuns(plan("futex"), 0, runs(better)).standing().remaining == ("futex",)
 
 
 def test_a_lock_that_gains_hardly_more_than_the_margin_stays() -> None:
@@ -262,7 +264,8 @@ def test_a_lock_that_gains_hardly_more_than_the_margin_stays() -> None:
             for lock, gain in {"pthread": 1.0, "ttas": 0.99, "futex": 1.06}.items()
         }
         out = [
-            Field(plan("ttas", "futex"), 0, runs(seconds), n).state().out for n in (5, 9, 14, 20)
+            RaceRuns(plan("ttas", "futex"), 0, runs(seconds), n).standing().dropped
+            for n in (5, 9, 14, 20)
         ]
         wrong += any("futex" in each for each in out)
         right += "ttas" in out[-1]
@@ -342,8 +345,8 @@ def test_the_family_of_the_lock_that_leads_joins(
     )
     made = held(machine, wanted, known).records
     assert {run.lock for run in made} & set(reserves) == joined
-    state = Field(wanted, 0, made).state()
-    assert state.best == best
+    standing = RaceRuns(wanted, 0, made).standing()
+    assert standing.best == best
     rows = outcome(wanted, made, 0, race.ONE_LEFT).rows
     assert {row.lock for row in rows} == {"pthread", "futex", "hmcs", *joined}
     if joined:
@@ -356,9 +359,9 @@ def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None
     slow = {"pthread": [2.0] * 4 + [1.0] * 4, "futex": [1.8] * 4 + [0.9] * 4}
     wanted = replace(plan("futex", "mutexee"), reserves=("mutexee",))
     late = [run("mutexee", number, 0.95) for number in range(5, 9)]
-    assert Field(wanted, 0, [*runs(slow), *late]).state().best == "futex"
+    assert RaceRuns(wanted, 0, [*runs(slow), *late]).standing().best == "futex"
     late = [run("mutexee", number, 0.85) for number in range(5, 9)]
-    assert Field(wanted, 0, [*runs(slow), *late]).state().best == "mutexee"
+    assert RaceRuns(wanted, 0, [*runs(slow), *late]).standing().best == "mutexee"
 
 
 def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> None:
@@ -369,11 +372,11 @@ def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> N
         lock: [(1 + 0.1 * place) * draw.lognormvariate(0, 0.4) for _ in range(12)]
         for place, lock in enumerate(["pthread", *locks])
     }
-    few = Field(plan(*locks), 0, runs(seconds), 6).state()
-    assert not few.out
+    few = RaceRuns(plan(*locks), 0, runs(seconds), 6).standing()
+    assert not few.dropped
     # Nine locks of about a second and a half: 300 s have gone by a third after eight rounds.
-    state = Field(plan(*locks), 0, runs(seconds), 10).state()
-    behind = [lock for lock, gone in state.out.items() if gone.how == race.BEHIND]
+    standing = RaceRuns(plan(*locks), 0, runs(seconds), 10).standing()
+    behind = [lock for lock, gone in standing.dropped.items() if gone.how == race.BEHIND]
     assert len(behind) == 4
     assert "pthread" not in behind
     assert sum(int(lock[-1]) for lock in behind) > sum(
@@ -386,8 +389,10 @@ def test_locks_whose_waiters_yield_are_a_family() -> None:
     known = locks.registry()
     if not {"futex", "wordlock", "parking-lot"} <= set(known.names):
         pytest.skip("built without these locks")
-    tried = [each.lock for each in candidates.advised([("futex", "advised")], known)]
+    tried = [each.lock for each in candidates.advised_candidates([("futex", "advised")], known)]
     assert tried[:2] == ["futex", "wordlock"]
-    tried = [each.lock for each in candidates.advised([("parking-lot", "advised")], known)]
+    tried = [
+        each.lock for each in candidates.advised_candidates([("parking-lot", "advised")], known)
+    ]
     assert "futex" in tried
     assert "wordlock" not in tried

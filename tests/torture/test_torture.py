@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from lockwright.preload.locks import registry
 from lockwright.torture import plan
-from lockwright.torture.run import Finding, Orders, torture
+from lockwright.torture.run import Finding, Options, torture
 from support import locate
 
 EMULATOR = locate.emulator()
@@ -43,12 +43,12 @@ FAULTS = [
 
 
 def broken(fault: str, only: str | None, seconds: float, patience: float) -> Finding:
-    orders = Orders(seed=SEED, patience=patience, only=[only] if only else [])
+    options = Options(seed=SEED, patience=patience, only=[only] if only else [])
     library = locate.program("torture", f"broken_{fault}.so")
     return torture(
         library,
         dict(os.environ),
-        orders,
+        options,
         seconds,
         parks=True,
         fifo=only == "order",
@@ -94,16 +94,16 @@ def test_shipped_lock_stands_it(lock: str) -> None:
         pytest.skip("not built")
     # In an emulator in every way that `lockwright torture` would run it.
     seconds = 60 if locate.LONG else 10 if EMULATOR else 2
-    runs = plan.runs([known.find(lock)], seconds)
+    runs = plan.planned_runs([known.find(lock)], seconds)
     for run in runs if EMULATOR else [replace(runs[0], seconds=seconds)]:
         finding = torture(
             known.path_of(lock),
             {**os.environ, **run.variables},
-            Orders(seed=1, patience=20, without=UNSEEN),
+            Options(seed=1, patience=20, without=UNSEEN),
             run.seconds,
             parks=run.lock.parking,
-            fifo=plan.keeps_order(run.lock),
-            turns=plan.turns(run.lock, run.variables),
+            fifo=plan.is_fifo(run.lock),
+            handovers_aside=plan.most_handovers_aside(run.lock, run.variables),
             emulator=EMULATOR,
         )
         assert finding.failure is None, (run.label, finding)
@@ -119,9 +119,9 @@ def test_the_seed_is_the_plan() -> None:
 
     def phases(seed: int) -> list[str]:
         library = locate.preload("pthread")
-        orders = Orders(seed, patience=20, without=["memory"])
+        options = Options(seed, patience=20, without=["memory"])
         found = torture(
-            library, dict(os.environ), orders, 0.5, parks=True, fifo=False, emulator=EMULATOR
+            library, dict(os.environ), options, 0.5, parks=True, fifo=False, emulator=EMULATOR
         )
         assert found.failure is None, found
         return [line["what"] for line in found.phases][:2]

@@ -20,7 +20,7 @@ from lockwright.compare import stats
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.run.tools import Line
 from lockwright.stats import inference
-from lockwright.stats.spread import Spread, show, show_ratio, spread
+from lockwright.stats.spread import Spread, format_ratio, format_spread, spread
 
 PERCENTILES = ("p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns")
 
@@ -166,7 +166,7 @@ def _cells(workload: Workload, *meters: str, calls: bool, metered: bool) -> list
     cells: list[_Cell] = [
         (LOCK, lambda row: str(row["lock"])),
         (Column(RATE.heading, rate), _rate),
-        (RATIO, lambda row: show_ratio(_spread(row["ratio"]))),
+        (RATIO, lambda row: format_ratio(_spread(row["ratio"]))),
         (INTERVAL, _interval),
         *own,
         (gini, partial(_median, name="gini")),
@@ -340,7 +340,7 @@ def _spread(value: object) -> Spread | None:
 
 
 def _figure(row: _Row, name: str) -> str:
-    return show(_spread(row[name]))
+    return format_spread(_spread(row[name]))
 
 
 def _plain(row: _Row, name: str) -> str:
@@ -369,7 +369,9 @@ def _interval(row: _Row) -> str:
 
 
 def _microseconds(value: object) -> str:
-    return show(value, 1000) if isinstance(value, Spread) else plain(float(str(value)) / 1000)
+    return (
+        format_spread(value, 1000) if isinstance(value, Spread) else plain(float(str(value)) / 1000)
+    )
 
 
 def _tables(report: Report, request: Request) -> list[Table]:

@@ -8,7 +8,7 @@ from rich.table import Table
 from lockwright.base.numbers import plain
 from lockwright.bench.report import LOCK, Column, Report, in_turn, progress, table, watching_others
 from lockwright.run.bench_program import Subject, number, run
-from lockwright.stats.spread import show, spread
+from lockwright.stats.spread import format_spread, spread
 
 NO_PAIR = 0.1
 """Bytes per pair of a mutex and a thread: less than one bit for each."""
@@ -145,10 +145,10 @@ def measure(
             stated = [str(size) for size in sizes]
         shown.add_row(
             subject.name,
-            show(figures["bytes_per_mutex"]),
-            show(figures["fixed_bytes"], 1024),
+            format_spread(figures["bytes_per_mutex"]),
+            format_spread(figures["fixed_bytes"], 1024),
             *stated[:2],
-            *(show(figures[f"bytes_per_{what}"]) for what in ("thread", "pair", "held")),
+            *(format_spread(figures[f"bytes_per_{what}"]) for what in ("thread", "pair", "held")),
             stated[2],
             "-" if holds is None else "holds" if holds else "MISSED",
         )

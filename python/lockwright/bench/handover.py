@@ -17,7 +17,7 @@ from lockwright.bench.report import (
     watching_others,
 )
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
-from lockwright.stats.spread import Spread, show, show_ratio, spread
+from lockwright.stats.spread import Spread, format_ratio, format_spread, spread
 
 DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
 """The locks that park, and the C library's mutex through the same layer."""
@@ -244,8 +244,8 @@ def _tables(
         verdict = "" if holds is None else f">= {BOUND[1]:.2f} {'holds' if holds else 'MISSED'}"
         speed.add_row(
             subject.name,
-            tally.collapsed or show(rate, 1000),
-            show_ratio(ratio),
+            tally.collapsed or format_spread(rate, 1000),
+            format_ratio(ratio),
             verdict,
             _median(fairness),
         )

@@ -18,7 +18,7 @@ from lockwright.bench.report import (
     watching_others,
 )
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number
-from lockwright.stats.spread import show, show_ratio, spread
+from lockwright.stats.spread import format_ratio, format_spread, spread
 
 DEFAULT_LOCKS = ["futex", "pthread", "mcs-stp", "ttas"]
 
@@ -174,10 +174,10 @@ def _table(
             continue
         shown.add_row(
             subject.name,
-            show(wall),
-            show_ratio(time_ratio),
+            format_spread(wall),
+            format_ratio(time_ratio),
             f"{plain(voluntary.median)} + {plain(involuntary.median)}",
-            show_ratio(switch_ratio),
+            format_ratio(switch_ratio),
             plain(call.median),
             "" if ahead is None else "yes" if ahead else "NO",
         )

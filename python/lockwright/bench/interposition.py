@@ -264,7 +264,7 @@ def _setting_table(
                 "interposed": other,
                 "difference": None if found is None else math.expm1(found.centre),
                 "interval": _interval(found),
-                "p": None if found is None else found.chance,
+                "p": None if found is None else found.p_value,
                 "within": None if found is None else found.verdict,
                 "ns_more": more,
                 "rounds": len(pairs),
@@ -281,7 +281,7 @@ def _setting_table(
             plain(other.median),
             f"{math.expm1(found.centre):+.1%}",
             show_interval(_interval(found)),
-            f"{found.chance:.3f}",
+            f"{found.p_value:.3f}",
             found.verdict,
             "-" if more is None else f"{more:+.2f}",
         )

@@ -10,7 +10,7 @@ from rich.table import Table
 from lockwright.bench.report import Column, Report, progress, table, watching_others
 from lockwright.machine.calibration import EVERY_LOCK
 from lockwright.run.bench_program import LIBC, Subject, number, run
-from lockwright.stats.spread import Spread, show, spread
+from lockwright.stats.spread import Spread, format_spread, spread
 
 DELAYS = (10_000, 100_000, 1_000_000, 10_000_000)
 """Nanoseconds asleep before the wake: the longer a processor was idle, the longer it takes."""
@@ -154,7 +154,7 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
     shown.columns[-1].justify = "left"
     for name, found in figures.items():
         report.rows.append({"measured": name, "ns": found})
-        shown.add_row(name, show(found), MEANINGS[name])
+        shown.add_row(name, format_spread(found), MEANINGS[name])
     return figures, [shown]
 
 

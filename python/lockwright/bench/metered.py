@@ -9,7 +9,7 @@ from rich.table import Table
 from lockwright.bench.report import Column, Report, table
 from lockwright.machine import meters
 from lockwright.machine.meters import Idle
-from lockwright.stats.spread import Spread, show, spread
+from lockwright.stats.spread import Spread, format_spread, spread
 
 OPERATIONS = ("operations", "acquisitions", "pairs", "sections", "trips")
 """Fields in which a workload says how often it did what it measures, the first that is there."""
@@ -173,5 +173,7 @@ def tables(report: Report) -> list[Table]:
         return []
     built = table("Energy and counters", [LOCK, *(each.column for each in shown)])
     for name, figures in seen.items():
-        built.add_row(", ".join(name), *(show(figures.get(each.key), each.unit) for each in shown))
+        built.add_row(
+            ", ".join(name), *(format_spread(figures.get(each.key), each.unit) for each in shown)
+        )
     return [built]

@@ -15,7 +15,7 @@ from lockwright.compare import stats
 from lockwright.plan.compiled import VARIABLE
 from lockwright.preload.locks import Registry
 from lockwright.run.bench_program import Subject, number, run
-from lockwright.stats.spread import show_ratio, spread
+from lockwright.stats.spread import format_ratio, spread
 
 USUAL = tuple(SETTINGS[name] for name in ("empty", "uncontested", "short-short"))
 """Two without and one with contention."""
@@ -134,7 +134,7 @@ def _table(
             subject.name,
             plain(own.median),
             plain(mixed.median),
-            show_ratio(ratio),
+            format_ratio(ratio),
             "-" if more is None else f"{more:+.2f}",
         )
     return shown

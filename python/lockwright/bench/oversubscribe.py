@@ -8,7 +8,7 @@ from rich.table import Table
 from lockwright.base.numbers import plain
 from lockwright.bench.report import LOCK, Column, Report, in_turn, progress, table, watching_others
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
-from lockwright.stats.spread import Spread, show_ratio, spread
+from lockwright.stats.spread import Spread, format_ratio, spread
 
 KEEPS = 0.7
 """Share of its throughput with one thread a processor that a lock which restricts concurrency has
@@ -182,9 +182,9 @@ def _table(
         shown.add_row(
             subject.name,
             "-" if rate is None else plain(rate.median / 1000),
-            show_ratio(kept),
+            format_ratio(kept),
             "-" if per_cpu is None else f"{per_cpu.median:.3f}",
-            show_ratio(ratio),
+            format_ratio(ratio),
             "-" if longest is None else plain(longest / 1e6),
             "-" if least is None else plain(least),
             "-" if cpus is None else f"{cpus.median:.2f}",

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from lockwright.bench.report import Column, Report, progress, table, watching_others
 from lockwright.run.bench_program import LIBC, Subject, number, run
-from lockwright.stats.spread import show, spread
+from lockwright.stats.spread import format_spread, spread
 
 COLUMNS = [
     Column(
@@ -71,5 +71,11 @@ def measure(
                 "sleeps_per_trip": slept,
             }
         )
-        shown.add_row(name, show(trip), show(trip, 2), show(wake), show(slept))
+        shown.add_row(
+            name,
+            format_spread(trip),
+            format_spread(trip, 2),
+            format_spread(wake),
+            format_spread(slept),
+        )
     return [shown]

@@ -13,7 +13,7 @@ from lockwright.profile.buffer import Buffers
 from lockwright.profile.watch import Watcher
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats import inference
-from lockwright.stats.spread import Spread, show, spread
+from lockwright.stats.spread import Spread, format_spread, spread
 
 PROFILED = "profiled"
 
@@ -207,7 +207,7 @@ def tables(report: Report, seen: Mapping[str, Seen]) -> list[Table]:
 
 def _value(setting: Setting, taken: Sequence[float]) -> str:
     figures = spread(taken if setting.is_time else [1 / each for each in taken])
-    return f"{show(figures)} {'ns' if setting.is_time else 'op/s'}" if figures else "-"
+    return f"{format_spread(figures)} {'ns' if setting.is_time else 'op/s'}" if figures else "-"
 
 
 def _quartiles(costs: Spread | None) -> str:

@@ -15,7 +15,7 @@ from lockwright.preload.locks import Registry
 from lockwright.run.bench_program import Subject, number, program, run
 from lockwright.run.tools import Line
 from lockwright.stats import inference
-from lockwright.stats.spread import Spread, show, show_ratio, spread
+from lockwright.stats.spread import Spread, format_ratio, format_spread, spread
 
 PLAN = "plan"
 """What the row of the plan is called."""
@@ -196,12 +196,12 @@ def _table(report: Report, choice: Choice, seen: Mapping[str, _Seen]) -> Table:
         at_start, grown, taken = (_spread(row[key]) for key in MEMORY)
         shown.add_row(
             name,
-            show(_spread(row["seconds"])),
-            show_ratio(_spread(row["to_plan"])),
-            *(show(_spread(row[phase])) for phase in PHASES),
-            show(at_start, 1024),
-            show(grown, 1024),
-            show(taken),
+            format_spread(_spread(row["seconds"])),
+            format_ratio(_spread(row["to_plan"])),
+            *(format_spread(_spread(row[phase])) for phase in PHASES),
+            format_spread(at_start, 1024),
+            format_spread(grown, 1024),
+            format_spread(taken),
         )
     return shown
 

@@ -15,7 +15,7 @@ from lockwright.bench.report import (
     watching_others,
 )
 from lockwright.run.bench_program import Outcome, Subject, number
-from lockwright.stats.spread import show, show_ratio, spread
+from lockwright.stats.spread import format_ratio, format_spread, spread
 
 BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
 """What Lockwright promises: at most so many times the C library's cost."""
@@ -76,7 +76,7 @@ def measure(
             }
         )
         verdict = "" if holds is None else f"<= {bound:.2f} {'holds' if holds else 'MISSED'}"
-        shown.add_row(subject.name, show(cost), show_ratio(ratio), verdict)
+        shown.add_row(subject.name, format_spread(cost), format_ratio(ratio), verdict)
     return [shown]
 
 

@@ -210,7 +210,7 @@ def _say_what_found_nothing(subject: _Subject, counts: "Counts") -> None:
     idle = [each for each, number in zip(subject.entries, found, strict=False) if number == 0]
     if idle:
         idle.sort(key=lambda entry: entry.number)
-        words = "; ".join(entry.shown for entry in idle)
+        words = "; ".join(entry.description for entry in idle)
         with contextlib.suppress(OSError):
             print(f"lockwright: {subject.name}: no mutex was there for {words}", file=sys.stderr)
 
@@ -219,7 +219,10 @@ def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
     """Return a line for each entry of the plan, the first for all mutexes that none is about."""
     if subject.plan is None:
         return []
-    said = [(subject.plan.locks, "all others"), *((e.locks, e.shown) for e in subject.entries)]
+    said = [
+        (subject.plan.locks, "all others"),
+        *((e.locks, e.description) for e in subject.entries),
+    ]
     rows = [
         (", ".join(names), f"{number:,}", what)
         for (names, what), number in zip(said, counts.by_entry, strict=False)

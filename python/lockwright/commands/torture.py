@@ -64,27 +64,27 @@ def command(
     from lockwright.machine import calibration
     from lockwright.preload.locks import registry
     from lockwright.torture import plan, report
-    from lockwright.torture.run import Finding, Orders, torture
+    from lockwright.torture.run import Finding, Options, torture
 
     known = registry()
-    chosen = plan.choose(name, known)
+    chosen = plan.chosen_locks(name, known)
     for lock in chosen:
         known.path_of(lock.name)
         known.check_environment(lock.name, os.environ)
-    orders = Orders(
+    options = Options(
         seed=secrets.randbits(32) if seed is None else seed,
         patience=patience,
         phase=phase,
-        only=plan.parts(only, "--only", plan.KINDS),
-        without=plan.parts(without, "--without", (*plan.KINDS, *plan.DISTURBANCES)),
+        only=plan.parse_words(only, "--only", plan.KINDS),
+        without=plan.parse_words(without, "--without", (*plan.KINDS, *plan.DISTURBANCES)),
     )
-    plan.check(orders, chosen)
+    plan.check(options, chosen)
     seconds = 60.0 * (minutes if minutes is not None else len(chosen))
-    planned = plan.runs(chosen, seconds)
+    planned = plan.planned_runs(chosen, seconds)
     calibrated = calibration.calibrated_variables(known, [lock.name for lock in chosen], os.environ)
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     what = name if name != "all" else f"{len(chosen)} locks"
-    click.echo(f"Torture of {what}, {duration(seconds)}, seed {orders.seed}.")
+    click.echo(f"Torture of {what}, {duration(seconds)}, seed {options.seed}.")
     for line in plan.remarks(chosen):
         click.echo(line)
     sys.stdout.flush()
@@ -99,25 +99,25 @@ def command(
                 finding = torture(
                     known.path_of(run.lock.name),
                     environment,
-                    orders,
+                    options,
                     run.seconds,
                     parks=run.lock.parking,
-                    fifo=plan.keeps_order(run.lock),
-                    turns=plan.turns(run.lock, environment),
+                    fifo=plan.is_fifo(run.lock),
+                    handovers_aside=plan.most_handovers_aside(run.lock, environment),
                     on_phase=shown.phase,
                 )
                 results.append((run, finding))
                 shown.end(finding)
                 if finding.failure is not None:
-                    report.show_failure(run, finding, orders)
+                    report.show_failure(run, finding, options)
     except interrupts.Stopped as signalled:
         stopped = signalled
     report.show_table(results)
     failed = [(run, finding) for run, finding in results if finding.failure is not None]
     for run, finding in failed:
-        click.echo(f"Again: {report.again(run, finding, orders)}")
+        click.echo(f"Again: {report.repeat_command(run, finding, options)}")
     if json_file is not None:
-        report.write(json_file, sys.argv[1:], orders, results, stopped is None)
+        report.write(json_file, sys.argv[1:], options, results, stopped is None)
         click.echo(f"Written: {json_file}")
     if stopped is not None:
         click.echo(f"Stopped after {len(results)} of {len(planned)} runs.")

@@ -1,4 +1,4 @@
-"""A plan as the mixed library reads it: a variable that src/preload/mixed/plan.hpp describes."""
+"""The compiler of plans: from rules to the variable that src/preload/mixed/plan.hpp describes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from lockwright.preload.counters import most_entries
 VARIABLE = "LOCKWRIGHT_PLAN"
 
 _MOST = 120_000
-"""Characters: the kernel's limit for one variable is 128 KiB."""
+"""Characters of the variable: the kernel's limit is 128 KiB."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """text: of the variable. entries: in the plan's order, counted from 1."""
+    """A compiled plan. text: of the variable; entries: in the order of the text, counted from 1."""
 
     plan: Plan
     text: str
@@ -26,20 +26,21 @@ class Compiled:
 
 
 def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
-    """Raises LockwrightError if two entries claim the same mutex, or if the text is too long."""
-    for at, rule in enumerate(rules):
-        for other in rules[:at]:
+    """Return the compiled plan. Raises LockwrightError if two entries claim the same mutex, or if
+    the text is too long."""
+    for index, rule in enumerate(rules):
+        for other in rules[:index]:
             if rule.overlaps(other):
                 raise LockwrightError(
-                    f"{plan.path}: [[mutex]] {other.entry.number} ({other.entry.shown}) and "
-                    f"{rule.entry.number} ({rule.entry.shown}) are about the same mutex",
+                    f"{plan.path}: [[mutex]] {other.entry.number} ({other.entry.description}) and "
+                    f"{rule.entry.number} ({rule.entry.description}) are about the same mutex",
                     "leave one of them out, or tell them apart by ordinal",
                 )
     ordered = sorted(rules, key=lambda rule: (rule.precedence, rule.ordinal is None))
     modules: dict[str, int] = {}
     for rule in ordered:
-        for one in rule.ranges:
-            for name in one.names:
+        for addresses in rule.ranges:
+            for name in addresses.names:
                 modules.setdefault(name, len(modules))
     lines = [f"M {name}" for name in modules]
     lines.append(" ".join(["D", *plan.locks]))
@@ -47,9 +48,9 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
         ordinal = "-" if rule.ordinal is None else f"{rule.ordinal:x}"
         lines.append(" ".join([f"E {rule.by:x} {ordinal}", *rule.entry.locks]))
         lines += [
-            f"R {modules[name]:x} {one.begin:x} {one.end:x}"
-            for one in rule.ranges
-            for name in one.names
+            f"R {modules[name]:x} {addresses.begin:x} {addresses.end:x}"
+            for addresses in rule.ranges
+            for name in addresses.names
         ]
     text = "\n".join([*lines, ""])
     if len(text) > _MOST or len(rules) >= most_entries():
@@ -61,5 +62,6 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
 
 
 def compile_for(plan: Plan, program: Path) -> Compiled:
-    """Compiles a plan for a program. Raises LockwrightError if an entry matches nothing in it."""
+    """Return a plan compiled for a program. Raises LockwrightError if an entry matches nothing in
+    it."""
     return compiled(plan, resolve(plan, program))

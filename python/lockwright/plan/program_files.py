@@ -17,7 +17,7 @@ _UNDEFINED = 0
 
 @dataclass(frozen=True)
 class Symbol:
-    """name: as it is written in the source, with parameters where it is a C++ function."""
+    """A variable or function of a file. raw: its name in the symbol table, perhaps mangled."""
 
     raw: str
     begin: int
@@ -26,18 +26,19 @@ class Symbol:
 
     @cached_property
     def name(self) -> str:
-        """The name as in the source, as far as the compiler has kept it."""
+        """The name as in the source, with parameters for a C++ function, as far as the compiler
+        retains it."""
         return demangled(re.sub(r"(\.[a-z]*\.?\d+|\.cold|\.part)+$", "", self.raw))
 
     def is_called(self, name: str) -> bool:
-        """Whether a user may mean this symbol by that name."""
-        # What is not in it cannot be in what is made of it.
+        """Return whether that name may stand for this symbol."""
+        # A cheap test first: the demangled name has no identifier that the raw name lacks.
         if re.split(r"::|[<( ]", name.strip())[-1] not in self.raw and "(" not in name:
             return False
-        mine = self.name.replace("(anonymous namespace)::", "")
-        if name in (self.raw, self.name, mine):
+        short = self.name.replace("(anonymous namespace)::", "")
+        if name in (self.raw, self.name, short):
             return True
-        return self.is_function and re.search(rf"(?:^| ){re.escape(name)}[(<\[]", mine) is not None
+        return self.is_function and re.search(rf"(?:^| ){re.escape(name)}[(<\[]", short) is not None
 
 
 @dataclass(frozen=True)
@@ -53,26 +54,26 @@ class File:
         return tuple(dict.fromkeys(name for name in names if name))
 
     def is_called(self, name: str) -> bool:
-        """By a path, by any of its names, or by one without the version."""
+        """Return whether the name is the file's path, one of its names, or one without version."""
         if "/" in name:
             return Path(name).resolve() == self.path.resolve()
         return any(each == name or each.startswith(f"{name}.") for each in self.names)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Its variables and functions."""
+        """The variables and functions of the file."""
         found = []
         for table, names in ((".symtab", ".strtab"), (".dynsym", ".dynstr")):
             text = load(self.path).section(names, 1 << 28)
-            for at, info, _, where, value, size in load(self.path).symbols(table):
-                if info & 15 in (_VARIABLE, _FUNCTION) and where != _UNDEFINED:
-                    raw = text[at : text.find(b"\0", at)].decode(errors="replace")
-                    kind = info & 15 == _FUNCTION
-                    found.append(Symbol(raw, value, value + max(size, 1), kind))
+            for offset, info, _, section, value, size in load(self.path).symbols(table):
+                if info & 15 in (_VARIABLE, _FUNCTION) and section != _UNDEFINED:
+                    raw = text[offset : text.find(b"\0", offset)].decode(errors="replace")
+                    is_function = info & 15 == _FUNCTION
+                    found.append(Symbol(raw, value, value + max(size, 1), is_function))
         return tuple(dict.fromkeys(found))
 
-    def named(self, name: str, *, function: bool) -> list[Symbol]:
-        """The variables or functions that a user may mean by a name."""
+    def symbols_named(self, name: str, *, function: bool) -> list[Symbol]:
+        """Return the variables or functions that a name may stand for."""
         return [
             each for each in self.symbols if each.is_function == function and each.is_called(name)
         ]
@@ -82,21 +83,21 @@ class Program:
     """A program and the libraries that it is linked with, in the order of their search."""
 
     def __init__(self, path: Path) -> None:
-        """Runs the dynamic linker, which lists the libraries; the program itself is not started."""
+        """Store the path. The dynamic linker lists the libraries without starting the program."""
         self.path = path
 
     @cached_property
     def files(self) -> list[File]:
-        """The program first."""
+        """The program, then its libraries."""
         return [File(self.path), *(File(path) for path in _linked(self.path))]
 
     def file(self, name: str) -> File | None:
-        """One of the files, or another by its path."""
+        """Return one of the files by name, or any file by its path; None if there is none."""
         if "/" in name:
             path = Path(name)
             return File(path) if path.is_file() else None
         known = next((each for each in self.files if each.is_called(name)), None)
-        # What a script or another program starts.
+        # A script may start another program, which is found in PATH.
         found = None if known else shutil.which(name)
         return File(Path(found)) if found else known
 
@@ -113,10 +114,10 @@ def _linked(program: Path) -> Iterator[Path]:
 
 
 def nearest_name(name: str, symbols: Iterable[Symbol]) -> str | None:
-    """The most similar name of the symbols."""
+    """Return the name among the symbols that is most similar to `name`."""
     from difflib import get_close_matches
 
-    some = {each.raw for each in symbols if not each.raw.startswith("_Z")}
-    some |= {each.name for each in symbols if each.raw.startswith("_Z")}
-    found = get_close_matches(name, some, n=1)
+    names = {each.raw for each in symbols if not each.raw.startswith("_Z")}
+    names |= {each.name for each in symbols if each.raw.startswith("_Z")}
+    found = get_close_matches(name, names, n=1)
     return found[0] if found else None

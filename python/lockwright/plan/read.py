@@ -1,4 +1,4 @@
-"""Reads a plan: TOML, with a lock for all mutexes and a `[[mutex]]` table for each exception."""
+"""The reader of plans: TOML, a lock for all mutexes and a `[[mutex]]` table for each exception."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -9,19 +9,19 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, Registry
 
-_HOW = "see docs/plans.md for what a plan may say"
+_HOW = "docs/plans.md describes the keys of a plan"
 _TOP = ("lock", "mutex")
 _KEYS = ("lock", "symbol", "site", "library", "rank", "profile", "ordinal")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One `[[mutex]]` table: which mutexes, and their locks in turn, round and round.
+    """One `[[mutex]]` table: a choice of mutexes, and the locks that they get in rotation.
 
-    symbol: a variable that they lie in. site: the code that initialises them, or is the first to
-    use them. in_library: the file that one of these is in; alone, that they lie in or that makes
-    them. profile, rank: of which they are the mutex of that rank, from 1. ordinal: which of those
-    that are found so is meant, from 0; None for all of them.
+    symbol: the variable that contains the mutexes. site: the code that initialises them, or uses
+    them first. in_library: the file of the symbol or site; alone, the file that contains or
+    initialises the mutexes. profile, rank: a profile and the rank of the mutex in it, from 1.
+    ordinal: the index of the mutex among those found, from 0; None for all of them.
     """
 
     number: int
@@ -34,7 +34,7 @@ class Entry:
     ordinal: int | None = None
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         """The entry in a few words."""
         words = [
             f"{name} {value}"
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole plan. locks: of all mutexes without an entry, in rotation. path: of the file."""
+    """A plan. path: its file; locks: of all mutexes without an entry, in rotation."""
 
     path: Path
     locks: tuple[str, ...]
@@ -60,39 +60,40 @@ class Plan:
 
     @property
     def all_locks(self) -> list[str]:
-        """Every named lock, once."""
-        named = [*self.locks, *(lock for entry in self.entries for lock in entry.locks)]
-        return list(dict.fromkeys(named))
+        """Every lock of the plan, once."""
+        names = [*self.locks, *(lock for entry in self.entries for lock in entry.locks)]
+        return list(dict.fromkeys(names))
 
 
 def read(path: Path, registry: Registry) -> Plan:
-    """Raises LockwrightError if the file holds no plan, or one with unknown locks."""
+    """Return the plan of a file. Raises LockwrightError if the file is no plan, or names unknown
+    locks."""
     try:
         with path.open("rb") as file:
-            whole = tomllib.load(file)
+            document = tomllib.load(file)
     except OSError as error:
         raise LockwrightError(
             f"cannot read {path}: {error.strerror}", "name the file of a plan"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LockwrightError(f"{path} is not TOML: {error}", _HOW) from error
-    _check_keys(str(path), whole, _TOP)
-    tables = whole.get("mutex", [])
+    _check_keys(str(path), document, _TOP)
+    tables = document.get("mutex", [])
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise LockwrightError(f"{path}: mutex is not a table", "begin each with [[mutex]]")
-    if not tables and "lock" not in whole:
+    if not tables and "lock" not in document:
         raise LockwrightError(
             f"{path} is empty", 'give it lock = "…" for all mutexes, or a [[mutex]] table'
         )
     return Plan(
         path,
-        _locks(str(path), whole.get("lock", BASELINE), registry),
+        _locks(str(path), document.get("lock", BASELINE), registry),
         tuple(_entry(path, number, each, registry) for number, each in enumerate(tables, 1)),
     )
 
 
 def where(plan: Path, number: int) -> str:
-    """The name of an entry in an error."""
+    """Return the position of an entry for an error message."""
     return f"{plan}, [[mutex]] {number}"
 
 
@@ -103,14 +104,14 @@ def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry
         raise LockwrightError(f"{here} has no lock", 'give it one, as in lock = "mcs-stp"')
     text = {key: _text(here, table, key) for key in ("symbol", "site", "library", "profile")}
     rank, ordinal = (_number(here, table, key, least) for key, least in _LEAST.items())
-    named = [key for key in ("symbol", "site", "rank") if key in table]
-    if not named and text["library"] is None and ordinal is None:
+    given = [key for key in ("symbol", "site", "rank") if key in table]
+    if not given and text["library"] is None and ordinal is None:
         raise LockwrightError(
             f"{here} does not say which mutex", "give it a symbol, site, library, rank or ordinal"
         )
-    if len(named) > 1:
+    if len(given) > 1:
         raise LockwrightError(
-            f"{here} has both a {named[0]} and a {named[1]}", "write a table for each"
+            f"{here} has both a {given[0]} and a {given[1]}", "write a table for each"
         )
     if (rank is None) != (text["profile"] is None):
         missing = "rank" if rank is None else "profile"
@@ -119,7 +120,7 @@ def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry
         )
     if rank is not None and (ordinal is not None or text["library"] is not None):
         raise LockwrightError(
-            f"{here} has more than a rank", "the profile knows the rest: leave it out"
+            f"{here} has more than a rank", "the profile contains the rest: leave it out"
         )
     profile = text["profile"]
     return Entry(

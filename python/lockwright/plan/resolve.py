@@ -1,4 +1,4 @@
-"""Resolves the entries of a plan in a program: files, and ranges of addresses in them."""
+"""The resolution of a plan's entries to files of a program, and ranges of addresses in them."""
 
 import re
 from collections.abc import Iterable
@@ -25,24 +25,27 @@ _LINE = re.compile(r"(?P<source>.+):(?P<line>[0-9]+)")
 _OFFSET = re.compile(r"(?P<file>.+)\+0x(?P<offset>[0-9a-fA-F]+)")
 
 _LONGEST_CALL = 6
-"""Bytes of a call instruction: a call may be named by its own address, or by the one that it
-returns to."""
+"""Bytes of the longest call instruction: a call may be named by its own address or its return
+address."""
 
 
 def resolve(plan: Plan, program: Path) -> list[Rule]:
-    """A rule for each entry, in the plan's order.
+    """Return a rule for each entry, in the plan's order.
 
     Raises LockwrightError if the program has no such variable, function, line or library.
     """
-    whole = Program(program)
-    return [_rule(where(plan.path, entry.number), entry, whole) for entry in plan.entries]
+    files = Program(program)
+    return [_rule(where(plan.path, entry.number), entry, files) for entry in plan.entries]
 
 
 def _rule(here: str, entry: Entry, program: Program) -> Rule:
     if entry.rank is not None:
-        return _profiled_mutexes(here, entry)
+        return _rule_of_rank(here, entry)
     if entry.symbol is not None:
-        by, ranges = BY_VARIABLE, _named(here, entry.symbol, entry.in_library, program, False)
+        by, ranges = (
+            BY_VARIABLE,
+            _ranges_of_symbol(here, entry.symbol, entry.in_library, program, False),
+        )
     elif entry.site is not None:
         by, ranges = BY_SITE, _site(here, entry.site, entry.in_library, program)
     elif entry.in_library is not None:
@@ -70,25 +73,25 @@ def _file(here: str, name: str, program: Program) -> File:
 def _site(here: str, site: str, library: str | None, program: Program) -> list[Range]:
     offset = _OFFSET.fullmatch(site)
     if offset is not None:
-        at = int(offset["offset"], 16)
+        address = int(offset["offset"], 16)
         names = _file(here, offset["file"], program).names
-        return [Range(names, max(0, at - 1), at + _LONGEST_CALL)]
+        return [Range(names, max(0, address - 1), address + _LONGEST_CALL)]
     line = _LINE.fullmatch(site)
     if line is not None:
         return _ranges_of_line(here, line["source"], int(line["line"]), library, program)
-    return _named(here, site, library, program, True)
+    return _ranges_of_symbol(here, site, library, program, True)
 
 
-def _named(
+def _ranges_of_symbol(
     here: str, name: str, library: str | None, program: Program, function: bool
 ) -> list[Range]:
-    """The matching symbols of the first file that has any."""
+    """Return the ranges of the matching symbols in the first file that has any."""
     in_file = _IN_FILE.fullmatch(name)
     if in_file is not None and library is None:
         library, name = in_file["file"], in_file["name"]
     files = program.files if library is None else [_file(here, library, program)]
     for file in files:
-        found = file.named(name, function=function)
+        found = file.symbols_named(name, function=function)
         if found:
             return [Range(file.names, each.begin, each.end) for each in found]
     what = "function" if function else "variable"
@@ -136,7 +139,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _profiled_mutexes(here: str, entry: Entry) -> Rule:
+def _rule_of_rank(here: str, entry: Entry) -> Rule:
     from lockwright.profile import record
 
     assert entry.profile is not None
@@ -155,8 +158,10 @@ def _profiled_mutexes(here: str, entry: Entry) -> Rule:
             "name it by its symbol or site",
         )
     by = {record.OBJECT: BY_VARIABLE, record.CREATED: BY_INITIALISER}.get(place.kind, BY_FIRST_USE)
-    at = place.frame.offset
-    # A call is known by the address that it returns to.
-    begin = at if by == BY_VARIABLE else max(0, at - 1)
+    offset = place.frame.offset
+    # The profile has the return address of a call.
+    begin = offset if by == BY_VARIABLE else max(0, offset - 1)
     ordinal = None if by == BY_VARIABLE or place.ordinal < 0 else place.ordinal
-    return Rule(entry, by, (Range(File(Path(place.frame.module)).names, begin, at + 1),), ordinal)
+    return Rule(
+        entry, by, (Range(File(Path(place.frame.module)).names, begin, offset + 1),), ordinal
+    )

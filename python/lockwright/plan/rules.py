@@ -1,4 +1,4 @@
-"""What an entry of a plan applies to in a program: ranges of addresses in files."""
+"""The rules of a plan: entries with the ranges of addresses that they apply to."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ BY_VARIABLE, BY_INITIALISER, BY_FIRST_USE, BY_LIBRARY, BY_ANY = 1, 2, 4, 8, 16
 BY_SITE = BY_INITIALISER | BY_FIRST_USE
 
 END = (1 << 64) - 1
-"""Beyond all addresses."""
+"""An end of a range beyond all addresses."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """Addresses of a file, relative to the file. names: under which it may be loaded."""
+    """A range of addresses in a file, relative to it. names: the file names when it is loaded."""
 
     names: tuple[str, ...]
     begin: int
@@ -24,7 +24,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Rule:
-    """An entry, resolved."""
+    """A resolved entry. by: a bit set of BY_...; ranges: of the code or data that it names."""
 
     entry: Entry
     by: int
@@ -33,18 +33,20 @@ class Rule:
 
     @property
     def precedence(self) -> int:
-        """The more specific entry wins: variable, then site, then library."""
+        """The rank of the rule, 0 first: variable, then site, then library, then any."""
         order = (BY_VARIABLE, BY_SITE, BY_LIBRARY, BY_ANY)
         return next(level for level, bits in enumerate(order) if self.by & bits)
 
     def overlaps(self, other: "Rule") -> bool:
-        """Whether both may claim the same mutex and neither is more specific."""
+        """Return whether both rules may match the same mutex and neither is more specific."""
         if self.precedence != other.precedence or self.ordinal != other.ordinal:
             return False
         if self.by == other.by == BY_ANY:
             return True
         return bool(self.by & other.by) and any(
-            not set(one.names).isdisjoint(two.names) and one.begin < two.end and two.begin < one.end
-            for one in self.ranges
-            for two in other.ranges
+            not set(first.names).isdisjoint(second.names)
+            and first.begin < second.end
+            and second.begin < first.end
+            for first in self.ranges
+            for second in other.ranges
         )

@@ -1,8 +1,8 @@
-"""Whether two ways of measuring the same give the same, by the signed ranks of their differences.
+"""A test of whether two methods of measurement agree, by the signed ranks of their differences.
 
-A run that something disturbed may be off by a factor. Ranks bear that where a mean does not; all
-they ask is that differences lie symmetrically about their centre, as those of pairs do whose
-members change places from pair to pair.
+A disturbed run may be off by a factor. Ranks are robust against that, means are not; they only
+require differences that are symmetric about their centre, as are those of pairs whose order
+alternates.
 """
 
 import math
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LIMIT = math.log1p(0.05)
-"""Differences of logarithms below this are of no account: 5 %, the tolerance of the published
+"""Largest difference of logarithms that counts as none: 5 %, the tolerance of the published
 studies (TOCS 2019, section 4.4)."""
 
 ERROR = 0.05
-"""Chance of either one-sided test to reject what is true."""
+"""Chance of either one-sided test to reject a true hypothesis."""
 
 INSIDE, OUTSIDE, OPEN = "yes", "no", "open"
 
 
 @dataclass(frozen=True)
 class Equivalence:
-    """What n differences say of their centre.
+    """The result of the test on n differences.
 
     centre: the median of the means of any two of them, a difference and itself included (Hodges and
     Lehmann, 1963). low, high: its 90 % interval (Tukey; Hollander and Wolfe, Nonparametric
     Statistical Methods, 3.3), None where there are fewer than five differences, which have none.
-    chance: p of the hypothesis that the centre is at the limit or beyond it, either way: two
+    p_value: of the hypothesis that the centre is at the limit or beyond it, either way: two
     one-sided tests (Schuirmann, 1987), of Wilcoxon's signed ranks, exact; the larger p.
     """
 
     centre: float
     low: float | None
     high: float | None
-    chance: float
+    p_value: float
     limit: float
     number: int
 
@@ -47,13 +47,13 @@ class Equivalence:
         """INSIDE: shown to be within the limit; OUTSIDE: shown to be beyond; OPEN: neither."""
         if self.low is None or self.high is None:
             return OPEN
-        if self.chance <= ERROR:
+        if self.p_value <= ERROR:
             return INSIDE
         return OUTSIDE if self.low > self.limit or self.high < -self.limit else OPEN
 
 
 def equivalence(differences: Sequence[float], limit: float = LIMIT) -> Equivalence | None:
-    """The test on differences of logarithms, one for each pair; None if there are none."""
+    """Return the test on differences of logarithms, one for each pair; None if there are none."""
     import numpy as np
 
     number = len(differences)
@@ -63,8 +63,8 @@ def equivalence(differences: Sequence[float], limit: float = LIMIT) -> Equivalen
     first, second = np.triu_indices(number)
     means = np.sort((values[first] + values[second]) / 2)
     below = _at_most(number)
-    # The sum of the ranks of the positive ones is the number of means above 0. What lies on the
-    # limit counts against equivalence.
+    # The sum of the ranks of the positive differences is the number of means above 0. A mean on
+    # the limit counts against equivalence.
     above = below[np.count_nonzero(means >= limit)]
     under = below[np.count_nonzero(means <= -limit)]
     outer = int(np.searchsorted(below, ERROR, side="right")) - 1
@@ -79,16 +79,16 @@ def equivalence(differences: Sequence[float], limit: float = LIMIT) -> Equivalen
 
 
 def _at_most(number: int) -> "NDArray[np.float64]":
-    """The chance that a sum of ranks from 1 to `number`, each taken or not, is 0, 1, ... or less.
+    """Return the chances that the sum of a subset of the ranks 1 to `number` is at most 0, 1, ...
 
-    Each of the 2 ** number choices is as likely if the centre is 0.
+    All 2 ** number subsets are equally likely if the centre is 0.
     """
     import numpy as np
 
-    ways = np.zeros(number * (number + 1) // 2 + 1)
-    ways[0] = 1.0
+    chances = np.zeros(number * (number + 1) // 2 + 1)
+    chances[0] = 1.0
     for rank in range(1, number + 1):
-        taken = np.zeros_like(ways)
-        taken[rank:] = ways[:-rank]
-        ways = (ways + taken) / 2
-    return np.cumsum(ways)
+        with_rank = np.zeros_like(chances)
+        with_rank[rank:] = chances[:-rank]
+        chances = (chances + with_rank) / 2
+    return np.cumsum(chances)

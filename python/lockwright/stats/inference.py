@@ -1,4 +1,4 @@
-"""Ratios of paired runs, and intervals."""
+"""Ratios of paired runs, and confidence intervals."""
 
 import math
 import statistics
@@ -11,10 +11,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times better than the baseline, with its confidence interval.
+    """The ratio to the baseline, above 1 if better, with its confidence interval.
 
     low, high and deviation (of the logarithms of the rounds' ratios) are None where fewer than
-    two rounds are paired. shown: whether it is shown to differ from 1, see `judged`.
+    two rounds are paired. shown: whether it is shown to differ from 1, see `with_significance`.
     """
 
     value: float
@@ -36,7 +36,8 @@ class Ratio:
 
 
 def spread(values: Sequence[float]) -> float | None:
-    """Relative standard deviation: sample (n - 1) over mean. None for fewer than two values."""
+    """Return the relative standard deviation: sample (n - 1) over mean. None for fewer than two
+    values."""
     if len(values) < 2:
         return None
     mean = statistics.fmean(values)
@@ -44,7 +45,7 @@ def spread(values: Sequence[float]) -> float | None:
 
 
 def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
-    """Two-sided quantile of Student's t distribution."""
+    """Return the two-sided quantile of Student's t distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 0.5 + confidence / 2))
@@ -53,11 +54,11 @@ def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
 def paired_ratio(
     values: Sequence[float], baseline: Sequence[float], lower_is_better: bool
 ) -> Ratio | None:
-    """Geometric mean of per-round ratios, with a t interval on their logarithms.
+    """Return the geometric mean of per-round ratios, with a t interval on their logarithms.
 
     values and baseline are of the same rounds in the same order. Above 1 is better than the
     baseline, whether low or high values are good. None if there is no round, or if a value is
-    not positive, so that it has no logarithm.
+    not positive and so has no logarithm.
     """
     if not values or min(*values, *baseline) <= 0:
         return None
@@ -68,17 +69,17 @@ def paired_ratio(
         return Ratio(math.exp(mean), None, None, None, len(logs))
     deviation = statistics.stdev(logs)
     half = t_quantile(len(logs) - 1) * deviation / math.sqrt(len(logs))
-    # Beyond this there is no such float; an interval of that width says nothing anyway.
+    # A float cannot hold more, and an interval of that width is of no use.
     half = min(half, 300.0)
     low, high = math.exp(mean - half), math.exp(mean + half)
     return Ratio(math.exp(mean), low, high, deviation, len(logs))
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """A range that the true median is in with 95 % confidence or a little more, whatever the
-    distribution: the k-th smallest and the k-th largest value, for the largest k that has it by the
-    binomial distribution (Conover, Practical Nonparametric Statistics, section 3.2). None for
-    fewer than six values, which no k has it for.
+    """Return an interval of the median with at least 95 % confidence for any distribution: the k-th
+    smallest and the k-th largest value, for the largest such k by the binomial distribution
+    (Conover, Practical Nonparametric Statistics, section 3.2). None for fewer than six values,
+    which have no such k.
     """
     count, tail, rank = len(values), 0.0, 0
     while rank < count:
@@ -93,21 +94,20 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def with_significance(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
-    """The ratios of all locks to one baseline, with `shown` decided.
+    """Return the ratios of all locks to one baseline, with `shown` set.
 
-    The luckiest of many locks looks better than it is, and a few runs may lie together by
-    chance. So two intervals must leave out 1: the lock's own, and one that takes the median
-    lock's deviation where that is larger, and whose 5 % of error is shared among the locks
-    (Bonferroni). Its degrees of freedom are those of k deviations of n - 1 each, of which any two
-    are correlated by 1/4 since they have the baseline's runs in common:
-    k (n - 1) / (1 + (k - 1) / 4).
+    The best of many locks is partly so by chance, and a few runs may agree by chance. So two
+    intervals must exclude 1: the lock's own, and one with the median lock's deviation where that
+    is larger, whose 5 % of error is shared among the locks (Bonferroni). Its degrees of freedom
+    are those of k deviations of n - 1 each, of which any two are correlated by 1/4 because they
+    share the baseline's runs: k (n - 1) / (1 + (k - 1) / 4).
     """
-    whole = max((r.rounds for r in ratios if r is not None), default=0)
-    known = [r.deviation for r in ratios if r and r.rounds == whole and r.deviation is not None]
+    rounds = max((r.rounds for r in ratios if r is not None), default=0)
+    known = [r.deviation for r in ratios if r and r.rounds == rounds and r.deviation is not None]
     if not known:
         return list(ratios)
     usual = statistics.median(known)
-    degrees = len(known) * (whole - 1) / (1 + (len(known) - 1) / 4)
+    degrees = len(known) * (rounds - 1) / (1 + (len(known) - 1) / 4)
     limit = t_quantile(degrees, 1 - (1 - CONFIDENCE) / len(known))
 
     def shown(ratio: Ratio) -> bool:
@@ -120,7 +120,7 @@ def with_significance(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
 
 
 def modified_z_scores(values: Sequence[float]) -> list[float]:
-    """Modified z-scores: distance from the median in robust standard deviations.
+    """Return modified z-scores: the distance from the median in robust standard deviations.
 
     The robust standard deviation is 1.4826 times the median absolute deviation (Rousseeuw and
     Croux, 1993). All 0 where more than half of the values are equal.

@@ -1,4 +1,4 @@
-"""Intervals that hold however often one looks at them while values are still coming in."""
+"""Confidence sequences: intervals that stay valid when they are computed after every new value."""
 
 import math
 import statistics
@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 ERROR = 0.05
-"""Chance that any of the intervals of a race ever leaves out what is true."""
+"""Chance that any of the intervals of a race ever excludes the true value."""
 
 _SCALE = 5.0
 """Standard deviation of the normal mixture over differences, in standard deviations of one value.
 
-The interval holds for any. A small one makes it narrow after many values, a large one after few:
-with 5, a single difference of 14 standard deviations is told after four values, of 2 after ten.
+The interval is valid for any value of it. A small one makes it narrow after many values, a large
+one after few: with 5, a single difference of 14 standard deviations is detected after four values,
+one of 2 after ten.
 """
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Of a mean. Without bounds, low is minus infinity and high is infinity."""
+    """The interval of a mean. Without bounds, low is minus infinity and high is infinity."""
 
     mean: float
     low: float
@@ -27,24 +28,24 @@ class Interval:
 
 
 def interval(
-    values: Sequence[float], error: float = ERROR, usual: "Usual | None" = None
+    values: Sequence[float], error: float = ERROR, shared: "SharedDeviation | None" = None
 ) -> Interval:
-    """The interval of the mean of `values`: the chance that it ever leaves it out is `error` at
-    most, however often it is computed while they come in, and whatever one decides to do by it.
+    """Return the interval of the mean of `values`: the chance that it ever excludes the mean is at
+    most `error`, however often it is computed as values arrive, and whatever stopping rule is used.
 
-    It holds those means against which the ratio of likelihoods, the scale being unknown and the
+    It contains the means against which the ratio of likelihoods, the scale being unknown and the
     difference normal with _SCALE, has not reached 1 / error (Ville's inequality; Lai, 1976;
     Wang and Ramdas, Anytime-valid t-tests and confidence sequences for Gaussian means with unknown
-    variance, Sequential Analysis 44, 2025). Like any t interval it takes the values to be about
-    normal. usual: what is known of the deviation from like values; the larger deviation counts.
+    variance, Sequential Analysis 44, 2025). Like any t interval it assumes values that are about
+    normal. shared: the deviation of similar values; the larger deviation counts.
     """
     number = len(values)
     mean = statistics.fmean(values) if values else 0.0
     if number < 2:
         return Interval(mean, -math.inf, math.inf, number)
     deviation, degrees = statistics.stdev(values), float(number - 1)
-    if usual is not None and usual.degrees > degrees:
-        deviation, degrees = max(deviation, usual.deviation), usual.degrees
+    if shared is not None and shared.degrees > degrees:
+        deviation, degrees = max(deviation, shared.deviation), shared.degrees
     half = deviation * _reach(number, degrees, error)
     if not math.isfinite(half):
         return Interval(mean, -math.inf, math.inf, number)
@@ -52,30 +53,30 @@ def interval(
 
 
 @dataclass(frozen=True)
-class Usual:
+class SharedDeviation:
     """A standard deviation that many series of values share, and its degrees of freedom."""
 
     deviation: float
     degrees: float
 
 
-def usual(series: Sequence[Sequence[float]]) -> Usual | None:
-    """The median deviation of series that are all taken against the same other one, so that any two
+def shared_deviation(series: Sequence[Sequence[float]]) -> SharedDeviation | None:
+    """Return the median deviation of series of differences from the same baseline, so that any two
     are correlated by 1/4 in their squares: with k of n values, k (n - 1) / (1 + (k - 1) / 4)
-    degrees of freedom. None where there is no series of two values."""
+    degrees of freedom. None where no series has two values."""
     long = [each for each in series if len(each) > 1]
     if not long:
         return None
     degrees = statistics.median(len(each) - 1 for each in long)
     count = len(long)
-    return Usual(
+    return SharedDeviation(
         statistics.median(statistics.stdev(each) for each in long),
         count * degrees / (1 + (count - 1) / 4),
     )
 
 
 def _reach(number: int, degrees: float, error: float) -> float:
-    """Half the interval's width in standard deviations of one value; infinite for too few values.
+    """Return half the interval's width in standard deviations of one value; infinite for too few.
 
     With n values, d degrees of freedom and the mixture's variance v, the ratio is
     (1 + n v)^(-1/2) ((1 + x) / (1 + x / (1 + n v)))^((d + 1) / 2), where x = t^2 / d.

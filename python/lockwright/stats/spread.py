@@ -1,4 +1,4 @@
-"""Medians with the distance between the quartiles."""
+"""Medians and quartiles of values, and their text."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from lockwright.base.numbers import plain
 
 @dataclass(frozen=True)
 class Spread:
-    """Median of `count` values with the first and third quartile (inclusive method)."""
+    """The median of `count` values with the first and third quartile (inclusive method)."""
 
     median: float
     low: float
@@ -18,7 +18,7 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """None if there are no values."""
+    """Return the median and quartiles; None if there are no values."""
     if not values:
         return None
     if len(values) == 1:
@@ -27,8 +27,8 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(middle, low, high, len(values))
 
 
-def show(figures: Spread | None, unit: float = 1.0) -> str:
-    """`median ±p %` in multiples of `unit`; "-" for None.
+def format_spread(figures: Spread | None, unit: float = 1.0) -> str:
+    """Return `median ±p %` in multiples of `unit`; "-" for None.
 
     p is half the distance between the quartiles, in per cent of the median; it is left out
     where there is no distance.
@@ -36,8 +36,8 @@ def show(figures: Spread | None, unit: float = 1.0) -> str:
     return _with_spread(figures, unit, plain)
 
 
-def show_ratio(figures: Spread | None) -> str:
-    """As `show`, with the three decimals that comparing ratios needs."""
+def format_ratio(figures: Spread | None) -> str:
+    """Return the text of a ratio like `format_spread`, with three decimals."""
     return _with_spread(figures, 1.0, lambda v: f"{v:.3f}" if v >= 0.01 else plain(v))
 
 

@@ -1,1 +1,1 @@
-"""Locks under all that a program and a machine can do to them."""
+"""The stress test of locks: many threads, disturbances and declared machines."""

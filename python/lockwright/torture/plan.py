@@ -1,4 +1,4 @@
-"""Which locks are tortured, on which declared machines, and for how long."""
+"""The plan of a torture: its locks, declared machines and durations."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import Lock, Registry
 
 if TYPE_CHECKING:
-    from lockwright.torture.run import Orders
+    from lockwright.torture.run import Options
 
 KINDS = ("crowd", "churn", "rings", "herd", "producers", "forks", "order", "reuse", "memory")
-"""The kinds of phases, as lockwright-torture knows them."""
+"""The kinds of phases of lockwright-torture."""
 
 DISTURBANCES = ("stutter", "shuffle", "stops", "signals")
-"""What happens to the threads from outside in some of the phases."""
+"""The disturbances of the threads in some of the phases."""
 
 TOPOLOGY = "LOCKWRIGHT_TOPOLOGY"
 """The variable that declares NUMA nodes."""
@@ -25,7 +25,7 @@ TOPOLOGY = "LOCKWRIGHT_TOPOLOGY"
 class Run:
     """One lock for `seconds`.
 
-    topology: the NUMA nodes that are declared; None for the machine as it is. numbers: variables
+    topology: the declared NUMA nodes; None for those of the machine. numbers: environment variables
     that set numbers of the lock.
     """
 
@@ -36,29 +36,29 @@ class Run:
 
     @property
     def label(self) -> str:
-        """The lock, and what is different from a run without any variable."""
+        """The lock and the differences from a run without variables."""
         where = f" on {self.topology}" if self.topology is not None else ""
         return f"{self.lock.name}{where}{', least numbers' if self.numbers else ''}"
 
     @property
     def variables(self) -> dict[str, str]:
-        """What has to be in the environment."""
+        """The environment variables of the run."""
         declared = {TOPOLOGY: self.topology} if self.topology is not None else {}
         return {**declared, **self.numbers}
 
 
-def choose(name: str, known: Registry) -> list[Lock]:
-    """The lock of that name, or all. Raises LockwrightError if there is none."""
+def chosen_locks(name: str, known: Registry) -> list[Lock]:
+    """Return the lock of that name, or all. Raises LockwrightError if there is none."""
     return list(known) if name == "all" else [known.find(name)]
 
 
-def runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
-    """The runs that share the time: as much for each lock.
+def planned_runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
+    """Return the runs, which share the time so that each lock gets the same.
 
-    A lock that looks at NUMA nodes runs on this machine, on two nodes that threads move between,
-    and on more nodes than most machines have. One that has numbers to set runs with the least that
-    they can be as well: waiters then sleep at once, and what is rare is not. Neither, if the user
-    has set anything of that kind.
+    A NUMA-aware lock runs on this machine, on two nodes that threads move between, and on more
+    nodes than most machines have. A lock with numbers also runs with their smallest values: waiters
+    then park at once, and rare paths become frequent. Neither is done if the user has set the
+    topology or the numbers.
     """
     each = seconds / len(chosen)
     planned = []
@@ -76,7 +76,7 @@ def runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
 def _least_numbers(lock: Lock) -> dict[str, str]:
     if any(os.environ.get(name) for each in lock.tunables for name in (each.variable, each.shared)):
         return {}
-    # One in nothing is never, and a thread that is kept aside would stay there.
+    # "One in 0" means never: a waiter of the passive set would stay there.
     return {
         each.variable: str(max(each.least, 1) if each.unit == "one in" else each.least)
         for each in lock.tunables
@@ -91,8 +91,9 @@ def _two_nodes() -> list[str]:
     return [";".join(",".join(map(str, part)) for part in (usable[:half], usable[half:]))]
 
 
-def parts(text: str | None, option: str, allowed: Sequence[str]) -> list[str]:
-    """A list such as `crowd,herd`. Raises LockwrightError, with the nearest, for other words."""
+def parse_words(text: str | None, option: str, allowed: Sequence[str]) -> list[str]:
+    """Return the words of a list such as `crowd,herd`. Raises LockwrightError, with the nearest
+    allowed word, for others."""
     words = [word.strip() for word in text.split(",")] if text is not None else []
     for word in words:
         if word not in allowed:
@@ -100,28 +101,28 @@ def parts(text: str | None, option: str, allowed: Sequence[str]) -> list[str]:
 
             near = get_close_matches(word, allowed, n=1)
             todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(allowed)}"
-            raise LockwrightError(f"{option} knows no '{word}'", todo)
+            raise LockwrightError(f"{option} has no '{word}'", todo)
     return words
 
 
-def check(orders: "Orders", chosen: Sequence[Lock]) -> None:
-    """Raises LockwrightError if a lock would have no phase at all."""
-    left = [kind for kind in orders.only or KINDS if kind not in orders.without]
+def check(options: "Options", chosen: Sequence[Lock]) -> None:
+    """Check that every lock has a phase. Raises LockwrightError if one has none."""
+    kinds = [kind for kind in options.only or KINDS if kind not in options.without]
     for lock in chosen:
-        if not any(kind != "order" or keeps_order(lock) for kind in left):
+        if not any(kind != "order" or is_fifo(lock) for kind in kinds):
             raise LockwrightError(
                 f"no phase is left for {lock.name}",
-                "it promises no order; choose other phases" if left else "leave out fewer",
+                "it promises no order; choose other phases" if kinds else "leave out fewer",
             )
 
 
-def keeps_order(lock: Lock) -> bool:
-    """Whether threads have to be let in as they came."""
+def is_fifo(lock: Lock) -> bool:
+    """Return whether the lock must admit threads in FIFO order."""
     return lock.fifo and not lock.numa_aware
 
 
-def turns(lock: Lock, environment: Mapping[str, str]) -> int:
-    """After about how many turns the lock lets in a thread that it keeps aside."""
+def most_handovers_aside(lock: Lock, environment: Mapping[str, str]) -> int:
+    """Return after about how many handovers the lock admits a thread of the passive set."""
     most = 1000
     for each in lock.tunables:
         if each.unit == "one in" or each.name in ("batch", "promotion", "patience"):
@@ -131,11 +132,12 @@ def turns(lock: Lock, environment: Mapping[str, str]) -> int:
 
 
 def remarks(chosen: Sequence[Lock]) -> list[str]:
-    """What the user should know beforehand."""
+    """Return the remarks to print before the runs."""
     polling = [lock.name for lock in chosen if not lock.parking]
     if not polling:
         return []
-    who = polling[0] if len(polling) == 1 else f"{len(polling)} locks"
+    subject = polling[0] if len(polling) == 1 else f"{len(polling)} locks"
     return [
-        f"Waiters of {who} poll: at most 2 threads for each processor, for more would not get on."
+        f"Waiters of {subject} poll: at most 2 threads for each processor; more would make no"
+        " progress."
     ]

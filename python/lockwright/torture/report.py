@@ -1,4 +1,4 @@
-"""What a torture shows while it runs and at its end."""
+"""The output of a torture: its progress, failures, table and JSON document."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ from lockwright.base import files, invocation, terminal
 from lockwright.base.progress import duration, print_line
 from lockwright.machine.provenance import machine
 from lockwright.torture.plan import Run
-from lockwright.torture.run import Finding, Orders
+from lockwright.torture.run import Finding, Options
 
 
 class Display:
@@ -32,21 +32,21 @@ class Display:
         self._since = 0.0
 
     def begin(self, run: Run) -> None:
-        """This run starts."""
+        """Show that a run starts."""
         self._run, self._since = run, time.monotonic()
         self.phase("")
 
     def phase(self, what: str) -> None:
-        """What happens now in it."""
+        """Show the phase that begins. what: its description."""
         assert self._run is not None
-        gone = min(time.monotonic() - self._since, self._run.seconds)
-        left = self._left - gone
+        elapsed = min(time.monotonic() - self._since, self._run.seconds)
+        left = self._left - elapsed
         text = f"{self._run.label}: {what}" if what else self._run.label
         self._bar.update(self._task, description=text, left=f"about {duration(left)} left")
         self._bar.update(self._task, completed=(self._bar.tasks[0].total or 0) - left)
 
     def end(self, finding: Finding) -> None:
-        """The run is over."""
+        """Show that the run has ended."""
         assert self._run is not None
         self._left -= self._run.seconds
         if self._bar.disable:
@@ -57,7 +57,7 @@ class Display:
 
 @contextmanager
 def display(planned: Sequence[Run]) -> Iterator[Display]:
-    """Shows how far the runs are."""
+    """Show the progress of the runs."""
     console = terminal.errors()
     bar = Progress(
         TextColumn("{task.description}"),
@@ -72,21 +72,21 @@ def display(planned: Sequence[Run]) -> Iterator[Display]:
         yield Display(planned, bar)
 
 
-def again(run: Run, finding: Finding, orders: Orders) -> str:
-    """The command that repeats the phase of a failure."""
-    words = [*invocation.command_words(), "torture", run.lock.name, "--seed", str(orders.seed)]
+def repeat_command(run: Run, finding: Finding, options: Options) -> str:
+    """Return the command that repeats the phase of a failure."""
+    words = [*invocation.command_words(), "torture", run.lock.name, "--seed", str(options.seed)]
     phase = (finding.failure or {}).get("phase")
     if phase is not None:
         words += ["--phase", str(phase)]
-    for option, parts in (("--only", orders.only), ("--without", orders.without)):
+    for option, parts in (("--only", options.only), ("--without", options.without)):
         if parts:
             words += [option, ",".join(parts)]
     declared = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
     return " ".join([*declared, shlex.join(words)])
 
 
-def show_failure(run: Run, finding: Finding, orders: Orders) -> None:
-    """Says at once what failed, with all that is known."""
+def show_failure(run: Run, finding: Finding, options: Options) -> None:
+    """Print a failure as soon as it occurs, with the state of the threads."""
     assert finding.failure is not None
     console = terminal.output()
     console.print(
@@ -97,12 +97,12 @@ def show_failure(run: Run, finding: Finding, orders: Orders) -> None:
         console.print(where, soft_wrap=True)
     for line in finding.state.splitlines():
         console.print(f"  | {line}", soft_wrap=True)
-    console.print(f"  Again: {again(run, finding, orders)}", soft_wrap=True)
+    console.print(f"  Again: {repeat_command(run, finding, options)}", soft_wrap=True)
     sys.stdout.flush()
 
 
 def show_table(results: Sequence[tuple[Run, Finding]]) -> None:
-    """One line for each run."""
+    """Print a line for each run."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("Lock")
     table.add_column("Result")
@@ -120,23 +120,23 @@ def show_table(results: Sequence[tuple[Run, Finding]]) -> None:
 def write(
     path: Path,
     command: Sequence[str],
-    orders: Orders,
+    options: Options,
     results: Sequence[tuple[Run, Finding]],
     complete: bool,
 ) -> None:
-    """Writes everything as one JSON document."""
+    """Write all results as one JSON document."""
     document: dict[str, Any] = {
         "command": list(command),
         "lockwright": version(),
         "machine": machine(),
-        "seed": orders.seed,
+        "seed": options.seed,
         "complete": complete,
-        "runs": [_row(run, finding, orders) for run, finding in results],
+        "runs": [_row(run, finding, options) for run, finding in results],
     }
     files.write(path, json.dumps(document, indent=1) + "\n", "--json")
 
 
-def _row(run: Run, finding: Finding, orders: Orders) -> Mapping[str, Any]:
+def _row(run: Run, finding: Finding, options: Options) -> Mapping[str, Any]:
     row: dict[str, Any] = {
         "lock": run.lock.name,
         "topology": run.topology,
@@ -149,5 +149,5 @@ def _row(run: Run, finding: Finding, orders: Orders) -> Mapping[str, Any]:
     if finding.failure is not None:
         row["failure"] = dict(finding.failure)
         row["state"] = finding.state
-        row["again"] = again(run, finding, orders)
+        row["again"] = repeat_command(run, finding, options)
     return row

@@ -1,4 +1,4 @@
-"""Runs lockwright-torture under one lock and brings back what it found."""
+"""One run of lockwright-torture under a lock, and its result."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,14 @@ from lockwright.run.record import describe_status
 from lockwright.run.tools import Line
 
 GRACE = 60.0
-"""Seconds beyond what it was asked for after which a run is killed. It ends what hangs itself, so
-this is for a machine that is much too busy, and for faults of its own."""
+"""Seconds after its planned end at which a run is killed. lockwright-torture itself ends phases
+that hang, so this is for an overloaded machine and for faults of that program."""
 
 
 @dataclass(frozen=True)
-class Orders:
-    """What all runs of a command have in common."""
+class Options:
+    """The options that all runs of a command share. patience: seconds without progress after which
+    a phase counts as hung."""
 
     seed: int
     patience: float
@@ -29,9 +30,9 @@ class Orders:
 
 @dataclass(frozen=True)
 class Finding:
-    """How one run ended.
+    """The result of one run.
 
-    failure: None if the lock stood it. state: what was seen when it failed.
+    failure: None if the lock passed. state: of the threads at the failure, as text.
     """
 
     seconds: float
@@ -44,38 +45,45 @@ class Finding:
 def torture(
     library: Path,
     environment: Mapping[str, str],
-    orders: Orders,
+    options: Options,
     seconds: float,
     *,
     parks: bool,
     fifo: bool,
-    turns: int = 1000,
+    handovers_aside: int = 1000,
     on_phase: Callable[[str], None] = lambda what: None,
     emulator: Sequence[str] = (),
 ) -> Finding:
-    """Tortures what is in `library` for so long; nothing of it is left running, whatever happens.
+    """Torture the lock in `library` for `seconds`, and leave no process running in any case.
 
-    turns: how many the lock may keep a thread aside. on_phase: is told what begins. emulator: how
-    qemu is called, for a library of another processor.
-    Raises LockwrightError if another library served the calls.
+    handovers_aside: for how many handovers the lock may leave a thread in the passive set.
+    on_phase: called with the description of each phase. emulator: the words that call qemu, for a
+    library of another processor. Raises LockwrightError if another library served the calls.
     """
-    # An emulator hands it on: preloaded into itself it would be of the wrong processor.
+    # qemu passes it to the program: it cannot load a library of another processor itself.
     preload = (
         {"QEMU_SET_ENV": f"LD_PRELOAD={library}"} if emulator else {"LD_PRELOAD": str(library)}
     )
-    limit = seconds + 2 * orders.patience + GRACE
+    limit = seconds + 2 * options.patience + GRACE
     lines: list[Line] = []
     with ProcessRunner() as runner:
         command = [
             *emulator,
             str(tools.find("lockwright-torture", "torturing")),
-            *("--seed", str(orders.seed), "--seconds", f"{seconds:.3f}"),
-            *("--patience", f"{orders.patience:g}", "--parent", str(runner.pid)),
-            *("--parks", str(int(parks)), "--fifo", str(int(fifo)), "--turns", str(turns)),
+            *("--seed", str(options.seed), "--seconds", f"{seconds:.3f}"),
+            *("--patience", f"{options.patience:g}", "--parent", str(runner.pid)),
+            *(
+                "--parks",
+                str(int(parks)),
+                "--fifo",
+                str(int(fifo)),
+                "--turns",
+                str(handovers_aside),
+            ),
         ]
-        if orders.phase is not None:
-            command += ["--phase", str(orders.phase)]
-        for option, words in (("--only", orders.only), ("--without", orders.without)):
+        if options.phase is not None:
+            command += ["--phase", str(options.phase)]
+        for option, words in (("--only", options.only), ("--without", options.without)):
             if words:
                 command += [option, ",".join(words)]
         running = runner.stream(Process(command, {**environment, **preload}), limit)
@@ -98,7 +106,7 @@ def torture(
 
 def _unexplained(ending: Ending, phases: Sequence[Line]) -> Line:
     if ending.status is None or ending.outcome == "timeout":
-        what = "it did not end, and could not say why"
+        what = "it did not end, and gave no reason"
     elif os.WIFSIGNALED(ending.status):
         what = f"it was {describe_status(ending.status)}"
     else:
@@ -113,5 +121,5 @@ def _check_origin(library: Path, line: Line) -> None:
         if origin != library and origin.resolve() != library.resolve():
             raise LockwrightError(
                 f"the {call} calls were served by {origin}, not by {library}",
-                "unset what else is preloaded (/etc/ld.so.preload)",
+                "remove other preloaded libraries (/etc/ld.so.preload)",
             )

@@ -1,1 +1,1 @@
-"""Finds the lock under which a program runs best, and proves it, within a time budget."""
+"""The search for the lock under which a program runs best, within a time budget."""

@@ -1,22 +1,23 @@
-"""Times as a person writes them."""
+"""Time budgets, and their text form such as 5m."""
 
 import re
 
 from lockwright.base.errors import LockwrightError
 
-USUAL = 300.0
-"""Seconds that a tuning may take if nothing else is asked for."""
+DEFAULT = 300.0
+"""Seconds that a tuning may take by default."""
 
 INSENSITIVE = 45.0
-"""The same for a program whose profile shows that locks cost it next to nothing: whoever waits for
-the answer should have it within a minute, with what is done before and after the runs."""
+"""Default for a program whose profile shows that locks cost it next to nothing: the answer should
+come within a minute, with the work before and after the runs."""
 
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|min|m|h|)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def seconds(text: str) -> float:
-    """The seconds of a time such as 90, 90s, 5m or 1h. Raises LockwrightError for another text."""
+def parse_seconds(text: str) -> float:
+    """Return the seconds of a time such as 90, 90s, 5m or 1h. Raises LockwrightError for other
+    text."""
     found = _TIME.fullmatch(text.strip())
     value = float(found[1]) * _SECONDS[found[2]] if found else 0.0
     if not 0 < value < 1e7:

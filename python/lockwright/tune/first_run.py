@@ -1,4 +1,4 @@
-"""The run before the race: it shows that the program works, and what its mutexes cost it."""
+"""The run before the race, which shows that the program works and what its mutexes cost."""
 
 import os
 import tempfile
@@ -14,15 +14,15 @@ from lockwright.profile import record
 from lockwright.profile.record import Profile
 
 
-def profiled(plan: Plan, runner: Runner) -> Profile | None:
-    """The profile of one run at the largest number of threads; None if there is nothing in it.
+def profile_first_run(plan: Plan, runner: Runner) -> Profile | None:
+    """Return the profile of one run at the largest number of threads; None if it is empty.
 
     Raises LockwrightError if the run takes too long, or shows no metric.
     """
     threads = max(plan.threads)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         file = Path(folder) / "profile.json"
-        # It has no other way to take them, and says how often they were taken.
+        # `profile` has no other mode that profiles reader-writer locks.
         rwlocks = ("--rwlock", "mutex") if os.environ.get(locks.RWLOCK) == "mutex" else ()
         words = [*invocation.command_words(), "profile", "-o", str(file), *rwlocks, "--"]
         answer = runner.run_through(threads, words)
@@ -37,8 +37,8 @@ def profiled(plan: Plan, runner: Runner) -> Profile | None:
     return profile if profile.process.lock_calls and profile.mutexes else None
 
 
-def counts(profile: Profile) -> dict[str, int]:
-    """What a comparison keeps of its first run."""
+def lock_counts(profile: Profile) -> dict[str, int]:
+    """Return the counts of the first run that a comparison stores."""
     return {
         "mutexes": sum(each.instances for each in profile.mutexes),
         "acquisitions": round(profile.process.lock_calls),

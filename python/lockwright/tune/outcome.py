@@ -1,4 +1,4 @@
-"""What a race came to: a table of its locks, a sentence, and the line that makes use of it."""
+"""The outcome of a race: a table of its locks, a sentence, and the command that uses the best."""
 
 import math
 from collections.abc import Sequence
@@ -14,74 +14,77 @@ from lockwright.preload.locks import BASELINE
 from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio
 from lockwright.tune import race
-from lockwright.tune.entry import Entry
-from lockwright.tune.race import Exit, Field, State
+from lockwright.tune.preparation import Preparation
+from lockwright.tune.race import Exit, RaceRuns, Standing
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """At one number of threads. ending: why the race ended; rows: the best lock first; bound: the
-    largest ratio to the baseline that any lock may have, None where that is not known."""
+    """The outcome at one number of threads. ending: why the race ended; rows: the best lock first;
+    bound: the largest ratio to the baseline that any lock may have, None where unknown."""
 
     threads: int
-    state: State
+    standing: Standing
     ending: int
     rows: Sequence[Summary]
     bound: float | None = None
 
     @property
     def best(self) -> Summary | None:
-        """The lock that won, or leads; None if none is left."""
-        return next((row for row in self.rows if row.lock == self.state.best), None)
+        """The row of the lock that won, or leads; None if none is left."""
+        return next((row for row in self.rows if row.lock == self.standing.best), None)
 
     def row(self, lock: str) -> Summary:
-        """The one of a lock."""
+        """Return the row of a lock."""
         return next(row for row in self.rows if row.lock == lock)
 
 
 def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) -> Outcome:
-    """What came of the race at that number of threads."""
-    field = Field(plan, threads, records)
-    state = field.state()
+    """Return the outcome of the race at that number of threads."""
+    race_runs = RaceRuns(plan, threads, records)
+    standing = race_runs.standing()
     rows = []
     for row in stats.summarise(plan, records, threads):
-        if not field.has_entered(row.lock):
+        if not race_runs.has_entered(row.lock):
             continue
-        gone = state.out.get(row.lock)
-        killed = field.killed(row.lock)
+        gone = standing.dropped.get(row.lock)
+        killed = race_runs.killed(row.lock)
         complete = gone is None or gone.how in (race.WORSE, race.BEHIND, race.NO_GAIN)
         rows.append(
             replace(
                 row,
                 wanted=len(row.values) if complete and row.values else plan.runs,
-                ratio=_ratio(field, row),
+                ratio=_ratio(race_runs, row),
                 fate=_fate(plan, killed, gone),
                 limit=round(max(killed), 2) if killed else None,
                 mark="",
             )
         )
-    ranked = _ranked(plan, state, stats.marked(rows, plan.lower_is_better))
-    return Outcome(threads, state, ending, ranked, _bound(field, state))
+    ranked = _ranked(plan, standing, stats.marked(rows, plan.lower_is_better))
+    return Outcome(threads, standing, ending, ranked, _bound(race_runs, standing))
 
 
-def _bound(field: Field, state: State) -> float | None:
-    """A lock that is shown to be worse than another, or too slow, cannot have the largest."""
-    behind = [lock for lock, gone in state.out.items() if gone.how in (race.BEHIND, race.NO_GAIN)]
+def _bound(race_runs: RaceRuns, standing: Standing) -> float | None:
+    """Return the largest ratio to the baseline that a lock may have. Locks that are shown to be
+    worse than another, or too slow, cannot have it."""
+    behind = [
+        lock for lock, gone in standing.dropped.items() if gone.how in (race.BEHIND, race.NO_GAIN)
+    ]
     ends = [
-        field.lead(lock, BASELINE, shared=True).high
-        for lock in (*state.left, *behind)
+        race_runs.lead(lock, BASELINE, shared=True).high
+        for lock in (*standing.remaining, *behind)
         if lock != BASELINE
     ]
     highest = max(ends, default=0.0)
     return math.exp(highest) if highest < 1 else None
 
 
-def _ratio(field: Field, row: Summary) -> Ratio | None:
-    """To the baseline, with the interval that the race goes by. It is that of the lock's own runs,
-    but where they are too few for one the deviation of all locks counts."""
-    lead = field.lead(row.lock, BASELINE)
+def _ratio(race_runs: RaceRuns, row: Summary) -> Ratio | None:
+    """Return the ratio to the baseline with the interval that the race uses: that of the lock's own
+    runs or, where these are too few, that by the deviation of all locks."""
+    lead = race_runs.lead(row.lock, BASELINE)
     if math.isinf(lead.low):
-        lead = field.lead(row.lock, BASELINE, shared=True)
+        lead = race_runs.lead(row.lock, BASELINE, shared=True)
     if row.ratio is None or not lead.number:
         return None
     if math.isinf(lead.low):
@@ -92,10 +95,10 @@ def _ratio(field: Field, row: Summary) -> Ratio | None:
     )
 
 
-def _ranked(plan: Plan, state: State, rows: Sequence[Summary]) -> list[Summary]:
-    """Those left, in their order, before the others; the leader has the star."""
-    place = {lock: number for number, lock in enumerate(state.left)}
-    best = state.best
+def _ranked(plan: Plan, standing: Standing, rows: Sequence[Summary]) -> list[Summary]:
+    """Return the remaining locks in their order, then the others; the leader has the star."""
+    place = {lock: number for number, lock in enumerate(standing.remaining)}
+    best = standing.best
     ranked = sorted(rows, key=lambda row: place.get(row.lock, len(place)))
     return [
         replace(row, mark="*" if row.lock == best else row.mark.replace("*", "=")) for row in ranked
@@ -103,7 +106,8 @@ def _ranked(plan: Plan, state: State, rows: Sequence[Summary]) -> list[Summary]:
 
 
 def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
-    """killed: the seconds after which runs of the lock were killed."""
+    """Return why a lock dropped out or had runs killed, or "". killed: the seconds after which runs
+    of the lock were killed."""
     if gone is not None and gone.how == race.WORSE:
         rounds = f"{gone.after} round{'' if gone.after == 1 else 's'}"
         return f"dropped after {rounds}: shown to be worse than {gone.than}"
@@ -127,30 +131,30 @@ def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
     return f"{len(killed)} run{'' if len(killed) == 1 else 's'} killed after {limit}"
 
 
-def so_far(plan: Plan, one: Outcome) -> str:
-    """What is known while the race goes on; empty if that is nothing."""
-    best = one.best
+def interim_sentence(plan: Plan, result: Outcome) -> str:
+    """Return the result so far of a race that still runs; empty if there is none."""
+    best = result.best
     if best is None:
         return ""
-    if gained(one):
-        if best.ratio is None or not one.row(BASELINE).values:
+    if gained(result):
+        if best.ratio is None or not result.row(BASELINE).values:
             return f"{best.lock} leads, and {BASELINE} finished no run"
         return f"{best.lock} leads: {verdict.measure(plan, best)}"
-    if one.bound is not None:
-        rivals = sum(row.lock != BASELINE for row in one.rows)
-        most = numbers.percent(one.bound - 1)
+    if result.bound is not None:
+        rivals = sum(row.lock != BASELINE for row in result.rows)
+        most = numbers.percent(result.bound - 1)
         return f"of {rivals} locks none is better than {BASELINE} by more than {most}"
-    return _few(plan, one)
+    return _few_runs_text(plan, result)
 
 
-def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
-    """The verdict on all numbers of threads. entry: what the profile said before."""
-    said = [_sentence(plan, each, entry) for each in outcomes]
-    if not entry.sensitive:
-        said.insert(0, entry.sentence.rstrip("."))
+def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) -> Verdict:
+    """Return the verdict on all numbers of threads. preparation: of the race, with the advice."""
+    texts = [_sentence(plan, each, preparation) for each in outcomes]
+    if not preparation.sensitive:
+        texts.insert(0, preparation.sentence.rstrip("."))
     gains = [each for each in outcomes if gained(each)]
     chosen = max(
-        gains or [each for each in outcomes if _hope(plan, each, entry)],
+        gains or [each for each in outcomes if _is_promising(plan, each, preparation)],
         key=_threads,
         default=None,
     )
@@ -158,68 +162,74 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], entry: Entry) -> Verdict:
     if chosen is not None and chosen.best is not None:
         use = verdict.use(plan, chosen.best)
     sentences = [
-        f"{text[:1].upper()}{text[1:]}." if place else f"{text}." for place, text in enumerate(said)
+        f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
+        for number, text in enumerate(texts)
     ]
     return Verdict(" ".join(sentences), use)
 
 
-def _threads(one: Outcome) -> int:
-    return one.threads
+def _threads(result: Outcome) -> int:
+    return result.threads
 
 
-def gained(one: Outcome) -> bool:
-    """Whether the best lock is shown to be better than the baseline."""
-    best = one.best
+def gained(result: Outcome) -> bool:
+    """Return whether the best lock is shown to be better than the baseline."""
+    best = result.best
     if best is None or best.lock == BASELINE:
         return False
-    return (best.ratio is not None and best.ratio.better) or not one.row(BASELINE).values
+    return (best.ratio is not None and best.ratio.better) or not result.row(BASELINE).values
 
 
-def no_gain(plan: Plan, one: Outcome) -> bool:
-    """Whether it is shown that no lock is better than the baseline by more than the margin."""
-    return not gained(one) and one.bound is not None and one.bound <= 1 + plan.margin
+def no_gain(plan: Plan, result: Outcome) -> bool:
+    """Return whether it is shown that no lock beats the baseline by more than the margin."""
+    return not gained(result) and result.bound is not None and result.bound <= 1 + plan.margin
 
 
-def _hope(plan: Plan, one: Outcome, entry: Entry) -> bool:
-    """Whether more runs might show a gain that is of account. Where the profile shows that locks
-    can change little, the lead of a few runs is nothing that a user should go by."""
-    best = one.best
-    if best is None or best.lock == BASELINE or one.ending == race.ALL_NEAR or not entry.sensitive:
+def _is_promising(plan: Plan, result: Outcome, preparation: Preparation) -> bool:
+    """Return whether more runs might show a relevant gain. Where the profile shows that locks can
+    change little, the lead of a few runs does not count."""
+    best = result.best
+    if (
+        best is None
+        or best.lock == BASELINE
+        or result.ending == race.ALL_NEAR
+        or not preparation.sensitive
+    ):
         return False
     return best.ratio is not None and best.ratio.value > 1 + plan.margin
 
 
-def _sentence(plan: Plan, one: Outcome, entry: Entry) -> str:
-    where, best = at(one.threads), one.best
+def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
+    where, best = at(result.threads), result.best
     if best is None:
         return f"no lock finished its runs{where}"
-    if gained(one):
-        if best.ratio is None or not one.row(BASELINE).values:
+    if gained(result):
+        if best.ratio is None or not result.row(BASELINE).values:
             text = f"{best.lock} is best{where}, where {BASELINE} finished no run"
         else:
             text = f"{best.lock} is best{where}: {verdict.measure(plan, best)}"
-        return text + _rivals(plan, one)
-    rivals = [row.lock for row in one.rows if row.lock != BASELINE]
+        return text + _rivals(plan, result)
+    rivals = [row.lock for row in result.rows if row.lock != BASELINE]
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
-    bound = one.bound
+    bound = result.bound
     by = "" if bound is None or bound < 1.0005 else f" by more than {numbers.percent(bound - 1, 1)}"
-    if no_gain(plan, one):
+    if no_gain(plan, result):
         return f"no gain{where}: {none} better than {BASELINE}{by}"
-    if not entry.sensitive and (few := _few(plan, one)):
-        return few + where
+    if not preparation.sensitive and (few_runs := _few_runs_text(plan, result)):
+        return few_runs + where
     text = f"no lock is shown to be better than {BASELINE}{where}"
     if by:
         text += f", and {none} better{by}"
-    if _hope(plan, one, entry):
+    if _is_promising(plan, result, preparation):
         text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
-    if one.ending in (race.TIME_UP, race.ROUNDS_UP):
+    if result.ending in (race.TIME_UP, race.ROUNDS_UP):
         text += f"; {plan.more} can tell"
     return text
 
 
-def _few(plan: Plan, one: Outcome) -> str:
-    """What runs show that are too few for intervals; empty if they are not."""
-    rivals = [row for row in one.rows if row.lock != BASELINE and row.ratio is not None]
+def _few_runs_text(plan: Plan, result: Outcome) -> str:
+    """Return the ratios of runs that are too few for intervals; empty if they are enough."""
+    rivals = [row for row in result.rows if row.lock != BASELINE and row.ratio is not None]
     values = [row.ratio.value for row in rivals if row.ratio is not None]
     if not values:
         return "the budget ended before another lock was tried, so no run proves it"
@@ -230,15 +240,15 @@ def _few(plan: Plan, one: Outcome) -> str:
     ends = " to ".join(dict.fromkeys(numbers.ratio(end) for end in (min(values), max(values))))
     each = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"
-    return f"in {each} each, {names} were {ends} times as {good} as {BASELINE}: too few to say more"
+    return f"in {each} each, {names} were {ends} times as {good} as {BASELINE}: too few to decide"
 
 
-def _rivals(plan: Plan, one: Outcome) -> str:
-    """What is to be said of the other locks that are left."""
-    others = [lock for lock in one.state.left[1:] if lock != BASELINE]
+def _rivals(plan: Plan, result: Outcome) -> str:
+    """Return the part of the sentence on the other remaining locks."""
+    others = [lock for lock in result.standing.remaining[1:] if lock != BASELINE]
     if not others:
         return ""
-    named = ", ".join(others)
-    if one.ending == race.ALL_NEAR:
-        return f"; not better by more than {numbers.percent(plan.margin)}: {named}"
-    return f"; {plan.more} can tell whether it is better than {named}"
+    names = ", ".join(others)
+    if result.ending == race.ALL_NEAR:
+        return f"; not better by more than {numbers.percent(plan.margin)}: {names}"
+    return f"; {plan.more} can tell whether it is better than {names}"

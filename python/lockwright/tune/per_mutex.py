@@ -1,4 +1,4 @@
-"""A lock for each of the mutexes that cost a program most, and a light one for the rest."""
+"""The search for a plan: a lock for each of the most costly mutexes, a light one for the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from lockwright.preload.locks import BASELINE, Registry
 from lockwright.profile.record import Profile
 
 _MOST = 3
-"""Mutexes that get a lock of their own."""
+"""Largest number of mutexes that get their own lock."""
 
 _LEAST = 0.1
-"""Share of the time lost from which a mutex is one of them."""
+"""Smallest share of the time lost of such a mutex."""
 
 _LOCKS = 4
-"""Locks that are tried for each."""
+"""Number of locks that are tried for each of them."""
 
 
 def costly_mutexes(profile: Profile) -> tuple[int, ...]:
-    """The ranks, from 1, of the mutexes that most of the time is lost at."""
+    """Return the ranks, from 1, of the mutexes at which most of the time is lost."""
     ranks = [
         rank
         for rank, mutex in enumerate(profile.mutexes, 1)
@@ -29,8 +29,8 @@ def costly_mutexes(profile: Profile) -> tuple[int, ...]:
     return tuple(ranks[:_MOST])
 
 
-def for_the_rest(known: Registry) -> str:
-    """What all other mutexes get: the smallest light lock whose waiters park."""
+def lock_of_other_mutexes(known: Registry) -> str:
+    """Return the lock of all other mutexes: the smallest light lock whose waiters park."""
     fitting = [lock for lock in known if lock.light and lock.parking and lock.name != BASELINE]
     sizes = {
         lock.name: (lock.bytes_per_mutex_outside, lock.bytes_per_node, lock.bytes_in_place)
@@ -41,13 +41,13 @@ def for_the_rest(known: Registry) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which mutex has which lock: by rank, and all others."""
+    """An assignment of locks to mutexes. locks: by rank of the mutex; rest: of all others."""
 
     locks: Mapping[int, str]
     rest: str
 
     def text(self, profile: Path) -> str:
-        """The plan's file. profile: that the ranks are of."""
+        """Return the text of the plan's file. profile: the file that the ranks refer to."""
         parts = [f'lock = "{self.rest}"\n']
         parts += [
             f'\n[[mutex]]\nprofile = "{profile}"\nrank = {rank}\nlock = "{lock}"\n'
@@ -56,16 +56,17 @@ class Layout:
         return "".join(parts)
 
     @property
-    def shown(self) -> str:
-        """In a few words."""
+    def summary(self) -> str:
+        """The assignment in a few words."""
         each = ", ".join(f"{lock} at rank {rank}" for rank, lock in sorted(self.locks.items()))
         return f"{each}, {self.rest} elsewhere"
 
 
-def variables(
+def plan_variables(
     layout: Layout, profile: Path, program: Path, known: Registry, file: Path
 ) -> dict[str, str]:
-    """What the mixed library is told of a layout. file: where the plan is put to be read.
+    """Return the environment variables that give the mixed library a layout. file: where the plan
+    is written first.
 
     Raises LockwrightError if the mutexes cannot be named.
     """
@@ -73,28 +74,30 @@ def variables(
     return {VARIABLE: compile_for(read(file, known), program).text}
 
 
-Try = Callable[[Mapping[str, Layout]], str | None]
-"""Runs plans by their names beside the best single lock, and tells which was best; None if none was
-better than that lock."""
+Attempt = Callable[[Mapping[str, Layout]], str | None]
+"""A function that races plans against the best single lock, and returns the name of the best plan;
+None if none was better than that lock."""
 
 
-def search(
-    ranks: Sequence[int], single: str, rest: str, shortlist: Sequence[str], attempt: Try
+def search_layout(
+    ranks: Sequence[int], single: str, rest: str, shortlist: Sequence[str], attempt: Attempt
 ) -> Layout | None:
-    """Greedily: all hot mutexes get the best single lock; then each in turn, the worst first, tries
-    the locks of the shortlist. None if nothing is better than the single lock.
+    """Return the best layout by a greedy search, or None if none beats the single lock.
 
-    rest: the lock of all other mutexes.
+    All costly mutexes get the best single lock; then the locks of the shortlist are tried for one
+    mutex after the other, the most costly first. rest: the lock of all other mutexes.
     """
     best = Layout(dict.fromkeys(ranks, rest if single == BASELINE else single), rest)
     won = False
     for rank in ranks:
-        own = best.locks[rank]
-        others = [lock for lock in dict.fromkeys((*shortlist, rest)) if lock not in (own, BASELINE)]
+        current = best.locks[rank]
+        others = [
+            lock for lock in dict.fromkeys((*shortlist, rest)) if lock not in (current, BASELINE)
+        ]
         layouts = {
             f"plan-{rank}-{lock}": Layout({**best.locks, rank: lock}, rest)
-            for lock in (own, *others[: _LOCKS - 1])
-            if {*{**best.locks, rank: lock}.values()} != {rest}  # else it is no plan, but one lock
+            for lock in (current, *others[: _LOCKS - 1])
+            if {*{**best.locks, rank: lock}.values()} != {rest}  # otherwise it is a single lock
         }
         name = attempt(layouts)
         if name is not None and name in layouts:

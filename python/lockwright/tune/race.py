@@ -1,11 +1,11 @@
-"""Which locks are still in the race at one number of threads, by the runs made so far.
+"""The standing of a race at one number of threads, by the runs made so far.
 
 Successive elimination (Even-Dar, Mannor and Mansour, Action elimination and stopping conditions for
-the multi-armed bandit, Journal of Machine Learning Research 7, 2006): all locks that are left run
-once in each round, then those shown to be worse than another drop out. Two locks are compared by
-the logarithms of their ratios in the rounds that both have run, with intervals that bear the
-repeated looks. The best lock drops out only if one of its intervals, one for each other lock, is
-wrong, so the chance of error is divided among these.
+the multi-armed bandit, Journal of Machine Learning Research 7, 2006): all remaining locks run once
+in each round, then those shown to be worse than another drop out. Two locks are compared by the
+logarithms of their ratios in the rounds that both have run, with intervals that stay valid when
+they are computed repeatedly. The best lock drops out only if one of its intervals, one for each
+other lock, is wrong, so the chance of error is divided among these.
 """
 
 import math
@@ -19,39 +19,37 @@ from lockwright.machine.load import BUSY
 from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.record import Record
-from lockwright.stats.sequential import ERROR, Interval, interval, usual
+from lockwright.stats.sequential import ERROR, Interval, interval, shared_deviation
 
 TOO_SLOW = 3.0
-"""A run is killed once it has taken so many times the median of the fastest lock."""
+"""Multiple of the fastest lock's median after which a run is killed."""
 
 LEAST_LIMIT = 1.0
 """Seconds that a run may take in any case."""
 
 LEAST_ROUNDS = 5
-"""Rounds of the best lock and of the baseline, so that the gain is known with some certainty."""
+"""Fewest rounds of the best lock and of the baseline, so that the gain is reasonably certain."""
 
 ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
-"""Why a race ended: one lock is left; none of those that are left, or that can gain nothing, can be
-better than the best by more than the margin; the budget or the rounds are used up; no lock is
-left."""
+"""Why a race ended: one lock is left; no remaining lock can be better than the best by more than
+the margin, or none can gain; the budget is used up; the rounds are used up; no lock is left."""
 
 WORSE, SLOW, FAILED, BEHIND, NO_GAIN = "worse", "slow", "failed", "behind", "no gain"
-"""How a lock drops out: it is shown to be worse than another; its runs do not end in time; one
-fails; it is set aside; or it is shown to be no better than the baseline by more than the margin."""
+"""How a lock drops out: it is shown to be worse than another; its runs do not end in time; a run
+fails; it is set aside; or it is shown to beat the baseline by no more than the margin."""
 
 CUTS = (1 / 3, 2 / 3)
-"""Shares of the budget after which the worse half of the locks that are left is set aside, so that
-the others are run more often: where runs vary much, nothing may be shown of any by then
-(sequential halving: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed bandits,
-International Conference on Machine Learning, 2013)."""
+"""Shares of the budget after which the worse half of the remaining locks is set aside, so that the
+others run more often: where runs vary much, no difference may be shown by then (sequential
+halving: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed bandits, International
+Conference on Machine Learning, 2013)."""
 
-
-_OF_RESERVES = 0.2
-"""Share of the chance of error that comparisons with reserves get. They are many, and any of them
-may join; so the intervals of the others are hardly wider than without them."""
+_RESERVES_SHARE = 0.2
+"""Share of the chance of error for comparisons with reserves. Reserves are many and any of them may
+join; a small share leaves the intervals of the others hardly wider."""
 
 _SWEEPS = 20
-"""Turns of a fit that halves what is left to correct in each, or does better."""
+"""Iterations of a fit, each of which at least halves the residual."""
 
 
 class Exit(NamedTuple):
@@ -64,30 +62,30 @@ class Exit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class State:
-    """left: the locks in the race, the best first; out: the others."""
+class Standing:
+    """The state of a race. remaining: the locks in it, the best first; dropped: the others."""
 
-    left: tuple[str, ...]
-    out: Mapping[str, Exit]
+    remaining: tuple[str, ...]
+    dropped: Mapping[str, Exit]
     rounds: int
 
     @property
     def best(self) -> str | None:
-        """The lock that leads; None if all are out."""
-        return self.left[0] if self.left else None
+        """The lock that leads; None if all have dropped out."""
+        return self.remaining[0] if self.remaining else None
 
 
-class Field:
+class RaceRuns:
     """The runs of a race at one number of threads, up to a round."""
 
     def __init__(
         self, plan: Plan, threads: int, records: Iterable[Record], rounds: int | None = None
     ) -> None:
-        """rounds: those to look at; None for all."""
+        """Sort the runs by lock. rounds: the number of rounds to use; None for all."""
         self._plan = plan
-        mine = [r for r in records if r.threads == threads and r.counted]
+        counted = [r for r in records if r.threads == threads and r.counted]
         self._runs: dict[str, list[Record]] = {lock: [] for lock in plan.locks}
-        for run in mine:
+        for run in counted:
             if rounds is None or run.round <= rounds:
                 self._runs[run.lock].append(run)
         sign = -1 if plan.lower_is_better else 1
@@ -97,37 +95,39 @@ class Field:
         }
         self._waiting = {lock for lock in plan.reserves if not self._runs[lock]}
         self._reserves = frozenset(plan.reserves)
-        share = _OF_RESERVES if plan.reserves else 0.0
+        share = _RESERVES_SHARE if plan.reserves else 0.0
         self._error = ERROR * (1 - share) / max(1, len(plan.locks) - len(plan.reserves) - 1)
         self._error_of_reserves = ERROR * share / max(1, len(plan.reserves))
         others = [lock for lock in plan.locks if lock != BASELINE]
-        self._usual = usual([self._differences(lock, BASELINE) for lock in others])
+        self._shared_deviation = shared_deviation(
+            [self._differences(lock, BASELINE) for lock in others]
+        )
 
     def _value(self, run: Record) -> float:
-        """What a run counts for; 0 for nothing. A run that was killed took at least so long: to
-        leave it out would leave out what is bad about the lock."""
+        """Return the value of a run; 0 if it has none. A killed run counts with its time: without
+        it, the lock would look better than it is."""
         if run.outcome == record.TIMEOUT and self._plan.metric is None:
             return run.wall
         return run.value or 0.0
 
     def lead(self, lock: str, other: str, shared: bool = False) -> Interval:
-        """By how much a lock is better than another: the logarithm of the ratio.
+        """Return the logarithm of the ratio by which a lock is better than another.
 
-        shared: whether the deviation of all locks counts where it is larger than that of these two,
-        and better known. That tells more after a few rounds. What is said of a lock in the end goes
-        by its own runs alone, if they are not too few.
+        shared: whether the deviation of all locks is used where it is larger than that of these two
+        and has more degrees of freedom, which decides earlier. The final result on a lock uses its
+        own runs alone, unless they are too few.
         """
         values = self._differences(lock, other)
-        chosen = self._reserves.isdisjoint((lock, other))
-        error = self._error if chosen else self._error_of_reserves
-        return interval(values, error, self._usual if shared else None)
+        no_reserve = self._reserves.isdisjoint((lock, other))
+        error = self._error if no_reserve else self._error_of_reserves
+        return interval(values, error, self._shared_deviation if shared else None)
 
     def _differences(self, lock: str, other: str) -> list[float]:
-        mine, others = self._logs[lock], self._logs[other]
-        return [mine[number] - others[number] for number in sorted(mine.keys() & others.keys())]
+        first, second = self._logs[lock], self._logs[other]
+        return [first[number] - second[number] for number in sorted(first.keys() & second.keys())]
 
     def exit(self, lock: str) -> Exit | None:
-        """How a lock dropped out by its own runs; None if it did not."""
+        """Return how a lock dropped out by its own runs; None if it did not."""
         runs = self._runs[lock]
         bad = [r for r in runs if r.value is None or r.value <= 0]
         failed = [r for r in bad if r.outcome != record.TIMEOUT]
@@ -136,122 +136,124 @@ class Field:
                 FAILED, failed[0].round, note=failed[0].note or "its figure is not positive"
             )
         finished = len(runs) - len(bad)
-        # What kept the processors busy beside it may have kept the run from its end, too.
+        # Other load on the processors may be why the run did not end in time.
         disturbed = any(r.others is not None and r.others > BUSY for r in bad)
         if len(bad) > finished and (len(bad) > 1 or not disturbed):
             return Exit(SLOW, bad[-1].round)
         return None
 
-    def state(self) -> State:
-        """Who is in the race and who is out."""
+    def standing(self) -> Standing:
+        """Return the remaining and the dropped locks."""
         entered = [lock for lock in self._plan.locks if lock not in self._waiting]
-        out = {lock: gone for lock in entered if (gone := self.exit(lock)) is not None}
-        running = [lock for lock in entered if lock not in out]
+        dropped = {lock: gone for lock in entered if (gone := self.exit(lock)) is not None}
+        running = [lock for lock in entered if lock not in dropped]
         for lock in running:
             if (beaten := self._beaten(lock, running)) is not None:
-                out[lock] = beaten
+                dropped[lock] = beaten
             elif self._cannot_gain(lock):
-                out[lock] = Exit(NO_GAIN, self.rounds_of(lock))
-        left = self._ranked([lock for lock in running if lock not in out])
+                dropped[lock] = Exit(NO_GAIN, self.rounds_of(lock))
+        remaining = self._ranked([lock for lock in running if lock not in dropped])
         for number in self.cuts():
-            behind = self._ranked(left, number)
-            rivals = [lock for lock in behind if lock != BASELINE]
+            ranked = self._ranked(remaining, number)
+            rivals = [lock for lock in ranked if lock != BASELINE]
             for lock in rivals[max(2, math.ceil(len(rivals) / 2)) :]:
-                out[lock] = Exit(BEHIND, self.rounds_of(lock))
-                left.remove(lock)
+                dropped[lock] = Exit(BEHIND, self.rounds_of(lock))
+                remaining.remove(lock)
         rounds = max((r.round for runs in self._runs.values() for r in runs), default=0)
-        return State(tuple(left), out, rounds)
+        return Standing(tuple(remaining), dropped, rounds)
 
     def has_entered(self, lock: str) -> bool:
-        """Whether it is no reserve that has not run yet."""
+        """Return whether the lock takes part: it is no reserve, or a reserve that has run."""
         return lock not in self._waiting
 
     def cuts(self) -> list[int]:
-        """The rounds with whose end the time of a cut had come."""
+        """Return the rounds at whose end a cut is due."""
         share = (self._plan.budget or math.inf) / len(self._plan.threads)
         spent: dict[int, float] = {}
         for runs in self._runs.values():
             for run in runs:
                 spent[run.round] = spent.get(run.round, 0.0) + run.wall
-        found, whole = [], 0.0
+        due, total = [], 0.0
         for number in sorted(spent):
-            whole += spent[number]
-            found += [number] * sum(whole - spent[number] < cut * share <= whole for cut in CUTS)
-        return [number for number in found if number > 1]
+            total += spent[number]
+            due += [number] * sum(total - spent[number] < cut * share <= total for cut in CUTS)
+        return [number for number in due if number > 1]
 
     def _ranked(self, locks: Sequence[str], rounds: int | None = None) -> list[str]:
-        """The best first, by the rounds up to that one."""
+        """Return the locks sorted by their rounds up to that one, the best first."""
         scores = self._scores(locks, rounds)
         return sorted(locks, key=lambda lock: -scores[lock])
 
     def _beaten(self, lock: str, running: Sequence[str]) -> Exit | None:
-        by = [(self.lead(other, lock, shared=True), other) for other in running if other != lock]
-        shown = [(lead.low, lead.number, other) for lead, other in by if lead.low > 0]
-        if not shown:
+        leads = [(self.lead(other, lock, shared=True), other) for other in running if other != lock]
+        better = [(lead.low, lead.number, other) for lead, other in leads if lead.low > 0]
+        if not better:
             return None
-        _, _, other = max(shown)
+        _, _, other = max(better)
         return Exit(WORSE, len(self._logs[lock]), than=other)
 
     def _cannot_gain(self, lock: str) -> bool:
-        """Whether it is shown that a lock is of no use in the place of the baseline. The interval
-        is one of those by which it would drop out as worse, so the chance of error is the same."""
+        """Return whether it is shown that a lock gains nothing over the baseline. The interval is
+        also used to drop it as worse, so the chance of error does not grow."""
         if lock == BASELINE or self.rounds_of(lock) < LEAST_ROUNDS:
             return False
         return self.lead(lock, BASELINE, shared=True).high <= math.log1p(self._plan.margin)
 
-    def _scores(self, left: Sequence[str], rounds: int | None) -> dict[str, float]:
-        """How good each lock is, on average of its rounds, where a round's own level, good or bad
-        for all, is taken off: both are fitted in turn, for a lock that joined later shares only
+    def _scores(self, locks: Sequence[str], rounds: int | None) -> dict[str, float]:
+        """Return the mean of each lock's rounds after the level of each round, common to all locks,
+        is subtracted. Both are fitted alternately, because a lock that joined later shares only
         some rounds with the others."""
         most = math.inf if rounds is None else rounds
         logs = {
-            lock: {n: value for n, value in self._logs[lock].items() if n <= most} for lock in left
+            lock: {n: value for n, value in self._logs[lock].items() if n <= most} for lock in locks
         }
-        numbers = {number for mine in logs.values() for number in mine}
-        scores = dict.fromkeys(left, 0.0)
+        numbers = {number for values in logs.values() for number in values}
+        scores = dict.fromkeys(locks, 0.0)
         for _ in range(_SWEEPS):
             levels = {
                 number: statistics.fmean(
-                    mine[number] - scores[lock] for lock, mine in logs.items() if number in mine
+                    values[number] - scores[lock]
+                    for lock, values in logs.items()
+                    if number in values
                 )
                 for number in numbers
             }
             scores = {
-                lock: statistics.fmean(value - levels[number] for number, value in mine.items())
-                if mine
+                lock: statistics.fmean(value - levels[number] for number, value in values.items())
+                if values
                 else -math.inf
-                for lock, mine in logs.items()
+                for lock, values in logs.items()
             }
         return scores
 
     def rounds_of(self, lock: str) -> int:
-        """Rounds of a lock that count."""
+        """Return the number of rounds of a lock that count."""
         return len(self._logs[lock])
 
     def killed(self, lock: str) -> list[float]:
-        """Seconds after which runs of a lock were killed."""
+        """Return the seconds after which runs of a lock were killed."""
         return [r.wall for r in self._runs[lock] if r.outcome == record.TIMEOUT]
 
-    def ended(self, state: State) -> int | None:
-        """ONE_LEFT, ALL_NEAR or NONE_LEFT if there is nothing more to find out; else None."""
-        best = state.best
+    def ended(self, standing: Standing) -> int | None:
+        """Return ONE_LEFT, ALL_NEAR or NONE_LEFT if the race is decided; else None."""
+        best = standing.best
         if best is None:
             return NONE_LEFT
         if self.rounds_of(best) < LEAST_ROUNDS:
             return None
         margin = math.log1p(self._plan.margin)
-        others = [lock for lock in state.left if lock != best]
+        others = [lock for lock in standing.remaining if lock != best]
         if not others:
-            useless = any(gone.how == NO_GAIN for gone in state.out.values())
+            useless = any(gone.how == NO_GAIN for gone in standing.dropped.values())
             return ALL_NEAR if best == BASELINE and useless else ONE_LEFT
         near = all(self.lead(lock, best, shared=True).high <= margin for lock in others)
-        # Whether the best one gains anything has to be told, too.
+        # Whether the best one gains over the baseline has to be decided, too.
         if BASELINE in others:
             near = near and self.lead(best, BASELINE).high <= margin
         return ALL_NEAR if near else None
 
     def limit(self, lock: str) -> float:
-        """Seconds that the next run of a lock may take."""
+        """Return the seconds that the next run of a lock may take."""
         medians = [
             statistics.median(walls)
             for runs in self._runs.values()
@@ -263,7 +265,7 @@ class Field:
         return min(self._plan.timeout, round(limit, 2))
 
     def expected(self, lock: str) -> float:
-        """Seconds that the next run of a lock is going to take, as far as that is known."""
+        """Return the expected seconds of the next run of a lock; 0 if no run has ended yet."""
         walls = [r.wall for r in self._runs[lock]]
         if walls:
             return statistics.median(walls)

@@ -1,4 +1,4 @@
-"""Everything a race has to say, in the form of a comparison's report."""
+"""The report on a race, in the form of a comparison's report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -9,8 +9,8 @@ from lockwright.compare.store import Comparison
 from lockwright.machine.meters import Meters
 from lockwright.run.record import Record
 from lockwright.tune import race
-from lockwright.tune.entry import FACTS, Entry
 from lockwright.tune.outcome import decide, gained, no_gain, outcome
+from lockwright.tune.preparation import FACTS, Preparation
 
 ENDINGS = {
     race.ONE_LEFT: "one lock is left",
@@ -22,7 +22,7 @@ ENDINGS = {
 
 
 def _entered(comparison: Comparison, records: Sequence[Record]) -> Comparison:
-    """Without the reserves that were not needed, which nobody wants to read of."""
+    """Return the comparison without the reserves that did not join."""
     plan = comparison.plan
     needed = {run.lock for run in records} | set(plan.locks) - set(plan.reserves)
     locks = tuple(lock for lock in plan.locks if lock in needed)
@@ -30,33 +30,34 @@ def _entered(comparison: Comparison, records: Sequence[Record]) -> Comparison:
     return replace(comparison, plan=replace(plan, locks=locks, reserves=reserves))
 
 
-def make(
+def make_report(
     comparison: Comparison,
     title: str,
     records: Sequence[Record],
     endings: Mapping[int, int],
     meters: Meters | None = None,
 ) -> Report:
-    """The report. endings: why the race at a number of threads ended; one without was stopped."""
+    """Return the report. endings: why the race at a number of threads ended; a race without an
+    entry was stopped."""
     plan = comparison.plan
     begun = [each for each in plan.threads if any(r.threads == each for r in records)]
     outcomes = [outcome(plan, records, each, endings.get(each, race.TIME_UP)) for each in begun]
-    entry = Entry.from_facts(comparison.provenance)
+    preparation = Preparation.from_facts(comparison.provenance)
     races = [
         {
             "threads": each.threads or None,
-            "best": each.state.best,
+            "best": each.standing.best,
             "gain_shown": gained(each),
             "bound": each.bound,
             "no_gain": no_gain(plan, each),
             "ended": ENDINGS[each.ending],
-            "left": each.state.left,
+            "left": each.standing.remaining,
             "joined": [row.lock for row in each.rows if row.lock in plan.reserves],
-            "dropped": {lock: gone._asdict() for lock, gone in each.state.out.items()},
+            "dropped": {lock: gone._asdict() for lock, gone in each.standing.dropped.items()},
         }
         for each in outcomes
     ]
-    found = decide(plan, outcomes, entry)
+    found = decide(plan, outcomes, preparation)
     comparison = _entered(comparison, records)
     plan = comparison.plan
     return Report(
@@ -68,5 +69,5 @@ def make(
         found,
         metered.tables(plan, records, meters.idle if meters else None),
         meters.notes() if meters else [],
-        {FACTS: asdict(entry) | {"races": races}},
+        {FACTS: asdict(preparation) | {"races": races}},
     )

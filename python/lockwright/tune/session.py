@@ -1,4 +1,4 @@
-"""Carries a race out: rounds in which every lock that is left runs once, each run kept at once."""
+"""The rounds of a race: every remaining lock runs once in each, and each run is stored at once."""
 
 import random
 import time
@@ -11,22 +11,22 @@ from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.run.record import Record
-from lockwright.tune.candidates import family
-from lockwright.tune.outcome import outcome, so_far
-from lockwright.tune.race import ROUNDS_UP, TIME_UP, Field, State
+from lockwright.tune.candidates import family_of
+from lockwright.tune.outcome import interim_sentence, outcome
+from lockwright.tune.race import ROUNDS_UP, TIME_UP, RaceRuns, Standing
 
 _SEED = 20
-_FIRST_NEWS = 10.0
-"""Seconds of a race after which its standing is told; then each time twice as many have gone."""
+_FIRST_REPORT = 10.0
+"""Seconds after which the standing is first reported; then each time they have doubled."""
 
 
 class Session:
-    """A race at each number of threads. records: all runs, those of earlier sittings included."""
+    """A race at each number of threads. records: all runs, with those of earlier sessions."""
 
     def __init__(
         self, comparison: Comparison, store: Store, registry: Registry, runner: Runner
     ) -> None:
-        """The runner is used until the session is over."""
+        """Read the stored runs. The runner is used until the session ends."""
         self.comparison = comparison
         self._store = store
         self._runner = runner
@@ -37,7 +37,7 @@ class Session:
         self.endings: dict[int, int] = {}
 
     def carry_out(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Makes runs for so many seconds at most; each number of threads gets its share of them."""
+        """Make runs for at most `seconds`, shared among the numbers of threads."""
         end = clock() + seconds
         with Display(len(self.records), len(self.records)) as display:
             for place, threads in enumerate(self._plan.threads):
@@ -50,26 +50,26 @@ class Session:
     ) -> int:
         made = {(r.round, r.lock) for r in self.records if r.threads == threads}
         began = clock()
-        news = began + _FIRST_NEWS
+        next_report = began + _FIRST_REPORT
         for number in range(1, self._plan.runs + 1):
-            field = Field(self._plan, threads, self.records, number - 1)
-            state = field.state()
-            ended = field.ended(state)
-            joining = self._joining(field, state, ended)
+            race_runs = RaceRuns(self._plan, threads, self.records, number - 1)
+            standing = race_runs.standing()
+            ended = race_runs.ended(standing)
+            joining = self._joining(race_runs, standing, ended)
             if ended is not None and not joining:
                 return ended
             if joining:
                 print_line(f"of the leading family, also trying {', '.join(joining)}")
-            if number > 1 and clock() >= news:
-                self._tell(threads)
-                news = clock() + (clock() - began)
-            for lock in _order(self._plan, threads, number, (*state.left, *joining)):
-                now = Field(self._plan, threads, self.records)
+            if number > 1 and clock() >= next_report:
+                self._report_standing(threads)
+                next_report = clock() + (clock() - began)
+            for lock in _order(self._plan, threads, number, (*standing.remaining, *joining)):
+                now = RaceRuns(self._plan, threads, self.records)
                 if (number, lock) in made or now.exit(lock) is not None:
                     continue
                 if clock() + now.expected(lock) > until:
                     return TIME_UP
-                self._show(display, threads, number, lock, state, until - clock())
+                self._show(display, threads, number, lock, standing, until - clock())
                 slot = Slot(threads, number, lock)
                 limit = now.limit(lock)
                 record = self._runner.measure(slot, self._libraries[lock], limit)
@@ -78,43 +78,52 @@ class Session:
                 display.done()
         return ROUNDS_UP
 
-    def _joining(self, field: Field, state: State, ended: int | None) -> tuple[str, ...]:
-        """The reserves that join: those of the family of the best lock, if that is better than the
-        baseline, once the others are decided or the first are set aside for want of time."""
+    def _joining(
+        self, race_runs: RaceRuns, standing: Standing, ended: int | None
+    ) -> tuple[str, ...]:
+        """Return the reserves that join: those of the best lock's family, if that lock is better
+        than the baseline, once the race of the others is decided or a first cut was made."""
         reserves = self._plan.reserves
-        best = next((lock for lock in state.left if lock != BASELINE), None)
-        if best is None or not reserves or any(map(field.has_entered, reserves)):
+        best = next((lock for lock in standing.remaining if lock != BASELINE), None)
+        if best is None or not reserves or any(map(race_runs.has_entered, reserves)):
             return ()
         if self._plan.other_library(best) is not None:
             return ()
-        lead = field.lead(best, BASELINE)
-        decided = ended is not None and (BASELINE in state.out or lead.low > 0)
-        if not (decided or (ended is None and field.cuts() and lead.mean > 0)):
+        lead = race_runs.lead(best, BASELINE)
+        decided = ended is not None and (BASELINE in standing.dropped or lead.low > 0)
+        if not (decided or (ended is None and race_runs.cuts() and lead.mean > 0)):
             return ()
-        like = family(self._registry.find(best))
-        return tuple(lock for lock in reserves if family(self._registry.find(lock)) == like)
+        family = family_of(self._registry.find(best))
+        return tuple(lock for lock in reserves if family_of(self._registry.find(lock)) == family)
 
-    def _tell(self, threads: int) -> None:
-        """Says what is known by now: most programs are not lock-sensitive, and whoever waits should
-        see early that there is little to gain."""
-        found = so_far(self._plan, outcome(self._plan, self.records, threads, TIME_UP))
-        if found:
-            print_line(f"so far{at(threads)}: {found}")
+    def _report_standing(self, threads: int) -> None:
+        """Print the result so far: most programs are not lock-sensitive, and the user should see
+        early that there is little to gain."""
+        interim = outcome(self._plan, self.records, threads, TIME_UP)
+        if sentence := interim_sentence(self._plan, interim):
+            print_line(f"so far{at(threads)}: {sentence}")
 
     def _show(
-        self, display: Display, threads: int, number: int, lock: str, state: State, left: float
+        self,
+        display: Display,
+        threads: int,
+        number: int,
+        lock: str,
+        standing: Standing,
+        left: float,
     ) -> None:
         where = at(threads).removeprefix(" at ")
-        locks = f"{len(state.left)} lock{'' if len(state.left) == 1 else 's'} left"
-        line = ", ".join(part for part in (where, f"round {number}", locks) if part)
+        locks = f"{len(standing.remaining)} lock{'' if len(standing.remaining) == 1 else 's'} left"
+        text = ", ".join(part for part in (where, f"round {number}", locks) if part)
         display.grow(len(self.records) + 1)
-        display.next(f"{line}, {lock}, at most {duration(left)}", line, None)
+        display.next(f"{text}, {lock}, at most {duration(left)}", text, None)
 
 
-def _order(plan: Plan, threads: int, number: int, left: Sequence[str]) -> Sequence[str]:
-    """The locks of a round. The first has the baseline first, then the locks as they were chosen,
-    so that a good one soon bounds the time of the others; the rest are shuffled."""
-    running = set(left) | {BASELINE}
+def _order(plan: Plan, threads: int, number: int, remaining: Sequence[str]) -> Sequence[str]:
+    """Return the locks in the order of a round. The first round begins with the baseline, then has
+    the locks as chosen, so that a good one soon bounds the time of the others; later rounds are
+    shuffled."""
+    running = set(remaining) | {BASELINE}
     order = [lock for lock in plan.locks if lock in running]
     if number > 1:
         random.Random(f"{_SEED} {threads} {number}").shuffle(order)

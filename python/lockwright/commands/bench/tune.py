@@ -108,7 +108,7 @@ def command(
     if not (compared or alone):
         raise LockwrightError("no program is named", "give --programs names with commas")
     if budget is not None:
-        budgets.seconds(budget)
+        budgets.parse_seconds(budget)
     here = len(os.sched_getaffinity(0))
     settings = Settings(threads or _CROWD * here, seconds, runs, timeout, budget, pairs)
     report = new_report(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lockwright.machine.meters import Meters
     from lockwright.preload.locks import Registry
     from lockwright.profile.record import Profile
-    from lockwright.tune.entry import Entry
+    from lockwright.tune.preparation import Preparation
     from lockwright.tune.session import Session
 
 _MOST_ROUNDS = 100
@@ -93,7 +93,7 @@ def command(
     from lockwright.tune import budget as budgets
     from lockwright.tune.session import Session
 
-    seconds = None if budget is None else budgets.seconds(budget)
+    seconds = None if budget is None else budgets.parse_seconds(budget)
     steps.set_other_locks(options)
     known = registry()
     prepared = steps.prepare(
@@ -102,7 +102,7 @@ def command(
         (BASELINE,),
         runs=_MOST_ROUNDS,
         warmup=1,
-        budget=seconds or budgets.USUAL,
+        budget=seconds or budgets.DEFAULT,
         margin=margin,
     )
     named = _named(locks, prepared, known)
@@ -156,21 +156,21 @@ def command(
     return 0
 
 
-def _named(locks: str | None, prepared: Prepared, known: "Registry") -> "Entry | None":
+def _named(locks: str | None, prepared: Prepared, known: "Registry") -> "Preparation | None":
     """Return the locks that the user asks for; None if the program is to decide."""
     from lockwright.compare import plan
     from lockwright.tune import candidates
-    from lockwright.tune.entry import Entry
+    from lockwright.tune.preparation import Preparation
 
     if locks is None:
         return None
     names, _ = plan.choose_locks(locks, known)
     prepared.under(names)
-    return Entry(candidates.named(names))
+    return Preparation(candidates.named_candidates(names))
 
 
 def _check_plan(
-    options: ComparisonOptions, prepared: Prepared, named: "Entry | None", file: Path
+    options: ComparisonOptions, prepared: Prepared, named: "Preparation | None", file: Path
 ) -> None:
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError
@@ -194,7 +194,7 @@ def _begun(
     store: "Store",
     prepared: Prepared,
     seconds: float | None,
-    named: "Entry | None",
+    named: "Preparation | None",
     profile_file: Path | None,
     meters: "Meters",
 ) -> "tuple[Comparison, Profile | None]":
@@ -206,34 +206,34 @@ def _begun(
     from lockwright.compare.runner import Runner
     from lockwright.preload.locks import BASELINE
     from lockwright.profile import record
-    from lockwright.tune import budget, entry, first_run
+    from lockwright.tune import budget, first_run, preparation
 
     profile = None if profile_file is None else record.read(profile_file)
     counts = None
     with Runner(prepared.plan, prepared.program) as runner:
         if profile is None and named is None:
-            profile = first_run.profiled(prepared.plan, runner)
-            counts = None if profile is None else first_run.counts(profile)
+            profile = first_run.profile_first_run(prepared.plan, runner)
+            counts = None if profile is None else first_run.lock_counts(profile)
         if counts is None:
             counts = probe(prepared.plan, prepared.registry, runner)
     if named is not None:
         chosen = named
     elif profile is not None:
-        chosen = entry.by_profile(profile, prepared.registry)
+        chosen = preparation.from_profile(profile, prepared.registry)
     else:
         print_line("no profile could be made, so one lock of each family is tried")
-        chosen = entry.by_family(prepared.registry)
+        chosen = preparation.without_profile(prepared.registry)
     if chosen.sentence:
         print_line(chosen.sentence)
     print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
-    usual = budget.USUAL if chosen.sensitive else budget.INSENSITIVE
+    usual = budget.DEFAULT if chosen.sensitive else budget.INSENSITIVE
     locks = (BASELINE, *chosen.locks, *chosen.reserves)
     whole = prepared.under(locks, budget=seconds or usual, reserves=chosen.reserves)
     return steps.begin(store, whole, counts, meters, chosen.as_facts()), profile
 
 
 def _resumed(
-    store: "Store", prepared: Prepared, seconds: float | None, named: "Entry | None"
+    store: "Store", prepared: Prepared, seconds: float | None, named: "Preparation | None"
 ) -> "Comparison":
     """Return the interrupted race of this command, with the budget of this command line."""
     from lockwright.commands.common import comparison_steps as steps
@@ -268,7 +268,7 @@ def _tell(
     from lockwright.tune.show import conclude, show
 
     title = options.title or f"Tuning {Path(options.arguments[0]).name}"
-    made = report.make(comparison, title, session.records, session.endings, reading)
+    made = report.make_report(comparison, title, session.records, session.endings, reading)
     screen = output()
     show(screen, made)
     sys.stdout.flush()

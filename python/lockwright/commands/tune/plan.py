@@ -34,12 +34,12 @@ def write_plan(
     from lockwright.base.progress import print_line
     from lockwright.preload.locks import BASELINE
     from lockwright.tune import per_mutex
-    from lockwright.tune.entry import FACTS, Entry
+    from lockwright.tune.preparation import FACTS, Preparation
 
     profile, made = found
     races = made.more[FACTS]["races"]
     single = (races[-1]["best"] if races else None) or BASELINE
-    entry = Entry.from_facts(made.comparison.provenance)
+    preparation = Preparation.from_facts(made.comparison.provenance)
     ranks = per_mutex.costly_mutexes(profile)
     if not ranks:
         print_line("no mutex stands out in the profile, so no plan is tried")
@@ -51,13 +51,13 @@ def write_plan(
     def attempt(layouts: "Mapping[str, Layout]") -> str | None:
         return _race(options, prepared, store, layouts, beside, single, each)
 
-    rest = per_mutex.for_the_rest(prepared.registry)
-    best = per_mutex.search(ranks, single, rest, entry.locks, attempt)
+    rest = per_mutex.lock_of_other_mutexes(prepared.registry)
+    best = per_mutex.search_layout(ranks, single, rest, preparation.locks, attempt)
     if best is None:
         print_line(f"no plan was better than {single} alone; none is written")
         return
     files.write(file, best.text(beside), "--per-mutex")
-    print_line(f"wrote {file}, which led the races of plans: {best.shown}")
+    print_line(f"wrote {file}, which led the races of plans: {best.summary}")
 
 
 def _race(
@@ -77,8 +77,8 @@ def _race(
     from lockwright.preload.locks import BASELINE
     from lockwright.preload.other_libraries import OtherLibrary
     from lockwright.tune import per_mutex, report
-    from lockwright.tune.candidates import NAMED, Entrant
-    from lockwright.tune.entry import FACTS, Entry
+    from lockwright.tune.candidates import NAMED, Candidate
+    from lockwright.tune.preparation import FACTS, Preparation
     from lockwright.tune.session import Session
     from lockwright.tune.show import show
 
@@ -90,21 +90,29 @@ def _race(
     own = replace(own, plan=plan)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         settings = {
-            name: per_mutex.variables(
+            name: per_mutex.plan_variables(
                 layout, profile, prepared.program, prepared.registry, Path(folder) / "plan.toml"
             )
             for name, layout in layouts.items()
         }
     given = prepared.under(locks).settings
-    entrants = [Entrant(name, NAMED, layout.shown) for name, layout in layouts.items()]
-    entrants += [Entrant(lock, NAMED, "the best single lock") for lock in locks if lock != BASELINE]
+    candidates = [Candidate(name, NAMED, layout.summary) for name, layout in layouts.items()]
+    candidates += [
+        Candidate(lock, NAMED, "the best single lock") for lock in locks if lock != BASELINE
+    ]
     comparison = steps.begin(
-        store, own, {"mutexes": 0, "acquisitions": 0}, Meters(), Entry(tuple(entrants)).as_facts()
+        store,
+        own,
+        {"mutexes": 0, "acquisitions": 0},
+        Meters(),
+        Preparation(tuple(candidates)).as_facts(),
     )
     with Runner(plan, prepared.program, {**given, **settings}) as runner:
         session = Session(comparison, store, prepared.registry, runner)
         session.carry_out(seconds)
-    made = report.make(comparison, options.title or "plans", session.records, session.endings)
+    made = report.make_report(
+        comparison, options.title or "plans", session.records, session.endings
+    )
     show(output(), made)
     sys.stdout.flush()
     store.finish(comparison)
