@@ -57,10 +57,11 @@ struct figures {
   std::uint64_t turn = 0;  ///< of the empty loop of Env::delay()
   std::uint64_t cycle = 0;
   std::uint64_t clock_read = 0;
-  std::uint64_t work_jitter = 0;  ///< of work, in thousandths, to either side
-  std::uint64_t smt_busy = 0;     ///< work beside a sibling that works takes so many thousandths
-  std::uint64_t smt_pausing = 0;  ///< the same beside one that polls
-  std::uint64_t skip_polls = 0;   ///< 1: polling an unchanged line costs no events
+  std::uint64_t work_jitter = 0;    ///< of work, in thousandths, to either side
+  std::uint64_t kernel_jitter = 0;  ///< of futex calls, wake-ups and switches, in thousandths
+  std::uint64_t smt_busy = 0;       ///< work beside a sibling that works takes so many thousandths
+  std::uint64_t smt_pausing = 0;    ///< the same beside one that polls
+  std::uint64_t skip_polls = 0;     ///< 1: polling an unchanged line costs no events
 
   // Caches of data.
   std::uint64_t cache_bytes = 0;   ///< of a last-level cache
@@ -70,10 +71,11 @@ struct figures {
   std::uint64_t tlb_miss = 0;
 
   // The kernel.
-  std::uint64_t futex_sleep = 0;   ///< of the caller before it sleeps
-  std::uint64_t futex_wake = 0;    ///< of the caller for a wake call that wakes one
-  std::uint64_t futex_miss = 0;    ///< of a call that finds nobody asleep, or the word changed
-  std::uint64_t futex_bucket = 0;  ///< for how long a call keeps the bucket
+  std::uint64_t futex_sleep = 0;     ///< of the caller before it sleeps
+  std::uint64_t futex_wake = 0;      ///< of the caller for a wake call that wakes one
+  std::uint64_t futex_miss = 0;      ///< of a call that finds nobody asleep, or the word changed
+  std::uint64_t futex_bucket = 0;    ///< for how long a call keeps the bucket
+  std::uint64_t wake_in_bucket = 0;  ///< 1: a wake call also keeps it while it wakes threads
   std::uint64_t wake_latency = 0;  ///< from the wake to the first instruction, on an idle processor
   std::uint64_t idle_depth = 0;    ///< a processor idle for so long sleeps deeply
   std::uint64_t idle_exit = 0;     ///< what waking from that takes in addition

@@ -58,6 +58,7 @@ void scheduler::dispatch(std::uint32_t at) {
   p.slice_began = timeline_.now;
   const picoseconds left = next->work_left;
   next->work_left = 0;
+  delay = next->random.around(delay, machine_.all.kernel_jitter);
   compute_until(*next, timeline_.now + delay + left);
   watch_slice(at);
 }
@@ -156,6 +157,7 @@ void scheduler::wake(thread& t) {
   if (p.running == nullptr && timeline_.now - p.idle_since >= machine_.all.idle_depth) {
     latency += machine_.all.idle_exit;
   }
+  latency = t.random.around(latency, machine_.all.kernel_jitter);
   timeline_.add(timeline_.now + latency, occasion::ready, t.number);
 }
 

@@ -421,6 +421,10 @@ void simulation::spend(picoseconds length) {
   pass_time();
 }
 
+void simulation::spend_in_kernel(picoseconds length) {
+  spend(current_->random.around(length, machine_.all.kernel_jitter));
+}
+
 std::uint64_t simulation::now_ns() {
   current_->poll.forget();
   current_->ahead += machine_.all.clock_read;
@@ -447,22 +451,22 @@ void simulation::move_to(std::uint32_t processor) {
   }
 }
 
-void simulation::pass_bucket(const void* at) {
+void simulation::pass_bucket(const void* at, picoseconds longer) {
   const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(at) * 0x9e37'79b9'7f4a'7c15u;
   picoseconds& busy_until = bucket_busy_until_[hash >> 54];
-  const picoseconds begins = std::max(time.now, busy_until);
-  busy_until = begins + machine_.all.futex_bucket;
-  spend(busy_until - time.now);
+  const picoseconds has_passed = std::max(time.now, busy_until) + machine_.all.futex_bucket;
+  busy_until = has_passed + longer;
+  spend(has_passed - time.now);
 }
 
 void simulation::sleep(const void* at, std::uint32_t expected, std::uint64_t deadline_ns) {
   begin_step();
   drain_stores();
-  spend(machine_.all.futex_sleep);
+  spend_in_kernel(machine_.all.futex_sleep);
   pass_bucket(at);
   if (static_cast<std::uint32_t>(load(at, sizeof expected)) != expected ||
       (deadline_ns != ~std::uint64_t{0} && deadline_ns * 1000 <= time.now)) {
-    spend(machine_.all.futex_miss);
+    spend_in_kernel(machine_.all.futex_miss);
     return;
   }
   thread& me = *current_;
@@ -494,7 +498,12 @@ void simulation::on_deadline(thread& t, std::uint64_t sleep) {
 void simulation::wake(const void* at, std::uint32_t count) {
   begin_step();
   drain_stores();
-  pass_bucket(at);
+  const figures& f = machine_.all;
+  picoseconds keeps_bucket = 0;
+  if (f.wake_in_bucket != 0 && asleep_.contains(at)) {
+    keeps_bucket = f.futex_wake * std::min<std::size_t>(count, asleep_[at].queue.size());
+  }
+  pass_bucket(at, keeps_bucket);
   const auto found = asleep_.find(at);
   std::uint32_t woken = 0;
   while (found != asleep_.end() && woken < count && !found->second.queue.empty()) {
@@ -507,7 +516,7 @@ void simulation::wake(const void* at, std::uint32_t count) {
   if (found != asleep_.end() && found->second.queue.empty()) {
     asleep_.erase(found);
   }
-  spend(woken == 0 ? machine_.all.futex_miss : woken * machine_.all.futex_wake);
+  spend_in_kernel(woken == 0 ? f.futex_miss : woken * f.futex_wake);
 }
 
 void simulation::membarrier() {

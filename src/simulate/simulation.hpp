@@ -70,6 +70,8 @@ class simulation {
   void work(picoseconds length);
   /// Work whose length is taken as it is.
   void spend(picoseconds length);
+  /// The same for a step of the kernel, whose length varies.
+  void spend_in_kernel(picoseconds length);
   void yield();
   void sleep(const void* at, std::uint32_t expected, std::uint64_t deadline_ns);
   void wake(const void* at, std::uint32_t count);
@@ -94,7 +96,8 @@ class simulation {
   void wait_for_line(std::uint32_t line, access how);
   void on_arrival(std::uint32_t transfer);
   void on_deadline(thread& t, std::uint64_t sleep);
-  void pass_bucket(const void* at);
+  /// The call keeps the bucket for `longer` after it has done so.
+  void pass_bucket(const void* at, picoseconds longer = 0);
   void begin_step();
   void interrupt();
   void skip_polls();

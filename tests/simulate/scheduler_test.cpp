@@ -128,6 +128,33 @@ TEST(Scheduler, CallsOnABucketQueue) {
   EXPECT_EQ(s.times, (times{{"woke nobody", 500}, {"woke nobody", 700}}));
 }
 
+TEST(Scheduler, AWakeKeepsTheBucketIfTheKernelDoes) {
+  std::vector<times> found;
+  for (const std::uint64_t keeps : {0u, 1u}) {
+    figures f = round();
+    f.futex_bucket = 200 * ns;
+    f.wake_in_bucket = keeps;
+    story s(f);
+    s.on(0, [&] { s.in->sleep(s.word, 0, ~std::uint64_t{0}); });
+    s.on(1, [&] {
+      s.in->spend(10'000 * ns);
+      s.in->wake(s.word, 1);
+      s.note("woke one");
+    });
+    s.on(2, [&] {
+      s.in->spend(10'100 * ns);
+      s.in->wake(s.word, 1);
+      s.note("woke nobody");
+    });
+    s.run();
+    found.push_back(s.times);
+  }
+  // The first has the bucket from 10000 to 10200 and wakes until 11700. The second needs it for 200,
+  // from 10200 or from 11700 on, and then 300.
+  EXPECT_EQ(found[0], (times{{"woke nobody", 10'700}, {"woke one", 11'700}}));
+  EXPECT_EQ(found[1], (times{{"woke one", 11'700}, {"woke nobody", 12'200}}));
+}
+
 TEST(Scheduler, SkippedPollsAreThoseThatWouldHaveBeenMade) {
   // A flag that changes at 100 us: whether polls are skipped makes no difference to any time.
   std::vector<times> found;

@@ -47,6 +47,7 @@ _FIGURES: dict[str, dict[str, str]] = {
         "wake_ns": "futex_wake",
         "miss_ns": "futex_miss",
         "bucket_ns": "futex_bucket",
+        "wake_in_bucket": "wake_in_bucket",
         "wake_latency_ns": "wake_latency",
         "idle_depth_us": "idle_depth",
         "idle_exit_us": "idle_exit",
@@ -65,7 +66,11 @@ _FIGURES: dict[str, dict[str, str]] = {
         "deep_watts": "watts_deep",
         "base_watts": "watts_base",
     },
-    "model": {"skip_polls": "skip_polls", "work_jitter_share": "work_jitter"},
+    "model": {
+        "skip_polls": "skip_polls",
+        "work_jitter_share": "work_jitter",
+        "kernel_jitter_share": "kernel_jitter",
+    },
 }
 """Each section's figures, and their names for the simulator."""
 
@@ -348,7 +353,7 @@ def _check_values(
 ) -> None:
     if figures["clock.ghz"] == 0:
         raise LockwrightError(f"{where}: clock.ghz is 0", "give the frequency")
-    for name in ("line.jitter_share", "model.work_jitter_share"):
+    for name in ("line.jitter_share", "model.work_jitter_share", "model.kernel_jitter_share"):
         if figures[name] >= 1:
             raise LockwrightError(f"{where}: {name} is {figures[name]:g}", "give less than 1")
     for name in ("smt.busy_share", "smt.pausing_share"):

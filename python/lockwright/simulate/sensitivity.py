@@ -10,7 +10,16 @@ from lockwright.base.errors import LockwrightError
 from lockwright.simulate import report
 from lockwright.simulate.run import Cell, Orders, Results, run
 
-_FIXED = ("shape.", "model.skip_polls", "line.directory", "data.of_node", "smt.", "energy.")
+_FIXED = (
+    "shape.",
+    "hybrid.",
+    "model.skip_polls",
+    "line.directory",
+    "data.of_node",
+    "kernel.wake_in_bucket",
+    "smt.",
+    "energy.",
+)
 """No lengths of time, or, as energy, nothing that a throughput depends on."""
 
 FACTORS = (0.5, 2.0)

@@ -23,27 +23,33 @@ class Setting:
     """A machine that stands for the paper's.
 
     machine: as `lockwright simulate --machine` takes it. nearest: how it differs from the paper's,
-    "" if it is that one. threads: the paper's number of threads for a number of the claim's such as
-    `16/cpu`, which is chosen for small machines; others are multiplied by the processors.
+    "" if it is that one. threads: the paper's numbers of threads for a number of the claim's such as
+    `16/cpu`, which is chosen for small machines; others are multiplied by the processors. Several
+    are several points, over which the figure is the geometric mean.
     seconds: simulated time of each run; None for a time by its threads and lengths.
+    warm_up: simulated time before that, None for a tenth.
     """
 
     machine: str
     nearest: str = ""
-    threads: Mapping[str, int] = field(default_factory=dict)
+    threads: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seconds: float | None = None
+    warm_up: float | None = None
 
 
 _STUDY = Setting("a-64")
 _T5 = Setting(
     "t5-2",
     "a thread's eight-fold hardware threads share a core without its two pipelines",
-    {"16/cpu": 32, "8/cpu": 32},
+    {"16/cpu": (32,), "8/cpu": (32,)},
     0.1,
 )
 _ENERGY = Setting("xeon-e5-2680v2x2")
 _MUTABLE_20 = Setting("xeon-e5-2640v4x2")
-_MUTABLE_48 = Setting("xeon-8260x2")
+_MUTABLE_48 = Setting(
+    "xeon-8260x2",
+    threads={"1/cpu": (12, 24, 36, 48), "2/cpu": (60, 72, 84, 96)},
+)
 
 _PAPERS = (
     ("Guerraoui", _STUDY),
@@ -54,13 +60,16 @@ _PAPERS = (
 """The first word of a source, and the setting of that paper's claims."""
 
 _OWN: dict[str, Setting] = {
-    "oversubscription-collapse": replace(_T5, threads={"2/cpu": 256}, seconds=0.2),
-    "oversubscription-cliff": replace(_T5, threads={"2/cpu": 256, "1/cpu": 128}, seconds=0.2),
+    "oversubscription-collapse": replace(_T5, threads={"2/cpu": (256,)}, seconds=0.2),
+    "oversubscription-cliff": replace(_T5, threads={"2/cpu": (256,), "1/cpu": (128,)}, seconds=0.2),
     "mutexee-is-unfair": replace(_ENERGY, seconds=0.1),
-    "mutexee-on-average": replace(_ENERGY, threads={"1/cpu": 16}),
-    "mutexee-on-average-energy": replace(_ENERGY, threads={"1/cpu": 16}),
+    "mutexee-on-average": replace(_ENERGY, threads={"1/cpu": (16,)}),
+    "mutexee-on-average-energy": replace(_ENERGY, threads={"1/cpu": (16,)}),
+    # The queue of 10,000 messages has to be full before the producers wait.
+    "fast-flow": replace(_T5, seconds=0.5, warm_up=1.0),
+    "fast-flow-throughput": replace(_T5, seconds=0.5, warm_up=1.0),
     **{
-        f"timeout-{name}": replace(_ENERGY, threads={"4/cpu": 20}, seconds=0.5)
+        f"timeout-{name}": replace(_ENERGY, threads={"4/cpu": (20,)}, seconds=0.5)
         for name in ("throughput", "costs-throughput", "short", "longest-wait")
     },
 }
@@ -101,37 +110,33 @@ def for_machine(claim: Claim, setting: Setting, processors: int) -> Claim:
     if reason := inexpressible(claim):
         return replace(claim, elsewhere=reason)
 
-    def resolved(options: Options) -> Options:
-        return {
-            name: _threads(str(value), setting, processors) if name == "threads" else value
-            for name, value in options.items()
-        }
-
     def resolved_side(side: Side | None) -> Side | None:
-        return None if side is None else replace(side, options=resolved(side.options))
+        if side is None:
+            return None
+        return replace(side, options=_resolved(side.options, setting, processors)[0])
 
-    derived = replace(
-        claim,
-        points=tuple(resolved(point) for point in claim.points),
-        own=resolved_side(claim.own),
-        other=resolved_side(claim.other),
-        processors=1,
-    )
-    seconds = setting.seconds or max(
-        _seconds({**point, **side.options}, processors)
-        for point in derived.points
-        for side in derived.sides
-    )
-    points = tuple({**point, "seconds": seconds} for point in derived.points)
-    return replace(derived, points=points)
+    own, other = resolved_side(claim.own), resolved_side(claim.other)
+    points = []
+    for given in claim.points:
+        for point in _resolved(given, setting, processors):
+            options = [{**point, **side.options} for side in (own, other) if side is not None]
+            seconds = setting.seconds or max(_seconds(one, processors) for one in options)
+            timed: dict[str, object] = {**point, "seconds": seconds}
+            if setting.warm_up is not None:
+                timed["warm-up"] = setting.warm_up
+            points.append(timed)
+    return replace(claim, points=tuple(points), own=own, other=other, processors=1)
 
 
-def _threads(text: str, setting: Setting, processors: int) -> int:
+def _resolved(options: Options, setting: Setting, processors: int) -> list[Options]:
+    """The options with each of the numbers of threads that a number such as `4/cpu` stands for."""
+    text = str(options.get("threads", ""))
     if text in setting.threads:
-        return setting.threads[text]
+        return [{**options, "threads": threads} for threads in setting.threads[text]]
     if text.endswith(PER_PROCESSOR):
-        return max(1, round(float(text.removesuffix(PER_PROCESSOR)) * processors))
-    return int(text)
+        threads = max(1, round(float(text.removesuffix(PER_PROCESSOR)) * processors))
+        return [{**options, "threads": threads}]
+    return [options]
 
 
 def _seconds(options: Options, processors: int) -> float:
