@@ -23,7 +23,7 @@ class Setting:
     """A machine that stands for the paper's.
 
     machine: as `lockwright simulate --machine` takes it. nearest: how it differs from the paper's,
-    "" if it is that one. threads: the paper's numbers of threads for a number of the claim's such as
+    "" if it is that one. threads: the paper's numbers of threads for one of the claim's such as
     `16/cpu`, which is chosen for small machines; others are multiplied by the processors. Several
     are several points, over which the figure is the geometric mean.
     seconds: simulated time of each run; None for a time by its threads and lengths.
