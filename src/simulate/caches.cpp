@@ -75,7 +75,7 @@ bool caches::has(std::uint32_t number, std::uint32_t core, access how) {
 
 void caches::request(std::uint32_t number, std::uint32_t core, access how, thread& requester) {
   cached_line& l = lines_[number];
-  const waiting what{core, how, &requester, 0};
+  const waiting what{core, how, &requester, 0, timeline_.now};
   if (l.busy) {
     l.queue.push_back(what);
   } else {
@@ -124,6 +124,8 @@ void caches::start(std::uint32_t number, const waiting& what) {
   } else {
     l.writer = nobody;
   }
+  // The request has been under way while others were served.
+  cost -= std::min(cost * f.request / 1000, timeline_.now - what.asked_at);
   cost = random_.around(cost, f.jitter);
   std::uint32_t index = 0;
   if (free_transfers_.empty()) {

@@ -68,6 +68,7 @@ class caches {
     access how;
     thread* requester;
     std::uint64_t passed;
+    picoseconds asked_at;
   };
   struct cached_line {
     std::array<std::uint64_t, most_cores / 64> copies{};

@@ -29,6 +29,7 @@ constexpr single singles[] = {
     {"invalidate", &figures::invalidate},
     {"store_buffer", &figures::store_buffer},
     {"directory", &figures::directory},
+    {"request", &figures::request},
     {"jitter", &figures::jitter},
     {"nearest_first", &figures::nearest_first},
     {"pause", &figures::pause},

@@ -48,6 +48,7 @@ struct figures {
   std::uint64_t invalidate = 0;    ///< for each copy beyond the first that a writer takes away
   std::uint64_t store_buffer = 0;  ///< stores; 0: each store waits for its line
   std::uint64_t directory = 0;     ///< 1: a transfer that leaves the cache goes by the line's home
+  std::uint64_t request = 0;       ///< thousandths of a transfer that pass while others are served
   std::uint64_t jitter = 0;        ///< of a transfer, in thousandths, to either side
   std::uint64_t nearest_first =
       0;  ///< how often a request may be passed by one from nearer; 0: FIFO

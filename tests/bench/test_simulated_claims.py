@@ -34,7 +34,7 @@ def test_each_claim_is_simulated_or_has_a_reason() -> None:
     common = {"warm-up"}
     for claim, one in zip(CLAIMS, experiments(CLAIMS), strict=True):
         assert (one.machine is None) == bool(inexpressible(claim)) == bool(one.claim.elsewhere)
-    for job, _ in jobs(experiments(CLAIMS), 1):
+    for job in jobs(experiments(CLAIMS), 1):
         assert job.orders.workload in known
         assert set(job.orders.parameters) <= set(known[job.orders.workload].parameters) | common
         assert job.cell.threads >= 1
@@ -57,8 +57,8 @@ def test_the_machine_and_the_threads_are_those_of_the_paper(
     name: str, machine: str, threads: set[int]
 ) -> None:
     made = jobs(experiments(choose(name)), 1)
-    assert {job.orders.machine.name for job, _ in made} == {machine}
-    assert {job.cell.threads for job, _ in made} == threads
+    assert {job.orders.machine.name for job in made} == {machine}
+    assert {job.cell.threads for job in made} == threads
 
 
 def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:

@@ -37,6 +37,24 @@ TEST(Caches, TwoChangesQueueForTheLine) {
   EXPECT_EQ(s.times, (times{{"first", 100}, {"second", 160}}));
 }
 
+TEST(Caches, ARequestIsUnderWayWhileAnotherIsServed) {
+  // Half of a transfer is the request: of 60, 30 have passed for one that waits since 10, and 10 for
+  // one that waits since 90.
+  for (const auto& [asked, served] : {std::pair{10u, 130u}, std::pair{90u, 150u}}) {
+    figures f = round();
+    f.request = 500;
+    story s(f);
+    s.on(0, [&] { s.change(); });  // 100
+    s.on(1, [&] {
+      s.in->spend(asked * ns);
+      s.change();
+      s.note("second");
+    });
+    s.run();
+    EXPECT_EQ(s.times, (times{{"second", served}}));
+  }
+}
+
 TEST(Caches, TheDistanceDecides) {
   story s(round());
   s.on(0, [&] { s.change(); });  // 100

@@ -27,6 +27,7 @@ _FIGURES: dict[str, dict[str, str]] = {
     "line": {
         "shared_read_ns": "shared_read",
         "invalidate_ns": "invalidate",
+        "request_share": "request",
         "jitter_share": "jitter",
         "directory": "directory",
         "nearest_first": "nearest_first",
@@ -353,7 +354,12 @@ def _check_values(
 ) -> None:
     if figures["clock.ghz"] == 0:
         raise LockwrightError(f"{where}: clock.ghz is 0", "give the frequency")
-    for name in ("line.jitter_share", "model.work_jitter_share", "model.kernel_jitter_share"):
+    for name in (
+        "line.request_share",
+        "line.jitter_share",
+        "model.work_jitter_share",
+        "model.kernel_jitter_share",
+    ):
         if figures[name] >= 1:
             raise LockwrightError(f"{where}: {name} is {figures[name]:g}", "give less than 1")
     for name in ("smt.busy_share", "smt.pausing_share"):

@@ -60,19 +60,24 @@ def experiments(claims: Sequence[Claim]) -> list[Experiment]:
     return found
 
 
-def jobs(chosen: Sequence[Experiment], seeds: int) -> list[tuple[Job, Case]]:
-    """Every simulation that the claims need, each once; all cases of a seed before the next."""
+def jobs(chosen: Sequence[Experiment], seeds: int) -> dict[Job, list[Case]]:
+    """Every simulation that the claims need, each once, with the cases that it is for; all of a
+    seed before the next."""
     by_machine: dict[str, list[Experiment]] = {}
     for one in chosen:
         if one.machine is not None:
             by_machine.setdefault(one.machine.name, []).append(one)
-    found = []
+    found: dict[Job, list[Case]] = {}
     for seed in range(1, seeds + 1):
         for several in by_machine.values():
             machine = several[0].machine
             assert machine is not None
+            same: dict[Case, list[Case]] = {}
             for case in all_cases([one.claim for one in several]):
-                found.append((_job(case, machine, seed), case))
+                # Cases that differ in their meters alone are one simulation.
+                options = [(name, v) for name, v in case.options if name not in _METERS]
+                same.setdefault(replace(case, options=tuple(options)), []).append(case)
+            found |= {_job(case, machine, seed): cases for case, cases in same.items()}
     return found
 
 
@@ -80,9 +85,7 @@ def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
     options = dict(case.options)
     threads = int(options.pop("threads", "1"))
     seconds = float(options.pop("seconds"))
-    parameters = {
-        _NAMES.get(name, name): value for name, value in options.items() if name not in _METERS
-    }
+    parameters = {_NAMES.get(name, name): value for name, value in options.items()}
     orders = Orders(machine, case.workload, parameters, seconds, seed)
     return Job(orders, Cell(case.lock, threads), dict(case.environment))
 
@@ -96,20 +99,21 @@ def simulate(
 ) -> None:
     """Runs all simulations, as many at a time as there are processors, and adds them to
     `results`, which an interrupt leaves as they are by then."""
-    case_of = dict(jobs(chosen, seeds))
+    wanted = jobs(chosen, seeds)
 
     def store(job: Job, line: Line | None, failure: str) -> None:
-        case = case_of[job]
+        cases = wanted[job]
         machine, seed = job.orders.machine.name, job.orders.seed
         if line is None:
-            results.failures.append(f"{machine}, {case.label()}, seed {seed}: {failure}")
+            results.failures.append(f"{machine}, {cases[0].label()}, seed {seed}: {failure}")
         else:
             seen = results.by_machine.setdefault(machine, Seen())
-            seen.add(case, seed, outcome_of(line))
+            for case in cases:
+                seen.add(case, seed, outcome_of(line))
         results.done += 1
-        on_end(case)
+        on_end(cases[0])
 
-    run_jobs(list(case_of), timeout, store)
+    run_jobs(list(wanted), timeout, store)
 
 
 def findings(chosen: Sequence[Experiment], results: Results) -> list[Finding]:

@@ -9,10 +9,10 @@ from lockwright.bench.claims.claim import Claim, Options, Side
 _SHORTEST = 0.01
 """Simulated seconds of a run: some thousand acquisitions."""
 
-_SLICES = 0.1
-"""The same if threads outnumber processors: some thirty time slices of Linux."""
+_SLICES = 0.06
+"""The same if threads outnumber processors: some twenty time slices of Linux."""
 
-_LONG_SECTIONS = 0.2
+_LONG_SECTIONS = 0.15
 """The same with sections or gaps of more than 100 microseconds: some thousand of them."""
 
 _LONG_NS = 100_000
@@ -60,8 +60,8 @@ _PAPERS = (
 """The first word of a source, and the setting of that paper's claims."""
 
 _OWN: dict[str, Setting] = {
-    "oversubscription-collapse": replace(_T5, threads={"2/cpu": (256,)}, seconds=0.2),
-    "oversubscription-cliff": replace(_T5, threads={"2/cpu": (256,), "1/cpu": (128,)}, seconds=0.2),
+    "oversubscription-collapse": replace(_T5, threads={"2/cpu": (256,)}, seconds=0.1),
+    "oversubscription-cliff": replace(_T5, threads={"2/cpu": (256,), "1/cpu": (128,)}, seconds=0.1),
     "mutexee-is-unfair": replace(_ENERGY, seconds=0.1),
     "mutexee-on-average": replace(_ENERGY, threads={"1/cpu": (16,)}),
     "mutexee-on-average-energy": replace(_ENERGY, threads={"1/cpu": (16,)}),
@@ -69,7 +69,7 @@ _OWN: dict[str, Setting] = {
     "fast-flow": replace(_T5, seconds=0.5, warm_up=1.0),
     "fast-flow-throughput": replace(_T5, seconds=0.5, warm_up=1.0),
     **{
-        f"timeout-{name}": replace(_ENERGY, threads={"4/cpu": (20,)}, seconds=0.5)
+        f"timeout-{name}": replace(_ENERGY, threads={"4/cpu": (20,)}, seconds=0.2)
         for name in ("throughput", "costs-throughput", "short", "longest-wait")
     },
 }
