@@ -1,8 +1,6 @@
 // The memory that a mutex needs beyond the object that the program allocated.
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 

@@ -14,8 +14,6 @@
 // into the box without finding work comes on top.
 #include <pthread.h>
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "bench.hpp"

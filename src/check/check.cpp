@@ -15,7 +15,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "one_lock.hpp"
 #include "search.hpp"

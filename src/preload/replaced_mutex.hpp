@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <type_traits>
 

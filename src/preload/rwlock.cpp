@@ -1,6 +1,5 @@
 // pthread_rwlock_*: the entry points. Unless LOCKWRIGHT_RWLOCK says otherwise all
 // go to the C library, and with it those of process-shared locks still do.
-#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 

@@ -1,7 +1,6 @@
 // A semaphore that replaces the C library's, where the user asks for it.
 #pragma once
 
-#include <errno.h>
 #include <limits.h>
 #include <semaphore.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <new>
 

@@ -1,6 +1,5 @@
 #include "probe/records.hpp"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include <cstring>

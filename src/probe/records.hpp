@@ -1,8 +1,6 @@
 // Finding and making what the buffer has on a mutex.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 
 #include "probe/mutex_words.hpp"

@@ -1,8 +1,6 @@
 // What the library knows of the process and of the calling thread.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 
 #include "probe/clock.hpp"

@@ -1,7 +1,6 @@
 // The output of lockwright-bench and lockwright-torture to the calling program.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

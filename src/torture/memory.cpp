@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "clock.hpp"
 #include "footprint.hpp"

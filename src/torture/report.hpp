@@ -2,7 +2,6 @@
 // the lock has failed, the complete state on standard error for the user.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "../programs/json_line.hpp"

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <thread>

@@ -2,7 +2,6 @@
 // the C library. The tests of the locks must notice each of the faults.
 #include <pthread.h>
 #include <unistd.h>
-#include <atomic>
 #include <cerrno>
 
 #include "../support/broken.hpp"

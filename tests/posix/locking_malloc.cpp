@@ -1,5 +1,4 @@
 // A third-party preload library whose malloc takes a mutex, and another one for each size.
-#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <cstdlib>

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <climits>
 #include <csignal>
 
 namespace {

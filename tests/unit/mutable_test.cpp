@@ -1,6 +1,5 @@
 // The window of the mutable lock: which waiters are awake, and how often a sleeper comes too late.
 #include <algorithm>
-#include <string>
 
 #include "observed.hpp"
 

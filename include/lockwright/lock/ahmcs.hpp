@@ -36,7 +36,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/hmcs.hpp"

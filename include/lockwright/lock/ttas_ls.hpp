@@ -24,8 +24,6 @@
 //   BOUND      no waiter stays away for `longest` turns or more at a time.
 #pragma once
 
-#include <cstdint>
-
 #include "lockwright/lock.hpp"
 #include "lockwright/lock/ttas.hpp"
 #include "lockwright/parts/growing_delay.hpp"

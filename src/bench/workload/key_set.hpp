@@ -1,7 +1,6 @@
 // The keys that a thread uses (Dice, "Malthusian Locks", the driver of keymap and LRUCache).
 #pragma once
 
-#include <cstdint>
 #include <random>
 #include <vector>
 

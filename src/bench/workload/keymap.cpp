@@ -1,7 +1,6 @@
 // A hash map under one mutex. Each thread uses some keys again and again, and changes them slowly.
 #include <random>
 #include <unordered_map>
-#include <vector>
 
 #include "catalogue.hpp"
 #include "crew.hpp"

@@ -2,7 +2,6 @@
 #include <list>
 #include <map>
 #include <random>
-#include <utility>
 
 #include "catalogue.hpp"
 #include "crew.hpp"

@@ -1,7 +1,6 @@
 // Walks over pages, in the section those of a shared ring, between sections those of a private one:
 // circulating threads share the translations of addresses.
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <vector>
 

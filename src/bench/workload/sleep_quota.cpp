@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "../meter/histogram.hpp"

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <climits>
-#include <memory>
 #include <vector>
 
 #if defined(__x86_64__)

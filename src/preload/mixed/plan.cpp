@@ -1,7 +1,5 @@
 #include "preload/mixed/plan.hpp"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -28,7 +28,6 @@
 #undef $
 
 #include <atomic>
-#include <cstring>
 
 #include "lockwright/env/model/location.hpp"
 
