@@ -19,7 +19,7 @@ from lockwright.bench.report import processors
 from lockwright.bench.rounds import Seen
 from lockwright.run.bench_program import Outcome
 from support import locate
-from support.processes import captured
+from support.processes import assert_refused, captured
 
 HERE = Machine(processors=2, locks=frozenset({"a", "b", "c"}), no_energy="there is no counter")
 CLAIM = Claim(
@@ -264,9 +264,7 @@ def test_the_list_names_every_claim(lockwright: Path) -> None:
 def test_bad_input_gets_one_line(lockwright: Path, words: list[str], said: str) -> None:
     """Before anything is run."""
     done = call(lockwright, *words)
-    assert done.returncode == 2, done.stdout
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert_refused(done.returncode, done.stdout, done.stderr, said)
 
 
 def test_findings_are_counted() -> None:

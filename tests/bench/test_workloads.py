@@ -13,7 +13,7 @@ from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.bench_program import program
 from support import locate, machine
-from support.processes import captured
+from support.processes import assert_refused, captured
 
 QUICK = {"seconds": "0.02", "warm-up": "0.005", "loops-per-us": "900"}
 
@@ -313,7 +313,4 @@ def test_bad_input_is_refused_in_one_line(
 ) -> None:
     """What is wrong and what to do, with status 2."""
     done = command(lockwright, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("lockwright: ")
-    assert named in done.stderr
+    assert_refused(done.returncode, done.stdout, done.stderr, named)

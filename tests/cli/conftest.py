@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.processes import captured
+from support.processes import assert_refused, captured
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -29,14 +29,7 @@ class Result:
 
     def refuses(self, *parts: str) -> None:
         """Asserts one line of explanation that has all of `parts`, and status 2."""
-        assert self.status == 2, (self.status, self.out, self.err)
-        assert self.out == ""
-        lines = self.err.splitlines()
-        assert len(lines) == 1, self.err
-        assert lines[0].startswith("lockwright: ")
-        assert "; " in lines[0], "no advice"
-        for part in parts:
-            assert part in lines[0]
+        assert_refused(self.status, self.out, self.err, *parts)
 
 
 Cli = Callable[..., Result]

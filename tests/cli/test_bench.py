@@ -12,7 +12,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench import footprint
 from lockwright.preload import locks
 from lockwright.run import bench_program as bench_run
-from support.processes import captured
+from support.processes import assert_refused, captured
 
 LOCKS = ["ttas", "mcs-stp"]
 BROADCASTS = 3
@@ -327,12 +327,7 @@ def test_bad_input_is_refused_in_one_line(
 ) -> None:
     """What is wrong and what to do, on one line, with exit status 2 and no output."""
     done = call(lockwright, *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("lockwright: ")
-    assert named in done.stderr
-    assert ";" in done.stderr
+    assert_refused(done.returncode, done.stdout, done.stderr, named)
 
 
 @pytest.mark.parametrize(

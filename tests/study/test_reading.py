@@ -11,6 +11,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.run.record import Record
 from lockwright.study import lock_names, reading
 from lockwright.study.dataset import DataSet
+from support.processes import assert_refused
 
 GOOD = "app,lock,threads,throughput\n"
 
@@ -193,10 +194,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     """The one line that the command refuses with; its status is 2."""
     status = cli.main(["study", "analyse", *map(str, words)])
     shown = capsys.readouterr()
-    assert (status, shown.out) == (2, "")
-    assert shown.err.startswith("lockwright: ")
-    assert shown.err.count("\n") == 1
-    assert "; " in shown.err
+    assert_refused(status, shown.out, shown.err)
     return shown.err
 
 

@@ -28,14 +28,7 @@ _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
     "--threads", type=click.IntRange(2, 5), metavar="N", help="Run only programs of N threads."
 )
 @click.option("--scenario", metavar="NAME", help="Run only this program.")
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    show_default=True,
-    metavar="S",
-    help="End a search after S seconds.",
-)
+@grammar.real("--budget", 10.0, "End a search after S seconds.", metavar="S", min=0, min_open=True)
 @grammar.json_file("the table and the failing interleaving")
 def command(
     lock: str,

@@ -12,14 +12,7 @@ from lockwright.commands.common.comparison_options import ComparisonOptions, com
 @click.command("compare", context_settings={"allow_interspersed_args": False})
 @grammar.locks("all", value="all")
 @grammar.runs(5)
-@click.option(
-    "--warmup",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Runs of each lock before those, which do not count.",
-)
+@grammar.whole("--warmup", 1, "Runs of each lock before those, which do not count.", least=0)
 @comparison_options
 def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> int:
     """Run a program under several locks and show which is best.

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     help="Only count reader-writer locks, or replace them by mutexes, under which readers exclude "
     "each other, and profile these.  [default: keep]",
 )
-@click.option(
+@grammar.whole(
     "--pid",
-    type=click.IntRange(min=1),
-    metavar="PID",
-    help="Observe a running process from outside: only its waits that sleep are seen. Needs the "
+    None,
+    "Observe a running process from outside: only its waits that sleep are seen. Needs the "
     "right to trace the process.",
+    metavar="PID",
 )
 @grammar.seconds(
     None, least=0.1, of=" the process of --pid", note="Ctrl-C ends it sooner.  [default: 10]"

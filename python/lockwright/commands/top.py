@@ -8,21 +8,14 @@ from lockwright.commands.common import grammar
 
 
 @click.command("top", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0.1, max=3600),
-    default=1.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds between two updates.",
-)
+@grammar.real("--interval", 1.0, "Seconds between two updates.", metavar="S", min=0.1, max=3600)
 @grammar.output_to_file("the program's own output", default="a file that is named at the end")
-@click.option(
+@grammar.whole(
     "--pid",
-    type=click.IntRange(min=1),
-    metavar="PID",
-    help="Observe a running process from outside: only its waits that sleep are seen. Needs the "
+    None,
+    "Observe a running process from outside: only its waits that sleep are seen. Needs the "
     "right to trace the process.",
+    metavar="PID",
 )
 @grammar.command_line("[--] CMD...")
 def command(

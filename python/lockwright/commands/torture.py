@@ -12,27 +12,23 @@ from lockwright.commands.common import complete, grammar
 
 @click.command("torture")
 @click.argument("name", metavar="LOCK|all", shell_complete=complete.lock_or_all)
-@click.option(
+@grammar.real(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    None,
+    "Test for M minutes, all locks together.  [default: 1 for each lock]",
     metavar="M",
-    help="Test for M minutes, all locks together.  [default: 1 for each lock]",
+    min=0,
+    min_open=True,
 )
 @grammar.seed()
-@click.option(
+@grammar.real(
     "--patience",
-    type=click.FloatRange(min=0.1),
-    default=10.0,
-    show_default=True,
+    10.0,
+    "Report a thread that makes no progress for S seconds.",
     metavar="S",
-    help="Report a thread that makes no progress for S seconds.",
+    min=0.1,
 )
-@click.option(
-    "--phase",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Repeat only this phase of the plan.",
-)
+@grammar.whole("--phase", None, "Repeat only this phase of the plan.", least=0)
 @click.option("--only", metavar="A,B,...", help="Run only these kinds of phases.")
 @click.option("--without", metavar="A,B,...", help="Leave out these kinds or disturbances.")
 @grammar.json_file("all findings")

@@ -107,20 +107,6 @@ def _options(
     return decorate
 
 
-def _whole(
-    name: str, default: int, *, least: int, most: int | None = None, help_text: str
-) -> _Decorator:
-    """Return an option that is a whole number."""
-    kind = click.IntRange(min=least, max=most)
-    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
-
-
-def _real(name: str, default: float, *, least: float, help_text: str) -> _Decorator:
-    """Return an option that is a number."""
-    kind = click.FloatRange(min=least)
-    return click.option(name, type=kind, default=default, show_default=True, help=help_text)
-
-
 def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
     """Return an option that is a list of numbers, of which number_list() makes what they are."""
     return click.option(name, default=default, show_default=True, help=help_text)
@@ -180,14 +166,14 @@ def _measurement(
 
 
 @_measurement(pairs.COLUMNS, 50)
-@_whole("--batch", 100_000, least=1, help_text="Pairs that are timed together.")
-@_whole("--batches", 10, least=1, help_text="Batches in one run.")
-@_whole(
+@grammar.whole("--batch", 100_000, "Pairs that are timed together.")
+@grammar.whole("--batches", 10, "Batches in one run.")
+@grammar.whole(
     "--threads-alive",
     1,
-    least=0,
-    help_text="Sleeping threads beside the one that is measured. With 0 the process has one thread "
+    "Sleeping threads beside the one that is measured. With 0 the process has one thread "
     "only, and the C library then locks without atomic instructions.",
+    least=0,
 )
 def uncontended(asked: _Request) -> None:
     """Measure one thread that locks and unlocks a mutex which no other thread takes."""
@@ -195,14 +181,11 @@ def uncontended(asked: _Request) -> None:
 
 
 @_measurement(footprints.COLUMNS, 3)
-@_whole("--mutexes", 1_000_000, least=2, help_text="Mutexes in the array.")
-@_whole("--warm", 1000, least=1, help_text="Mutexes that are locked before the measurement starts.")
-@_whole("--threads", 500, least=1, most=30_000, help_text="Threads that each wait for one mutex.")
-@_whole(
-    "--sharers",
-    16,
-    least=2,
-    help_text="How many of these threads each lock every mutex of the array.",
+@grammar.whole("--mutexes", 1_000_000, "Mutexes in the array.", least=2)
+@grammar.whole("--warm", 1000, "Mutexes that are locked before the measurement starts.")
+@grammar.whole("--threads", 500, "Threads that each wait for one mutex.", most=30_000)
+@grammar.whole(
+    "--sharers", 16, "How many of these threads each lock every mutex of the array.", least=2
 )
 def footprint(asked: _Request) -> None:
     """Measure the memory of a lock for each mutex, each thread, and each pair of them."""
@@ -223,12 +206,15 @@ def footprint(asked: _Request) -> None:
 @_measurement(handovers.COLUMNS, 7, handovers.DEFAULT_LOCKS)
 @_listed("--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each.")
 @grammar.seconds(0.3)
-@_real("--section-ns", 100.0, least=0, help_text="Nanoseconds of work while the mutex is held.")
-@_real(
+@grammar.real(
+    "--section-ns", 100.0, "Nanoseconds of work while the mutex is held.", metavar="NS", min=0
+)
+@grammar.real(
     "--gap-ns",
     200.0,
-    least=0,
-    help_text="Nanoseconds of work between two acquisitions of a thread.",
+    "Nanoseconds of work between two acquisitions of a thread.",
+    metavar="NS",
+    min=0,
 )
 def handover(asked: _Request) -> None:
     """Measure threads that contend for one mutex, as many as processors and many more."""
@@ -241,8 +227,8 @@ def handover(asked: _Request) -> None:
 
 
 @_measurement(herds.COLUMNS, 9, herds.DEFAULT_LOCKS)
-@_whole("--waiters", 1000, least=1, most=30_000, help_text="Threads that wait.")
-@_whole("--rounds-inside", 5, least=1, help_text="Broadcasts in one run.")
+@grammar.whole("--waiters", 1000, "Threads that wait.", most=30_000)
+@grammar.whole("--rounds-inside", 5, "Broadcasts in one run.")
 @_listed(
     "--section-ns",
     "5000,1000,0",
@@ -284,14 +270,11 @@ def herd(asked: _Request) -> None:
 @grammar.seconds(
     2.2, note="Below one second, it cannot be told whether every thread made progress in each."
 )
-@_whole(
-    "--section-cycles", 100, least=0, help_text="Processor cycles of work while the mutex is held."
+@grammar.whole(
+    "--section-cycles", 100, "Processor cycles of work while the mutex is held.", least=0
 )
-@_whole(
-    "--gap-cycles",
-    500,
-    least=0,
-    help_text="Processor cycles of work between two acquisitions of a thread.",
+@grammar.whole(
+    "--gap-cycles", 500, "Processor cycles of work between two acquisitions of a thread.", least=0
 )
 def oversubscribe(asked: _Request) -> None:
     """Measure one mutex under ever more threads: throughput, and progress of every thread."""
@@ -303,7 +286,7 @@ def oversubscribe(asked: _Request) -> None:
 
 
 @_measurement(parks.COLUMNS, 9, with_locks=False)
-@_whole("--trips", 20_000, least=1, help_text="Round trips in one run.")
+@grammar.whole("--trips", 20_000, "Round trips in one run.")
 def park(asked: _Request) -> None:
     """Measure two threads that put each other to sleep and wake each other, without a lock."""
     asked.show(parks.measure(asked.report, asked.runs, asked.own, asked.timeout))

@@ -105,38 +105,10 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
 @_choice("exchange", "the mutex of two threads")
 @grammar.runs(7)
 @grammar.timeout(5.0)
-@click.option(
-    "--mutexes",
-    type=click.IntRange(min=1),
-    default=4000,
-    show_default=True,
-    metavar="N",
-    help="Number of quiet mutexes.",
-)
-@click.option(
-    "--threads-per-core",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Threads for each processor.",
-)
-@click.option(
-    "--work",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Repetitions of each phase.",
-)
-@click.option(
-    "--times",
-    type=click.IntRange(min=1000),
-    default=200_000,
-    show_default=True,
-    metavar="N",
-    help="Acquisitions that do work, in a phase.",
-)
+@grammar.whole("--mutexes", 4000, "Number of quiet mutexes.")
+@grammar.whole("--threads-per-core", 8, "Threads for each processor.")
+@grammar.whole("--work", 5, "Repetitions of each phase.")
+@grammar.whole("--times", 200_000, "Acquisitions that do work, in a phase.", least=1000)
 @grammar.json_file("every run and every figure")
 def plan(
     locks: str | None,
@@ -145,11 +117,8 @@ def plan(
     exchange: str,
     runs: int,
     timeout: float,
-    mutexes: int,
-    threads_per_core: int,
-    work: int,
-    times: int,
     json_file: Path | None,
+    **sizes: int,
 ) -> None:
     """Measures, and prints the table."""
     known = registry()
@@ -158,11 +127,11 @@ def plan(
         known.find(name)
     chosen = _locks(locks, quiet_and_hot.DEFAULT_LOCKS)
     given: dict[str, object] = {
-        "quiet": mutexes,
-        "threads": max(2, threads_per_core * processors()),
+        "quiet": sizes["mutexes"],
+        "threads": max(2, sizes["threads_per_core"] * processors()),
         "processors": processors(),
-        "rounds": work,
-        "times": times,
+        "rounds": sizes["work"],
+        "times": sizes["times"],
     }
     settings: dict[str, object] = {
         "locks": locks,
@@ -171,10 +140,7 @@ def plan(
         "exchange": exchange,
         "runs": runs,
         "timeout": timeout,
-        "mutexes": mutexes,
-        "threads-per-core": threads_per_core,
-        "work": work,
-        "times": times,
+        **{name.replace("_", "-"): size for name, size in sizes.items()},
     }
     report = new_report("plan", quiet_and_hot.COLUMNS, settings)
     tables = quiet_and_hot.measure(report, known, chosen, choice, runs, given, timeout)

@@ -53,23 +53,23 @@ _RUNS = 10
     metavar="PATTERN,...",
     help="Only these cells: families, or patterns of names such as 'single/100ns/*/16'.",
 )
-@click.option(
+@grammar.whole(
     "--runs",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help=f"Runs of each lock in each cell.  [default: {_RUNS}, with --quick {_QUICK_RUNS}]",
+    None,
+    f"Runs of each lock in each cell.  [default: {_RUNS}, with --quick {_QUICK_RUNS}]",
+    least=2,
 )
 @grammar.seconds(0.2, of=" in each run", note="A change of regime takes twice as long.")
 @grammar.warm_up(0.02)
 @grammar.timeout(None, shown="time of a run + 10")
-@click.option(
+@grammar.real(
     "--longest-wait",
-    type=grammar.FiniteRange(min=0, min_open=True),
-    default=STARVING_MS,
-    show_default=True,
-    metavar="MS",
-    help="A lock may be best if no thread waits longer than MS milliseconds and twice the time in "
+    STARVING_MS,
+    "A lock may be best if no thread waits longer than MS milliseconds and twice the time in "
     "which a fair queue serves all threads, in the median run.",
+    metavar="MS",
+    min=0,
+    min_open=True,
 )
 @click.option(
     "--ablate",

@@ -11,14 +11,14 @@ from lockwright.commands.common import grammar
 
 
 @click.command()
-@click.option(
+@grammar.real(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    show_default=True,
-    metavar="M",
-    help="Measure for M minutes. A round begins only if it fits into what is left; with less time, "
+    10.0,
+    "Measure for M minutes. A round begins only if it fits into what is left; with less time, "
     "each run is shorter.",
+    metavar="M",
+    min=0,
+    min_open=True,
 )
 @grammar.locks("nine of the papers", beside=" to measure beside libc")
 @click.option(

@@ -58,11 +58,10 @@ def _help() -> str:
     shell_complete=complete.programs,
     help="More of them, which are only tuned.",
 )
-@click.option(
+@grammar.whole(
     "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Threads of a program that is compared.  [default: {_CROWD} for each processor]",
+    None,
+    f"Threads of a program that is compared.  [default: {_CROWD} for each processor]",
 )
 @grammar.seconds(
     0.6,
@@ -76,14 +75,12 @@ def _help() -> str:
     metavar="TIME",
     help="Time for tune.  [default: a fifth of compare's; its own for those only tuned]",
 )
-@click.option(
+@grammar.whole(
     "--pairs",
-    type=click.IntRange(min=3),
-    default=200,
-    show_default=True,
-    metavar="N",
-    help="Run the two locks in turn at most N times; it ends once it is shown whether they are"
+    200,
+    "Run the two locks in turn at most N times; it ends once it is shown whether they are"
     " within 5 %.",
+    least=3,
 )
 @grammar.json_file("every figure, after each program,")
 def command(

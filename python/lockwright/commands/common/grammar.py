@@ -172,6 +172,34 @@ def timeout(default: float | None, *, shown: str | bool = True) -> Decorator:
     )
 
 
+def whole(
+    name: str,
+    default: int | None,
+    text: str,
+    *,
+    least: int = 1,
+    most: int | None = None,
+    metavar: str | None = "N",
+) -> Decorator:
+    """Return an option that is a whole number from `least` to `most`. text: its help."""
+    return _number(name, click.IntRange(least, most), default, text, metavar)
+
+
+def real(
+    name: str, default: float | None, text: str, *, metavar: str | None, **bounds: Any
+) -> Decorator:
+    """Return an option that is a finite number. text: its help; bounds: those of FiniteRange."""
+    return _number(name, FiniteRange(**bounds), default, text, metavar)
+
+
+def _number(
+    name: str, kind: click.ParamType[Any], default: float | None, text: str, metavar: str | None
+) -> Decorator:
+    return click.option(
+        name, type=kind, default=default, show_default=True, metavar=metavar, help=text
+    )
+
+
 def seed(default: int | None = None) -> Decorator:
     """Return `--seed N`. default: None where it is drawn."""
     shown = "drawn" if default is None else str(default)

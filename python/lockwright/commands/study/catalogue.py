@@ -33,13 +33,8 @@ _THREADS = 2
     shell_complete=complete.programs,
     help="Run each of these once under the C library's mutex, and judge what it does.",
 )
-@click.option(
-    "--scale",
-    type=grammar.FiniteRange(0.001, 1000),
-    default=1.0,
-    show_default=True,
-    metavar="F",
-    help="With --check: scale the amount of work by F.",
+@grammar.real(
+    "--scale", 1.0, "With --check: scale the amount of work by F.", metavar="F", min=0.001, max=1000
 )
 @click.option(
     "--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep inputs in this directory."
