@@ -2,6 +2,9 @@
 
 import csv
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,8 @@ def test_mechanisms_are_switched_off_in_turn(cli: Any, tmp_path: Path) -> None:
         (["--runs", "1"], ["--runs"]),
         (["--seconds", "0"], ["--seconds"]),
         (["--longest-wait", "0"], ["--longest-wait"]),
+        (["--machine", "no-such"], ["no machine is named"]),
+        (["--machine", "a-64", "--cells", "hog"], ["none of these cells"]),
         (["--resume"], ["--resume keeps the options"]),
         (["--lock", "null", "--ablate"], ["can be switched off"]),
     ],
@@ -106,3 +111,39 @@ def test_help_defines_every_column(cli: Any) -> None:
     assert done.status == 0
     for word in ("regret:", "longest wait:", "settled:", "--ablate", "--resume"):
         assert word in done.out
+
+
+def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
+    """The cells that the simulator can express; the others are named, and all is marked."""
+    where = tmp_path / "grid"
+    words = ["--machine", "i-48", "--seconds", "0.0002", "--cells", "single/100ns/*/2,hog"]
+    done = cli(*quick(where, *words))
+    assert done.status == 0, done.err
+    assert "simulated" in done.out.splitlines()[0]
+    assert "None was measured" in done.out
+    assert "exponential gaps, hog" in done.out
+    document = json.loads((where / "regret.json").read_text())
+    assert document["simulated"]
+    assert {row["cell"] for row in document["cells"]} == {
+        f"single/100ns/{gap}/2" for gap in ("none", "1x", "10x")
+    }
+    assert {row["simulated"] for row in document["cells"]} == {1}
+
+
+def test_an_interrupt_keeps_the_runs(command: list[str], tmp_path: Path) -> None:
+    """The files are of what was measured by then, and the line that resumes it works."""
+    where = tmp_path / "grid"
+    words = quick(where, "--cells", "single/100ns/*/2", "--runs", "9999")
+    process = subprocess.Popen(
+        [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    file = where / "runs.jsonl"
+    while not (file.exists() and file.read_text().count('"cell"') > 12):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert f"bench regret --resume -o {where}" in out
+    assert not json.loads((where / "regret.json").read_text())["complete"]
+    assert (where / "report.html").exists()

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.regret import choice, contenders, grid, measure, page, tables, verdict
+from lockwright.bench.regret import choice, contenders, grid, measure, native, page, tables, verdict
 from lockwright.bench.regret.contenders import Contender, Contest
 from lockwright.bench.regret.grid import Cell
 from lockwright.bench.regret.runs import Run, Runs
@@ -218,7 +218,7 @@ def test_the_grid_has_no_cell_twice(processors: int) -> None:
 def test_a_broken_lock_ends_it() -> None:
     lines: list[Line] = [{"kind": "final", "ended": 2, "acquisitions": 5, "guarded": 4}]
     with pytest.raises(LockwrightError, match="two threads were inside"):
-        measure.run_of(Outcome(lines), "single/2", "bad", 0)
+        native.run_of(Outcome(lines), "single/2", "bad", 0)
 
 
 def test_the_page_shows_the_map() -> None:

@@ -50,7 +50,8 @@ class Cell:
 class Orders:
     """What all cells of a run have in common.
 
-    parameters: options of the workload, as the program takes them.
+    parameters: options of the workload, as the program takes them. environment: variables beside
+    those of this process, such as the numbers of an algorithm.
     """
 
     machine: Machine
@@ -60,6 +61,7 @@ class Orders:
     seed: int
     own: OwnLock | None = None
     trace: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +243,7 @@ def _simulate(job: Job, description: Path, timeout: float) -> Line:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
+            env=os.environ | orders.environment,
             capture_output=True,
             text=True,
             errors="replace",

@@ -1,17 +1,18 @@
 """One measurement of a grid in its directory: begins or resumes it, and writes its files."""
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lockwright.base import files, interrupts
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.regret import contenders, grid, measure, output, page, runs
+from lockwright.bench.regret import contenders, grid, measure, native, output, page, runs, simulated
 from lockwright.bench.regret.contenders import Contest
 from lockwright.bench.regret.grid import Cell
-from lockwright.bench.regret.measure import Pace
+from lockwright.bench.regret.native import Pace
 from lockwright.bench.regret.runs import Run, Runs
 from lockwright.bench.regret.verdict import Summary, Verdict, judge
 from lockwright.bench.report import noise, processors
@@ -19,6 +20,7 @@ from lockwright.machine import provenance
 from lockwright.run.bench_program import loops_per_us
 from lockwright.run.resume import check_facts
 from lockwright.run.run_log import RunLog
+from lockwright.simulate import machine as machines
 
 REPORT, FIGURES, WHOLE = "report.html", "figures.csv", "regret.json"
 """The files of a measurement, beside that of the runs."""
@@ -46,21 +48,31 @@ class Session:
         return self.contest.own.name
 
     @property
-    def pace(self) -> Pace:
-        """The lengths of the runs."""
+    def is_simulated(self) -> bool:
+        """Whether the grid runs on a simulated machine."""
+        return self.settings["machine"] is not None
+
+    @property
+    def bound_ms(self) -> float:
+        """The bound on waits."""
+        return float(self.settings["longest_wait"])
+
+    @contextlib.contextmanager
+    def runner(self) -> Iterator[measure.Runner]:
+        """The machine that the grid runs on."""
         given = self.settings
-        return Pace(
-            given["seconds"],
-            given["warm_up"],
-            given["loops_per_us"],
-            given["longest_wait"],
-            given["timeout"],
-        )
+        if self.is_simulated:
+            yield simulated.Simulated(
+                machines.load(given["machine"]), given["seconds"], given["timeout"]
+            )
+            return
+        pace = Pace(given["seconds"], given["warm_up"], given["loops_per_us"], given["timeout"])
+        with native.here(self.cells, pace) as made:
+            yield made
 
     def verdicts(self) -> list[Verdict]:
         """The verdicts of all cells with runs."""
-        bound = self.settings["longest_wait"]
-        found = (judge(cell, self.contest, self.runs, bound) for cell in self.cells)
+        found = (judge(cell, self.contest, self.runs, self.bound_ms) for cell in self.cells)
         return [each for each in found if each is not None]
 
 
@@ -75,8 +87,8 @@ def begin(directory: Path, settings: dict[str, Any]) -> Session:
         {f"-o, file {name}": directory / name for name in (REPORT, FIGURES, WHOLE)}
     )
     session.settings |= {
-        "loops_per_us": loops_per_us(),
-        "processors": processors(),
+        "loops_per_us": 0.0 if session.is_simulated else loops_per_us(),
+        "processors": _processors(session.settings),
         "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "facts": provenance.machine(),
     }
@@ -109,10 +121,18 @@ def _open(directory: Path, settings: dict[str, Any]) -> Session:
         ablate=settings["ablate"],
     )
     of_grid = grid.quick_grid if settings["quick"] else grid.grid
-    cells, remarks = measure.possible(grid.choose(of_grid(processors()), settings["cells"]))
+    chosen = grid.choose(of_grid(_processors(settings)), settings["cells"])
+    possible = native.possible if settings["machine"] is None else simulated.possible
+    cells, remarks = possible(chosen)
     if not cells:
-        raise LockwrightError("no cell can be measured here", remarks[0])
+        raise LockwrightError("none of these cells can be run", "choose others with --cells")
     return Session(directory, settings, contest, cells, remarks=remarks)
+
+
+def _processors(settings: Mapping[str, Any]) -> int:
+    if settings["machine"] is None:
+        return processors()
+    return machines.load(settings["machine"]).processors
 
 
 def run(session: Session) -> interrupts.Stopped | None:
@@ -121,19 +141,28 @@ def run(session: Session) -> interrupts.Stopped | None:
     def keep(made: Run) -> None:
         session.log.append(asdict(made))
 
-    rounds = session.settings["runs"]
-    return interrupts.until_stopped(
-        lambda: measure.measure(
-            session.cells, session.contest, session.pace, session.runs, rounds, keep
-        )
-    )
+    def make_runs() -> None:
+        with session.runner() as runner:
+            measure.measure(
+                session.cells,
+                session.contest,
+                session.bound_ms,
+                session.runs,
+                session.settings["runs"],
+                runner,
+                keep,
+            )
+
+    return interrupts.until_stopped(make_runs)
 
 
 def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:
     """The conditions of the measurement."""
     found = list(session.remarks)
     known = [each.others for each in verdicts if each.others is not None]
-    if known:
+    if session.is_simulated:
+        found.insert(0, "Every figure is of a simulated machine. None was measured.")
+    elif known:
         found.append(noise(sum(known) / len(known)))
     unbounded = [each.cell.name for each in verdicts if each.unbounded]
     if unbounded:
@@ -147,10 +176,13 @@ def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:
 def heading(session: Session) -> str:
     """The conditions in a line."""
     given = session.settings
+    where = f"{given['processors']} processors"
+    if session.is_simulated:
+        where += f" of {machines.load(given['machine']).title}, simulated"
     return (
-        f"{session.lock} against {len(session.contest.others)} locks on {given['processors']} "
-        f"processors, {given['runs']} runs of {given['seconds']:g} s each in a cell; bound on "
-        f"waits {given['longest_wait']:g} ms"
+        f"{session.lock} against {len(session.contest.others)} locks on {where}; "
+        f"{given['runs']} runs of {given['seconds']:g} s in each cell; bound on waits "
+        f"{given['longest_wait']:g} ms"
     )
 
 
@@ -159,10 +191,10 @@ def write(
 ) -> list[Path]:
     """Writes the page, the CSV and the JSON file; returns their paths."""
     said = remarks(session, verdicts)
-    simulated = session.settings["machine"] is not None
+    is_simulated = session.is_simulated
     texts = {
         REPORT: page.as_page(verdicts, summary, session.lock, heading(session), said),
-        FIGURES: output.as_csv(verdicts, session.lock, simulated=simulated),
+        FIGURES: output.as_csv(verdicts, session.lock, simulated=is_simulated),
         WHOLE: output.as_json(verdicts, summary, session.settings, said, complete=complete),
     }
     for name, text in texts.items():

@@ -17,6 +17,9 @@ from lockwright.preload.locks import registry
 
 _QUICK_RUNS = 6
 _RUNS = 10
+_SIMULATED_RUNS = 4
+_SECONDS = 0.2
+_SIMULATED_SECONDS = 0.005
 
 
 @click.command(
@@ -53,20 +56,25 @@ _RUNS = 10
     metavar="PATTERN,...",
     help="Only these cells: families, or patterns of names such as 'single/100ns/*/16'.",
 )
-@grammar.whole(
-    "--runs",
+@grammar.runs(
     None,
-    f"Runs of each lock in each cell.  [default: {_RUNS}, with --quick {_QUICK_RUNS}]",
+    of="each lock in each cell",
     least=2,
+    shown=f"{_RUNS}, with --quick {_QUICK_RUNS}, with --machine {_SIMULATED_RUNS}",
 )
-@grammar.seconds(0.2, of=" in each run", note="A change of regime takes twice as long.")
+@grammar.seconds(
+    None,
+    note="A run with a change of regime takes twice as long.  "
+    f"[default: {_SECONDS}, with --machine {_SIMULATED_SECONDS} of simulated time]",
+)
 @grammar.warm_up(0.02)
 @grammar.timeout(None, shown="time of a run + 10")
 @grammar.real(
     "--longest-wait",
-    STARVING_MS,
+    None,
     "A lock may be best if no thread waits longer than MS milliseconds and twice the time in "
-    "which a fair queue serves all threads, in the median run.",
+    "which a fair queue serves all threads, in the median run.  "
+    f"[default: {STARVING_MS:g}, with --machine half of a run]",
     metavar="MS",
     min=0,
     min_open=True,
@@ -76,6 +84,12 @@ _RUNS = 10
     is_flag=True,
     help="Also run the lock under test with each of its mechanisms switched off: tunables that may "
     "be 0. The others are then pthread alone, unless --against names some.",
+)
+@click.option(
+    "--machine",
+    metavar="NAME|FILE",
+    help="Simulate this machine, which 'lockwright simulate --list' shows, instead of measuring "
+    "this one; cells that the simulator cannot express are left out.",
 )
 @grammar.output_to_folder("the report", default="lockwright-regret-DATE")
 @click.option(
@@ -91,9 +105,8 @@ def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: 
         measurement = _resumed(ctx, output, given["runs"])
     else:
         lock = contenders.lock_under_test(given["lock"], registry().names)
-        runs = given["runs"] or (_QUICK_RUNS if given["quick"] else _RUNS)
         where = output or Path(time.strftime("lockwright-regret-%Y-%m-%d-%H%M%S"))
-        measurement = session.begin(where, given | {"lock": lock, "runs": runs, "machine": None})
+        measurement = session.begin(where, _with_defaults(given) | {"lock": lock})
     stopped = session.run(measurement)
     verdicts = measurement.verdicts()
     summary = summarise(verdicts)
@@ -116,6 +129,14 @@ def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: 
         line = f"Resume it: {' '.join(words)} {measurement.directory}"
         console.print(line, markup=False, soft_wrap=True)
         ctx.exit(stopped.status)
+
+
+def _with_defaults(given: dict[str, Any]) -> dict[str, Any]:
+    simulates = given["machine"] is not None
+    runs = _SIMULATED_RUNS if simulates else _QUICK_RUNS if given["quick"] else _RUNS
+    seconds = given["seconds"] or (_SIMULATED_SECONDS if simulates else _SECONDS)
+    bound = given["longest_wait"] or (500 * seconds if simulates else STARVING_MS)
+    return given | {"runs": given["runs"] or runs, "seconds": seconds, "longest_wait": bound}
 
 
 def _resumed(ctx: click.Context, output: Path | None, runs: int | None) -> session.Session:

@@ -120,15 +120,23 @@ def _output(text: str, default: str, **more: Any) -> Decorator:
     return click.option("-o", "--output", help=text, **{"type": FILE, **more})
 
 
-def runs(default: int, *, of: str = "each lock", least: int = 1, note: str = "") -> Decorator:
-    """Return `--runs N`, how often everything is repeated. of: what is."""
+def runs(
+    default: int | None,
+    *,
+    of: str = "each lock",
+    least: int = 1,
+    note: str = "",
+    shown: str | bool = True,
+) -> Decorator:
+    """Return `--runs N`, how often everything is repeated. of: what is; shown: the default in words, if it
+    is not one number."""
     return click.option(
         "--runs",
         cls=Option,
         former=["--rounds"],
         type=click.IntRange(min=least),
         default=default,
-        show_default=True,
+        show_default=shown,
         metavar="N",
         help=_joined(f"Runs of {of}.", note),
     )

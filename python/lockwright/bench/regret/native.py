@@ -1,0 +1,134 @@
+"""Runs contenders on this machine, with the measuring program."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.regret.contenders import Contender
+from lockwright.bench.regret.grid import QUOTA, Cell
+from lockwright.bench.regret.runs import Run
+from lockwright.bench.report import processors
+from lockwright.machine import quota
+from lockwright.run.bench_program import Outcome, number, run
+
+WINDOW_US = 5000
+"""Distance between two samples of a run whose regime changes once."""
+
+_TO_END = 10.0
+"""Seconds that a run may take beside its measurement before it is killed."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long each run measures, in seconds. timeout: None for enough."""
+
+    seconds: float
+    warm_up: float
+    loops_per_us: float
+    timeout: float | None = None
+
+    def limit(self, cell: Cell) -> float:
+        """Seconds after which a run of the cell is killed."""
+        return self.timeout or self.seconds * cell.length + self.warm_up + _TO_END
+
+    def arguments(self, cell: Cell) -> dict[str, object]:
+        """All options of the measuring program."""
+        seconds = self.seconds * cell.length
+        given: dict[str, object] = {
+            "threads": cell.threads,
+            "seconds": seconds,
+            "warm-up": self.warm_up,
+            "loops-per-us": self.loops_per_us,
+        }
+        if cell.changes_once:
+            given |= {"period-us": seconds * 1e6 / 2, "sample-us": WINDOW_US}
+        return given | {name: f"{value:g}" for name, value in cell.options}
+
+
+@dataclass(frozen=True)
+class Native:
+    """This machine. prefix: words that put a command into a group with a quota."""
+
+    pace: Pace
+    prefix: Sequence[str] = ()
+
+    def run(
+        self, cell: Cell, contenders: Sequence[Contender], turn: int, show: Callable[[str], None]
+    ) -> Iterator[Run]:
+        """Yield the runs one after the other."""
+        for each in contenders:
+            show(each.name)
+            outcome = run(
+                each.subject,
+                "regimes",
+                self.pace.arguments(cell),
+                timeout=self.pace.limit(cell),
+                environment=each.environment,
+                prefix=self.prefix if cell.quota else (),
+            )
+            yield run_of(outcome, cell.name, each.name, turn)
+
+
+@contextlib.contextmanager
+def here(cells: Sequence[Cell], pace: Pace) -> Iterator[Native]:
+    """Make the group with a quota if a cell needs it; it is removed at the end."""
+    if not any(cell.quota for cell in cells):
+        yield Native(pace)
+        return
+    with quota.limited_group(QUOTA * processors()) as place:
+        yield Native(pace, quota.start_words(place))
+
+
+def run_of(outcome: Outcome, cell: str, contender: str, turn: int) -> Run:
+    """The figures of one outcome. Raises LockwrightError if two threads were inside at once."""
+    line, final = outcome.line("measured"), outcome.line("final")
+    if (
+        final is not None
+        and "guarded" in final
+        and number(final, "guarded") != number(final, "acquisitions")
+    ):
+        raise LockwrightError(
+            f"{contender}, {cell}: two threads were inside the section at once",
+            "the lock is broken: leave it out, or check it with 'lockwright check'",
+            1,
+        )
+    made = Run(
+        cell,
+        contender,
+        turn,
+        seconds=outcome.seconds,
+        others=outcome.others,
+        failure=outcome.failure,
+    )
+    if line is None or outcome.failure:
+        return made
+    seconds = number(line, "seconds")
+    return Run(
+        cell,
+        contender,
+        turn,
+        rate=number(line, "acquisitions") / seconds,
+        longest=number(line, "longest_wait_ns") / 1e9,
+        processors=number(line, "processor_seconds") / seconds,
+        seconds=outcome.seconds,
+        others=outcome.others,
+        samples=tuple(
+            (ns / 1e9, float(count))
+            for ns, count in zip(
+                line.get("sample_ns", ()), line.get("sample_acquisitions", ()), strict=True
+            )
+        ),
+    )
+
+
+def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+    """The cells that can be measured here, and a remark if some cannot."""
+    with_quota = [cell for cell in cells if cell.quota]
+    if not with_quota:
+        return list(cells), []
+    reason = quota.obstacle()
+    if not reason:
+        return list(cells), []
+    remark = f"Left out, {len(with_quota)} cells with a processor quota: {reason}."
+    return [cell for cell in cells if not cell.quota], [remark]

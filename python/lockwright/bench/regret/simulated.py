@@ -1,0 +1,127 @@
+"""Runs contenders on a simulated machine, in the cells that the simulator can express."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lockwright.bench.regret.contenders import Contender
+from lockwright.bench.regret.grid import Cell
+from lockwright.bench.regret.runs import Run
+from lockwright.simulate import run as simulator
+from lockwright.simulate.machine import Machine
+from lockwright.simulate.run import Line, Orders
+
+_SECTIONS = 300
+"""A run lasts as long as so many sections, or longer."""
+
+_PLAIN = {"section-ns", "gap-ns", "locks", "queue", "exponential"}
+"""Options of a cell that the simulator has; `exponential` as 0 only."""
+
+_TIMEOUT = 600.0
+
+
+def is_possible(cell: Cell) -> bool:
+    """Return whether the simulator can express a cell."""
+    named = {name for name, _ in cell.options}
+    return named <= _PLAIN and not cell.option("exponential") and not cell.quota
+
+
+def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+    """The cells that can be simulated, and remarks on the others."""
+    found = [cell for cell in cells if is_possible(cell)]
+    remarks = []
+    if left_out := [cell for cell in cells if not is_possible(cell)]:
+        families = dict.fromkeys(_reason(cell) for cell in left_out)
+        remarks.append(
+            f"Left out, {len(left_out)} of {len(cells)} cells that the simulator cannot express: "
+            f"{', '.join(families)}."
+        )
+    if any(cell.option("queue") for cell in found):
+        remarks.append("The threads of a simulated queue do no work while they have the lock.")
+    return found, remarks
+
+
+def _reason(cell: Cell) -> str:
+    if cell.family != "single":
+        return cell.family
+    return "bimodal sections" if cell.option("long-one-in") else "exponential gaps"
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated machine. seconds: of simulated time in a run."""
+
+    machine: Machine
+    seconds: float
+    timeout: float | None = None
+
+    def orders(self, cell: Cell, turn: int) -> Orders:
+        """The simulation of a cell; the round is the seed."""
+        ghz = self.machine.figures["clock.ghz"]
+        section, gap = cell.option("section-ns"), cell.option("gap-ns")
+        seconds = max(self.seconds, _SECTIONS * section / 1e9)
+        parameters = {"section-cycles": f"{ghz * section:.0f}", "gap-cycles": f"{ghz * gap:.0f}"}
+        workload = "single-lock"
+        if cell.option("locks"):
+            workload = "variable-contention"
+            parameters["locks"] = f"{cell.option('locks'):.0f}"
+        if cell.option("queue"):
+            workload = "producer-consumer"
+            parameters = {
+                "capacity": f"{cell.option('queue'):.0f}",
+                "consumers": str(cell.threads // 2),
+            }
+        return Orders(self.machine, workload, parameters, seconds, turn + 1)
+
+    def run(
+        self, cell: Cell, contenders: Sequence[Contender], turn: int, show: Callable[[str], None]
+    ) -> Iterator[Run]:
+        """Yield the runs, several of which are made at a time."""
+        orders = self.orders(cell, turn)
+        threads = cell.threads - (cell.threads // 2 if cell.option("queue") else 0)
+        plain = [each for each in contenders if not each.without]
+        show(f"{len(contenders)} locks")
+        yield from self._together(orders, cell, threads, plain, turn)
+        for each in contenders:
+            if each.without:
+                varied = replace(orders, environment=each.environment)
+                yield from self._together(varied, cell, threads, [each], turn)
+
+    def _together(
+        self, orders: Orders, cell: Cell, threads: int, contenders: Sequence[Contender], turn: int
+    ) -> Iterator[Run]:
+        places = {simulator.Cell(each.subject.name, threads): each.name for each in contenders}
+        began = time.monotonic()
+        try:
+            results = simulator.run(orders, list(places), self.timeout or _TIMEOUT)
+        except simulator.Interrupted as interrupt:
+            raise (interrupt.__cause__ or interrupt) from None
+        took = (time.monotonic() - began) / len(places)
+        for place, name in places.items():
+            if place in results.lines:
+                yield run_of(results.lines[place], cell.name, name, turn, took)
+            else:
+                yield Run(cell.name, name, turn, failure=results.failures[place])
+
+
+def run_of(line: Line, cell: str, contender: str, turn: int, took: float) -> Run:
+    """The figures of one simulation, which took so many seconds. A thread without an operation has
+    waited for all of it."""
+
+    def whole(name: str) -> int:
+        value = line[name]
+        assert isinstance(value, int)
+        return value
+
+    per_thread = line["per_thread"]
+    assert isinstance(per_thread, list)
+    seconds = whole("picoseconds") / 1e12
+    return Run(
+        cell,
+        contender,
+        turn,
+        rate=whole("operations") / seconds,
+        longest=whole("wait_max_ps") / 1e12 if all(per_thread) else seconds,
+        seconds=took,
+        processors=(whole("running_ps") + whole("pausing_ps")) / 1e12 / seconds,
+    )
