@@ -116,7 +116,7 @@ def test_help_defines_every_column(cli: Any) -> None:
 def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
     """The cells that the simulator can express; the others are named, and all is marked."""
     where = tmp_path / "grid"
-    words = ["--machine", "i-48", "--seconds", "0.0002", "--cells", "single/100ns/*/2,hog"]
+    words = ["--machine", "i-48", "--seconds", "0.001", "--cells", "single/100ns/*/2,hog"]
     done = cli(*quick(where, *words))
     assert done.status == 0, done.err
     assert "simulated" in done.out.splitlines()[0]

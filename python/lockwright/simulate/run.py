@@ -50,8 +50,7 @@ class Cell:
 class Orders:
     """What all cells of a run have in common.
 
-    parameters: options of the workload, as the program takes them. environment: variables beside
-    those of this process, such as the numbers of an algorithm.
+    parameters: options of the workload, as the program takes them.
     """
 
     machine: Machine
@@ -61,7 +60,6 @@ class Orders:
     seed: int
     own: OwnLock | None = None
     trace: Path | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +241,6 @@ def _simulate(job: Job, description: Path, timeout: float) -> Line:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            env=os.environ | orders.environment,
             capture_output=True,
             text=True,
             errors="replace",

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lockwright.bench.regret.contenders import Contender
 from lockwright.bench.regret.grid import Cell
 from lockwright.bench.regret.runs import Run
 from lockwright.simulate import run as simulator
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.run import Line, Orders
+from lockwright.simulate.run import Job, Line, Orders
 
 _SECTIONS = 300
 """A run lasts as long as so many sections, or longer."""
@@ -79,29 +79,24 @@ class Simulated:
         """Yield the runs, several of which are made at a time."""
         orders = self.orders(cell, turn)
         threads = cell.threads - (cell.threads // 2 if cell.option("queue") else 0)
-        plain = [each for each in contenders if not each.without]
-        show(f"{len(contenders)} locks")
-        yield from self._together(orders, cell, threads, plain, turn)
-        for each in contenders:
-            if each.without:
-                varied = replace(orders, environment=each.environment)
-                yield from self._together(varied, cell, threads, [each], turn)
-
-    def _together(
-        self, orders: Orders, cell: Cell, threads: int, contenders: Sequence[Contender], turn: int
-    ) -> Iterator[Run]:
-        places = {simulator.Cell(each.subject.name, threads): each.name for each in contenders}
+        names = {
+            Job(orders, simulator.Cell(each.subject.name, threads), each.environment): each.name
+            for each in contenders
+        }
+        made: list[Run] = []
         began = time.monotonic()
-        try:
-            results = simulator.run(orders, list(places), self.timeout or _TIMEOUT)
-        except simulator.Interrupted as interrupt:
-            raise (interrupt.__cause__ or interrupt) from None
-        took = (time.monotonic() - began) / len(places)
-        for place, name in places.items():
-            if place in results.lines:
-                yield run_of(results.lines[place], cell.name, name, turn, took)
+
+        def store(job: Job, line: Line | None, failure: str) -> None:
+            if line is None:
+                made.append(Run(cell.name, names[job], turn, failure=failure))
             else:
-                yield Run(cell.name, name, turn, failure=results.failures[place])
+                # Several run at a time: the mean over those that have ended.
+                took = (time.monotonic() - began) / (len(made) + 1)
+                made.append(run_of(line, cell.name, names[job], turn, took))
+
+        show(f"{len(contenders)} locks")
+        simulator.run_jobs(list(names), self.timeout or _TIMEOUT, store)
+        yield from made
 
 
 def run_of(line: Line, cell: str, contender: str, turn: int, took: float) -> Run:
