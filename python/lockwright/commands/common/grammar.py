@@ -128,8 +128,8 @@ def runs(
     note: str = "",
     shown: str | bool = True,
 ) -> Decorator:
-    """Return `--runs N`, how often everything is repeated. of: what is; shown: the default in words, if it
-    is not one number."""
+    """Return `--runs N`, how often all is repeated. of: what is; shown: the default in words,
+    if it is not one number."""
     return click.option(
         "--runs",
         cls=Option,
