@@ -12,8 +12,8 @@ _SHORTEST = 0.01
 _SLICES = 0.06
 """The same if threads outnumber processors: some twenty time slices of Linux."""
 
-_LONG_SECTIONS = 0.15
-"""The same with sections or gaps of more than 100 microseconds: some thousand of them."""
+_LONG_SECTIONS = 0.08
+"""The same with sections or gaps of more than 100 microseconds: some hundred of them."""
 
 _LONG_NS = 100_000
 
@@ -48,7 +48,7 @@ _ENERGY = Setting("xeon-e5-2680v2x2")
 _MUTABLE_20 = Setting("xeon-e5-2640v4x2")
 _MUTABLE_48 = Setting(
     "xeon-8260x2",
-    threads={"1/cpu": (12, 24, 36, 48), "2/cpu": (60, 72, 84, 96)},
+    threads={"1/cpu": (16, 32, 48), "2/cpu": (64, 80, 96)},
 )
 
 _PAPERS = (
