@@ -152,7 +152,7 @@ def test_each_machine_makes_every_run_also_if_it_was_away(
     second.send_signal(signal.SIGKILL)
     _, said = run.communicate(timeout=200)
     assert run.returncode == 1, said
-    assert "b has gone with" in said
+    assert "b has left with" in said
     assert "go on with: " in said
     assert made(db).count(("a",)) == 12
     assert 2 <= made(db).count(("b",)) < 12

@@ -24,7 +24,7 @@ def sample(figures: Figures) -> Sample:
 
 
 def of(figures: Figures) -> cells.Cells:
-    return cells.cells_of(sample(figures))
+    return cells.condense(sample(figures))
 
 
 def grid(

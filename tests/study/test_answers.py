@@ -62,7 +62,7 @@ def test_what_the_runs_do_not_show_is_no_answer() -> None:
     [([0.9, 1.0], "Yes: for 2 of 2"), ([0.2, 0.95, 1], "Mostly: for 2 of 3"), ([0.2, 1], "No:")],
 )
 def test_energy(correlations: list[float], begin: str) -> None:
-    (answer,) = answers.of_energy("m", pd.Series(dict(enumerate(correlations))))
+    (answer,) = answers.energy_answers("m", pd.Series(dict(enumerate(correlations))))
     assert answer.text.startswith(begin)
 
 
@@ -72,6 +72,6 @@ def test_latency() -> None:
         {"latency": [1.0, 1.04, 1.0, 2.0], "time": [1.0, 0.5, 1.0, 0.5]}, index=["a", "a", "b", "b"]
     )
     growth = pd.DataFrame({"time": [3.0], "latency": [20.0]}, index=["one to max"])
-    (answer,) = answers.of_latency("m", growth, at_max)
+    (answer,) = answers.latency_answers("m", growth, at_max)
     assert answer.text.startswith("No: for 1 of 2 applications")
     assert "execution times grow 3.0 times and tail latencies 20.0 times" in answer.text

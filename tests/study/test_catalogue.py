@@ -10,7 +10,7 @@ from lockwright.run import record
 from lockwright.run.process_runner import ProcessRunner
 from lockwright.study.program import catalogue
 from lockwright.study.program.entry import Program
-from lockwright.study.program.places import Places
+from lockwright.study.program.placeholders import Placeholders
 from lockwright.study.program.trial import Trial
 from support import locate
 
@@ -39,7 +39,7 @@ def test_there_are_programs_of_every_kind() -> None:
 @pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
 def test_every_place_can_be_filled(program: Program, scale: float) -> None:
     """Nothing in braces is left, but what a shell or another language means by them."""
-    places = Places(program, 3, scale, Path("/data"), Path("/work"), Path("/lib.so"))
+    places = Placeholders(program, 3, scale, Path("/data"), Path("/work"), Path("/lib.so"))
     server = program.server
     commands = [program.command, program.before, program.warmup, program.check.command]
     commands += [server.command, server.load, server.ready_command] if server else []
@@ -78,7 +78,7 @@ def test_what_does_nothing_is_wrong(
         library = locks.registry().path_of(locks.BASELINE)
         # Its own libraries may not be here.
         bare = replace(program, preload=())
-        found = trial.run(Places(bare, 2, 1.0, data, Path(), library))
+        found = trial.run(Placeholders(bare, 2, 1.0, data, Path(), library))
     assert found.outcome not in (record.FINISHED, record.FAILED), found
 
 

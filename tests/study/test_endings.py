@@ -11,10 +11,10 @@ from lockwright.run import record
 from lockwright.study.campaign import plan as plans
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.run_record import RunRecord, Slot
-from lockwright.study.campaign.schedule import Line
+from lockwright.study.campaign.schedule import Schedule
 from lockwright.study.campaign.session import bad_endings
 from lockwright.study.campaign.site import Folders, Site
-from lockwright.study.program import catalogue, places
+from lockwright.study.program import catalogue, placeholders
 from lockwright.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG, Result
 
 PLAN = """
@@ -102,14 +102,14 @@ def test_a_port_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        free = places.free_port
+        free = placeholders.free_port
         tried: list[int] = []
 
         def first_taken() -> int:
             tried.append(free() if len(tried) % 2 else taken.getsockname()[1])
             return tried[-1]
 
-        monkeypatch.setattr(places, "free_port", first_taken)
+        monkeypatch.setattr(placeholders, "free_port", first_taken)
         taken.shutdown(socket.SHUT_RDWR)  # Takes no connection, and keeps the port.
         result = run(tmp_path, served("pass"))
     assert result.outcome == record.FINISHED, result
@@ -125,7 +125,7 @@ def test_a_port_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ),
         (
             "handler = BaseHTTPRequestHandler",
-            ["HTTP Error 501", "the server's last words: ", "code 501, message"],
+            ["HTTP Error 501", "the server's last lines: ", "code 501, message"],
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_only_spinning_locks_with_more_threads_than_processors_may_be_slow(tmp_p
     """So they come last; all else that did not finish is named."""
     plan = read(tmp_path, "programs = ['pigz']")
     assert plan.threads == (2, 16)
-    line, made = Line(plan), []
+    line, made = Schedule(plan), []
     while (slot := line.next()) is not None:
         made.append(slot)
         line.done(RunRecord(slot, "here", "", Result(record.FINISHED)))

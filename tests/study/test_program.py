@@ -95,18 +95,18 @@ def test_what_is_wrong_is_named_with_file_and_key(text: str, parts: list[str]) -
 def test_built_in_readers_find_the_figure(name: str, text: str, value: float | None) -> None:
     """In what the tools print; nothing where there is none."""
     found = readers.READERS[name].find(text)
-    assert readers.one_of(found, 0, "last") == value
+    assert readers.select_number(found, 0, "last") == value
 
 
 def test_values_are_left_out_and_taken_together() -> None:
     """As the capture phase of an entry says."""
     values = ["1", "2", "3", "7"]
-    taken = {take: readers.one_of(values, 1, take) for take in entry.TAKES}
+    taken = {take: readers.select_number(values, 1, take) for take in entry.TAKES}
     assert taken == {
         "last": 7, "first": 2, "mean": 4, "median": 3, "max": 7, "min": 2, "sum": 12
     }  # fmt: skip
-    assert readers.one_of(values, 4, "mean") is None
-    assert readers.one_of(["1", "nan"], 0, "last") is None
+    assert readers.select_number(values, 4, "mean") is None
+    assert readers.select_number(["1", "nan"], 0, "last") is None
     assert readers.by_path("a[1].b", '{"a": [0, {"b": 4}]}') == ["4"]
     assert readers.by_path("rate", '{"rate": 1}\nno\n{"rate": 2}\n') == ["1", "2"]
 
@@ -114,9 +114,9 @@ def test_values_are_left_out_and_taken_together() -> None:
 def test_inputs_are_the_same_each_time_and_made_once(tmp_path: Path) -> None:
     """All of a program's or none: a directory that is there is whole."""
     wanted = [
-        inputs.Made("t", "text", {"megabytes": 1}, ()),
-        inputs.Made("v", "video", {"width": 32, "height": 16, "frames": 2}, ()),
-        inputs.Made("d", "tree", {"files": 3}, ()),
+        inputs.ResolvedInput("t", "text", {"megabytes": 1}, ()),
+        inputs.ResolvedInput("v", "video", {"width": 32, "height": 16, "frames": 2}, ()),
+        inputs.ResolvedInput("d", "tree", {"files": 3}, ()),
     ]
     first = inputs.make(wanted, tmp_path / "one", lambda *_: None)
     second = inputs.make(wanted, tmp_path / "two", lambda *_: None)
@@ -125,8 +125,10 @@ def test_inputs_are_the_same_each_time_and_made_once(tmp_path: Path) -> None:
     before = (first / "t").stat().st_mtime_ns
     assert inputs.make(wanted, tmp_path / "one", lambda *_: None) == first
     assert (first / "t").stat().st_mtime_ns == before
-    other = [inputs.Made("t", "text", {"megabytes": 2}, ())]
+    other = [inputs.ResolvedInput("t", "text", {"megabytes": 2}, ())]
     assert inputs.make(other, tmp_path / "one", lambda *_: None) != first
     with pytest.raises(LockwrightError, match="no file"):
-        inputs.make([inputs.Made("x", "", {}, ("true",))], tmp_path / "one", lambda *_: None)
+        inputs.make(
+            [inputs.ResolvedInput("x", "", {}, ("true",))], tmp_path / "one", lambda *_: None
+        )
     assert len(list((tmp_path / "one/inputs").iterdir())) == 2

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from lockwright.study import changes, descriptive, effect, lock_names, reading
 from lockwright.study.analysis import Analysis, Choices, analyse
-from lockwright.study.cells import Cells, cells_of
+from lockwright.study.cells import Cells, condense
 from lockwright.study.dataset import DataSet
 from lockwright.study.descriptive import pairwise
 from lockwright.study.result_table import MISSING, text
@@ -77,7 +77,7 @@ def sensitive(machine: str, metric: str) -> Cells:
     """The lock-sensitive applications but memcached."""
     sample = data().sample(machine, metric)
     assert sample is not None
-    cells = cells_of(sample)
+    cells = condense(sample)
     found = effect.sensitive(effect.effect(cells, RULE))
     return cells.only([name for name in found if not name.startswith("memcached")])
 

@@ -163,7 +163,7 @@ def test_threads_that_go_with_nodes_are_the_count(tmp_path: Path) -> None:
         ("app,lock,outcome,time\na,x,failed,\n", ["m.csv:1:", "no run that finished"]),
         (
             "app,lock,node,threads,time\na,x,1,1,1\na,x,1,2,1\na,x,2,1,1\na,x,2,2,1\n",
-            ["m.csv:1:", "both change"],
+            ["m.csv:1:", "vary independently"],
         ),
     ],
 )

@@ -166,7 +166,9 @@ def test_advice(part: MachineMetric, page: tuple[str, _Elements]) -> None:
 
 
 def test_figures_hold_what_was_measured(part: MachineMetric) -> None:
-    figures = {figure.name.rpartition(".")[2]: figure for figure in metric_figures.of_part(part)}
+    figures = {
+        figure.name.rpartition(".")[2]: figure for figure in metric_figures.figures_of_part(part)
+    }
     heat = figures["relative-max"].plot
     assert isinstance(heat, Heat)
     assert dict(zip(heat.columns, heat.values[0], strict=True)) == pytest.approx(
@@ -203,12 +205,12 @@ def test_what_groups_of_locks_have_in_common(monkeypatch: pytest.MonkeyPatch) ->
 
     known = {name: Made(name.startswith("p")) for name in ("p1", "p2", "p3", "s1", "s2")}
     monkeypatch.setattr(common_traits, "installed_locks", lambda: known)
-    (sleeping, polling) = common_traits.in_common(["s1", "s2"], ["p1", "p2", "p3", "foreign"])
-    assert (
-        sleeping == "3 of the 3 locks to avoid put waiting threads to sleep, and 0 of the 2 to use."
+    (sleeping, polling) = common_traits.differing_traits(
+        ["s1", "s2"], ["p1", "p2", "p3", "foreign"]
     )
+    assert sleeping == "3 of the 3 locks to avoid park their waiters, and 0 of the 2 to use."
     assert "only poll" in polling
-    assert not list(common_traits.in_common(["s1"], ["p1", "p2"]))
+    assert not list(common_traits.differing_traits(["s1"], ["p1", "p2"]))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lockwright.run.record import FAILED, FINISHED, TIMEOUT
 from lockwright.study.campaign import site
 from lockwright.study.campaign.plan import Configuration, Member, Plan, difference
 from lockwright.study.campaign.run_record import RunRecord, Slot
-from lockwright.study.campaign.schedule import Line
+from lockwright.study.campaign.schedule import Schedule
 from lockwright.study.program.entry import LOWER, OUTPUT, Metric, Program
 from lockwright.study.program.trial import LEFT_OUT, Result
 
@@ -30,7 +30,7 @@ def run_record(slot: Slot, value: float = 1.0, outcome: str = FINISHED) -> RunRe
     return RunRecord(slot, "m", "", Result(outcome, value=value if outcome == FINISHED else None))
 
 
-def carry_out(line: Line, values: dict[str, Iterable[float]] | None = None) -> list[Slot]:
+def carry_out(line: Schedule, values: dict[str, Iterable[float]] | None = None) -> list[Slot]:
     sources = {lock: iter(each) for lock, each in (values or {}).items()}
     made = []
     while (slot := line.next()) is not None:
@@ -43,22 +43,22 @@ def carry_out(line: Line, values: dict[str, Iterable[float]] | None = None) -> l
 
 def test_a_round_runs_every_configuration_once_in_an_order_of_its_own() -> None:
     """Which the seed decides."""
-    made = carry_out(Line(plan(runs=3, most=3, warmup=1)))
+    made = carry_out(Schedule(plan(runs=3, most=3, warmup=1)))
     assert [slot.round for slot in made] == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
     rounds = [made[n : n + 6] for n in range(0, 24, 6)]
     for each in rounds:
         assert {slot.configuration for slot in each} == set(plan().configurations())
     orders = {tuple(slot.configuration for slot in each) for each in rounds}
     assert len(orders) == 4
-    assert carry_out(Line(plan(runs=3, most=3, warmup=1))) == made
-    assert carry_out(Line(plan(runs=3, most=3, warmup=1, seed=2))) != made
+    assert carry_out(Schedule(plan(runs=3, most=3, warmup=1))) == made
+    assert carry_out(Schedule(plan(runs=3, most=3, warmup=1, seed=2))) != made
 
 
 @pytest.mark.parametrize("done", range(13))
 def test_what_was_made_is_not_made_again(done: int) -> None:
     """Resumed after any run, the rest follows as if nothing had happened."""
-    whole = carry_out(Line(plan()))
-    rest = carry_out(Line(plan(), [run_record(slot) for slot in whole[:done]]))
+    whole = carry_out(Schedule(plan()))
+    rest = carry_out(Schedule(plan(), [run_record(slot) for slot in whole[:done]]))
     assert whole[:done] + rest == whole
 
 
@@ -67,7 +67,7 @@ def test_runs_that_lie_apart_are_made_again_until_they_do_not() -> None:
     steady = [1.0] * 20
     values = {"x": [1.0, 2.0] * 10, "y": [1.0, 1.2, 1.1, 1.1, *steady], "z": steady}
     one = Plan(**{**vars(plan(runs=2, most=5)), "threads": (1,)})
-    made = carry_out(Line(one, []), values)  # type: ignore[arg-type]
+    made = carry_out(Schedule(one, []), values)  # type: ignore[arg-type]
     rounds = {lock: [s.round for s in made if s.configuration.lock == lock] for lock in "xyz"}
     assert rounds["x"] == [1, 2, 3, 4, 5]
     # 1, 1.2 and 1.1 lie 9 %, with one more 1.1 they lie 7 % apart.
@@ -77,7 +77,7 @@ def test_runs_that_lie_apart_are_made_again_until_they_do_not() -> None:
 
 def test_a_configuration_is_given_up_that_hangs_or_cannot_run() -> None:
     """After two runs that do not end, or one word that it is left out; not after failures."""
-    line = Line(plan(runs=4, most=4))
+    line = Schedule(plan(runs=4, most=4))
     made: list[Slot] = []
     outcomes = {"x": TIMEOUT, "y": LEFT_OUT, "z": FAILED}
     while (slot := line.next()) is not None:
@@ -90,7 +90,7 @@ def test_a_configuration_is_given_up_that_hangs_or_cannot_run() -> None:
 
 def test_a_run_that_is_lost_is_given_to_another() -> None:
     """Once; what is under way is given to nobody else."""
-    line = Line(plan(runs=1, most=1))
+    line = Schedule(plan(runs=1, most=1))
     first = line.next()
     assert first is not None
     others = [line.next() for _ in range(5)]
@@ -124,7 +124,7 @@ def test_runs_are_made_on_the_processors_that_are_asked_for(
 ) -> None:
     """On a machine of two nodes of two cores of two threads."""
     here = [Processor(n, n // 4, 2 * (n // 2), n % 2) for n in range(8)]
-    monkeypatch.setattr(pinning, "machine", lambda: here)
+    monkeypatch.setattr(pinning, "usable_processors", lambda: here)
 
     def chosen(threads: int, nodes: int, placed: str) -> set[int] | None:
         return site.processors_of(Configuration("a", "x", threads, nodes, placed))
@@ -138,7 +138,7 @@ def test_runs_are_made_on_the_processors_that_are_asked_for(
     assert chosen(9, 0, "compact") == set(range(8))
     assert chosen(2, 0, "1,6-7") == {1, 6, 7}
     for nodes, placed in ((3, "none"), (0, "7-8")):
-        with pytest.raises(site.NotHere):
+        with pytest.raises(site.NotRunnable):
             chosen(2, nodes, placed)
 
 
@@ -146,8 +146,8 @@ def test_files_of_runs_that_were_killed_are_removed(tmp_path: Path) -> None:
     """Those of processes that live, and of other machines, are not."""
     from lockwright.study.program import trial
 
-    own = tmp_path / f"{trial._prefix()}x"
-    dead = tmp_path / (trial._prefix().removesuffix(f"{os.getpid()}-") + "999999999-x")
+    own = tmp_path / f"{trial._directory_prefix()}x"
+    dead = tmp_path / (trial._directory_prefix().removesuffix(f"{os.getpid()}-") + "999999999-x")
     away = tmp_path / "run-another.machine-1-x"
     for each in (own, dead, away):
         (each / "below").mkdir(parents=True)

@@ -9,7 +9,7 @@ from lockwright.preload import locks
 from lockwright.run import record
 from lockwright.run.process_runner import ProcessRunner
 from lockwright.study.program import entry
-from lockwright.study.program.places import Places
+from lockwright.study.program.placeholders import Placeholders
 from lockwright.study.program.trial import Result, Trial
 from lockwright.study.toml_table import Table
 
@@ -42,4 +42,4 @@ def test_what_the_client_did_counts(command: str, outcome: str, tmp_path: Path) 
 def _run(program: entry.Program, where: Path) -> Result:
     library = locks.registry().path_of(locks.BASELINE)
     with ProcessRunner() as processes:
-        return Trial(processes, where).run(Places(program, 1, 1.0, where, Path(), library))
+        return Trial(processes, where).run(Placeholders(program, 1, 1.0, where, Path(), library))

@@ -350,7 +350,7 @@ def _orders(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, obj
     for variant, _ in variants:
         mine = runs[runs.variant == variant].rename(columns={RATE.field: "value"})
         sample = Sample("", RATE.field, "", mine.assign(**{COUNT: 0}))
-        rows.append(cells.cells_of(sample).at("one").row("all"))
+        rows.append(cells.condense(sample).at("one").row("all"))
     direct, interposed = (Shown().better(row) for row in rows)
     papers = validation.validation(runs, RATE.field, higher=True, rule=Margin()).loc["all"]
     kept = {name: float(papers[name]) for name in names[2:]}

@@ -14,9 +14,9 @@ from lockwright.compare.plan import AS_IT_IS, Plan
 from lockwright.preload.locks import BASELINE
 from lockwright.study.campaign import plan as campaign
 from lockwright.study.campaign.plan import EACH, NO_PINNING, Member
-from lockwright.study.campaign.site import Folders, NotHere, Site, default_name, missing
+from lockwright.study.campaign.site import Folders, NotRunnable, Site, default_name, missing
 from lockwright.study.program.entry import LOWER, OUTPUT, Program
-from lockwright.study.program.places import Places
+from lockwright.study.program.placeholders import Placeholders
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def real_program(
     ):
         try:
             data = site.inputs_of(member)
-        except NotHere as error:
+        except NotRunnable as error:
             raise LockwrightError(f"{program.name}: {error}", "choose another program") from error
         work = Path(place) / "work"
-        filled = Places(program, threads, scale, data, work, Path())
+        filled = Placeholders(program, threads, scale, data, work, Path())
         _write_files(work, program, filled)
         environment = dict(os.environ)
         environment |= {name: filled.fill(value) for name, value in program.environment.items()}
@@ -120,14 +120,14 @@ def real_program(
         )
 
 
-def _write_files(work: Path, program: Program, filled: Places) -> None:
+def _write_files(work: Path, program: Program, filled: Placeholders) -> None:
     work.mkdir()
     for name, text in program.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(filled.fill(text))
 
 
-def _prepare(work: Path, program: Program, filled: Places) -> str | None:
+def _prepare(work: Path, program: Program, filled: Placeholders) -> str | None:
     """What makes the directory of a run as it was before the first, for a program that asks for
     more there than its own files."""
     if not program.before:

@@ -1,4 +1,4 @@
-"""All tables of a data set, in the order in which they are read."""
+"""The analysis of a data set: all tables, in reading order, and the answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from lockwright.study.rules import Margin, Rule, Shown
 from lockwright.study.schema import METRICS
 
 USUAL_METRICS = ("throughput", "tpp")
-"""Metrics that are analysed if none is chosen."""
+"""Metrics that are analysed by default."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """metrics: chosen ones; empty for the usual. rule: None for the one that fits the data. counts:
-    see MachineMetric.wanted."""
+    """The options of an analysis. metrics: empty for USUAL_METRICS. rule: None for the one that
+    fits the data. counts: see MachineMetric.wanted."""
 
     metrics: tuple[str, ...] = ()
     rule: Rule | None = None
@@ -36,8 +36,8 @@ class Choices:
 class Analysis:
     """The result of an analysis.
 
-    notes: remarks about the data. rules: what `better` means for each machine and metric. answers:
-    to the questions of the papers. parts: one for each machine and metric.
+    notes: remarks about the data. rules: the meaning of `better` for each machine and metric.
+    answers: to the questions of the papers. parts: one for each machine and metric.
     """
 
     tables: tuple[Table, ...]
@@ -48,7 +48,7 @@ class Analysis:
 
 
 def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
-    """Every analysis of the published study (TOCS 2019) that the data allow.
+    """Return every analysis of the published study (TOCS 2019) that the data allow.
 
     Raises LockwrightError for a bad choice.
     """
@@ -56,26 +56,26 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     notes = list(data.notes)
     parts = list(_parts(data, choices, notes))
     _check(data, parts, choices)
-    found = [table for part in parts for table in metric_tables.of_part(part)]
+    tables = [table for part in parts for table in metric_tables.tables_of_part(part)]
     for machine in data.machines:
         own = [part for part in parts if part.sample.machine == machine]
-        found += cross_tables.of_energy(data, machine, own)
-        found += cross_tables.of_latency(data, machine, choices.baseline, notes)
-    found += cross_tables.across(parts)
+        tables += cross_tables.energy_tables(data, machine, own)
+        tables += cross_tables.latency_tables(data, machine, choices.baseline, notes)
+    tables += cross_tables.order_changes(parts)
     for number, frame in enumerate(data.validations()):
-        found += cross_tables.of_validation(data, frame, number, choices.rule or Margin())
-    if not found:
+        tables += cross_tables.validation_table(data, frame, number, choices.rule or Margin())
+    if not tables:
         raise LockwrightError("the data hold nothing to compare", "give runs of several locks")
     rules = tuple((part.sample.title, part.rule.meaning) for part in parts)
-    said = [answer for part in parts for answer in _answers(part)]
-    for table in found:
+    found = [answer for part in parts for answer in _answers(part)]
+    for table in tables:
         machine, _, kind = table.name.rpartition(".")
         if kind == "pcc":
-            said += answers.of_energy(machine, table.frame.pcc)
+            found += answers.energy_answers(machine, table.frame.pcc)
         elif kind == "latency-growth":
-            at_max = (t.frame for t in found if t.name == f"{machine}.latency-max")
-            said += answers.of_latency(machine, table.frame, next(at_max, pd.DataFrame()))
-    return Analysis(tuple(found), tuple(dict.fromkeys(notes)), tuple(said), rules, tuple(parts))
+            at_max = (t.frame for t in tables if t.name == f"{machine}.latency-max")
+            found += answers.latency_answers(machine, table.frame, next(at_max, pd.DataFrame()))
+    return Analysis(tuple(tables), tuple(dict.fromkeys(notes)), tuple(found), rules, tuple(parts))
 
 
 def _check(data: DataSet, parts: Sequence[MachineMetric], choices: Choices) -> None:
@@ -95,7 +95,7 @@ def _check(data: DataSet, parts: Sequence[MachineMetric], choices: Choices) -> N
 
 def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[MachineMetric]:
     usual = [m for m in data.metrics if m in USUAL_METRICS or m not in METRICS]
-    # Where nothing but a time or a latency is there, that is what the study is about.
+    # Data with only a time or a latency are analysed by that.
     wanted = choices.metrics or usual or data.metrics
     for metric in wanted:
         if metric not in data.metrics:
@@ -107,7 +107,7 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Machin
             sample = data.sample(machine, metric)
             if sample is None:
                 continue
-            whole = cells.cells_of(sample)
+            whole = cells.condense(sample)
             if len(whole.locks) < 2:
                 notes.append(f"{sample.title}: a single lock, nothing to compare")
                 continue
@@ -119,7 +119,7 @@ def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[Machin
 
 
 def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -> Rule:
-    """The chosen rule, or the best that the repetitions of the data allow."""
+    """Return the chosen rule, or the best that the repetitions of the data allow."""
     ran = whole.mean.notna()
     number = int(ran.sum().sum())
     single = number - int((whole.degrees.notna() & ran).sum().sum())

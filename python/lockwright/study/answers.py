@@ -1,4 +1,4 @@
-"""What a study says to the questions of the papers, in sentences."""
+"""The answers of a study to the questions of the papers, in sentences."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import pandas as pd
 from lockwright.study.rules import TOLERANCE
 
 CLOSE = 0.9
-"""Correlation above which one quantity is said to follow the other."""
+"""Correlation from which on one quantity counts as following the other."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """about: machine and metric."""
+    """The answer to a question. about: machine and metric."""
 
     about: str
     question: str
@@ -23,11 +23,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the answers of one machine and metric rest on: tables of the modules of their names.
+    """The tables behind the answers for one machine and metric.
 
-    best, harmful, better (each lock against each at max): empty, and changes None, where there is
-    nothing to say. shown: whether they rest on what the runs show, so that what these do not show
-    may be so all the same. unfinished: None where all runs came to a figure.
+    best, harmful, better (each lock against each at max): empty, and changes None, where no
+    application is lock-sensitive. shown: whether the rule uses intervals, so that differences may
+    exist that the runs do not show. unfinished: None where all runs have a figure.
     """
 
     about: str
@@ -42,8 +42,8 @@ class Facts:
 
 
 def answers(facts: Facts) -> Iterator[Answer]:
-    """How much locks matter, whether one is always best, whether some always beat others, whether
-    all harm, how stable that is."""
+    """Yield the answers on how much locks matter, whether one is always best, whether some always
+    beat others, whether all harm, and how stable that is."""
     yield Answer(facts.about, "How much do locks matter?", _how_much(facts.effect))
     if facts.best.empty:
         return
@@ -59,8 +59,8 @@ def answers(facts: Facts) -> Iterator[Answer]:
         yield Answer(facts.about, "Is the order of the locks stable?", text)
 
 
-def of_energy(machine: str, correlation: pd.Series) -> Iterator[Answer]:
-    """Whether energy efficiency follows throughput, by the correlation of each application."""
+def energy_answers(machine: str, correlation: pd.Series) -> Iterator[Answer]:
+    """Yield whether energy efficiency follows throughput, by the correlations of applications."""
     known = correlation.dropna()
     if known.empty:
         return
@@ -74,8 +74,8 @@ def of_energy(machine: str, correlation: pd.Series) -> Iterator[Answer]:
     yield Answer(machine, "Does energy efficiency follow throughput?", text)
 
 
-def of_latency(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) -> Iterator[Answer]:
-    """Whether tail latency follows throughput: which locks are best in both, and how both grow.
+def latency_answers(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) -> Iterator[Answer]:
+    """Yield whether tail latency follows throughput: locks that are best in both, and growth.
 
     growth, at_max: tables of the module latency; at_max may be empty.
     """
@@ -98,7 +98,7 @@ def of_latency(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) -> Iter
 
 
 def _best_in_both(part: pd.DataFrame) -> bool:
-    """Whether the lock of one application with the least time has nearly the least latency."""
+    """Return whether the lock with the least time also has nearly the least latency."""
     fastest = part.latency.to_numpy()[part.time.to_numpy().argmin()]
     return bool(fastest <= (1 + TOLERANCE) * part.latency.min())
 
@@ -123,7 +123,7 @@ def _always_best(best: pd.DataFrame, shown: bool) -> str:
     if at_max[lock] == 1:
         always = at_max.index[at_max == 1]
         if shown:
-            begin = _hedged("Yes", shown) if len(always) == 1 else "The runs do not tell"
+            begin = _reserved("Yes", shown) if len(always) == 1 else "The runs do not tell"
             return (
                 f"{begin}: at the largest count, {len(always)} of {len(at_max)} locks are such that"
                 " no other one is shown to be better for any lock-sensitive application:"
@@ -142,8 +142,8 @@ def _always_best(best: pd.DataFrame, shown: bool) -> str:
 
 
 def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
-    """Whether some locks always beat others, from the share of applications where the lock of the
-    line beats the column's."""
+    """Return whether some locks always beat others, by the share of applications where the lock of
+    the row beats that of the column."""
     shares = better.to_numpy()
     first, second = (
         shares[np.triu_indices(len(shares), 1)],
@@ -153,8 +153,8 @@ def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
     one = int(((first > 0) ^ (second > 0)).sum())
     if not both:
         return (
-            f"{_hedged('Yes', shown)}: at the largest count, no lock is better than another for one"
-            " application and worse for another."
+            f"{_reserved('Yes', shown)}: at the largest count, no lock is better than another for"
+            " one application and worse for another."
         )
     begin = "No" if both > one else "In part"
     return (
@@ -175,7 +175,7 @@ def _harm_sentence(harmful: pd.DataFrame, shown: bool) -> str:
         )
     harmless = ", ".join(at_max.index[at_max == 0])
     return (
-        f"{_hedged('No', shown)}: at the largest count these harm no lock-sensitive application:"
+        f"{_reserved('No', shown)}: at the largest count these harm no lock-sensitive application:"
         f" {harmless}."
     )
 
@@ -183,13 +183,13 @@ def _harm_sentence(harmful: pd.DataFrame, shown: bool) -> str:
 def _unfinished(lost: pd.DataFrame | None) -> str:
     if lost is None or lost.empty:
         return ""
-    named = lost.groupby("lock").application.agg(lambda names: ", ".join(dict.fromkeys(names)))
-    listed = "; ".join(f"{lock} ({names})" for lock, names in named.items())
+    by_lock = lost.groupby("lock").application.agg(lambda names: ", ".join(dict.fromkeys(names)))
+    listed = "; ".join(f"{lock} ({names})" for lock, names in by_lock.items())
     return f" Runs of these came to no figure: {listed}."
 
 
-def _hedged(answer: str, shown: bool) -> str:
-    """An answer, with a reservation where it rests on what the runs do not show."""
+def _reserved(answer: str, shown: bool) -> str:
+    """Return an answer, with a reservation where the rule uses intervals."""
     return f"{answer}, as far as the runs show" if shown else answer
 
 

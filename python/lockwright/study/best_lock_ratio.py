@@ -16,8 +16,8 @@ def best_lock_ratio(
     counts: Sequence[int] | None = None,
     mixed: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
-    """A line per application, a column per lock: its average over the counts, divided by that of
-    the best lock at each count.
+    """Return the ratios, a row per application, a column per lock: its average over the counts,
+    divided by that of the best lock at each count.
 
     counts: the range; all by default. mixed: columns that are means of locks, see EXPECTED; they
     do not count as best. NaN for a lock that was not run at some count.
@@ -29,8 +29,8 @@ def best_lock_ratio(
             part = part.loc[part.index.isin(counts)]
         locks = part.dropna(axis=1, how="all")
         best = locks.max(axis=1).mean()
-        for name, of in (mixed or {}).items():
-            if set(of) <= set(locks.columns):
-                locks = locks.assign(**{name: locks[list(of)].mean(axis=1, skipna=False)})
+        for name, members in (mixed or {}).items():
+            if set(members) <= set(locks.columns):
+                locks = locks.assign(**{name: locks[list(members)].mean(axis=1, skipna=False)})
         lines[application] = locks.mean(skipna=False) / best
     return pd.DataFrame(lines).T.rename_axis("application")

@@ -19,12 +19,12 @@ Table 9)."""
 
 @dataclass(frozen=True)
 class Row:
-    """The locks of one application side by side; NaN for one that was not run.
+    """The figures of one application's locks; NaN for a lock that was not run.
 
     mean: arithmetic mean of the runs. log: mean of their logarithms. variance: of that mean of
-    logarithms. error: standard error of the arithmetic mean, as a share of it. Both are steadied by
-    those of the other locks (see moderated); degrees and error_degrees: of freedom. NaN where there
-    is one run only.
+    logarithms. error: standard error of the arithmetic mean, as a share of it. Both are moderated
+    by those of the other locks (see moderated); degrees and error_degrees: of freedom. NaN for a
+    single run.
     """
 
     mean: Vector
@@ -37,7 +37,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cells:
-    """Frames of one shape: a line per application (and count), a column per lock. See Row."""
+    """Frames of one shape: a row per application (and count), a column per lock. See Row."""
 
     mean: pd.DataFrame
     log: pd.DataFrame
@@ -47,7 +47,7 @@ class Cells:
     error_degrees: pd.DataFrame
 
     def row(self, key: object) -> Row:
-        """One line."""
+        """Return one row of the frames."""
         frames = (getattr(self, each.name) for each in fields(self))
         return Row(*(frame.loc[key].to_numpy(dtype=float) for frame in frames))
 
@@ -56,7 +56,7 @@ class Cells:
 
     @property
     def locks(self) -> list[str]:
-        """The columns."""
+        """All locks."""
         return list(self.mean.columns)
 
     @property
@@ -65,21 +65,20 @@ class Cells:
         return list(self.mean.index.get_level_values(0).unique())
 
     def only(self, applications: list[str]) -> "Cells":
-        """The lines of some applications."""
+        """Return the rows of some applications."""
         return self._each(lambda frame: frame.loc[applications])
 
     def of_locks(self, locks: list[str]) -> "Cells":
-        """The columns of some locks."""
+        """Return the columns of some locks."""
         return self._each(lambda frame: frame[locks])
 
     def at(self, place: str) -> "Cells":
-        """A line per application, at one of PLACES."""
+        """Return the cells at one of PLACES, a row per application."""
         chosen = self.counts(place)
         return self._each(lambda frame: _pick(frame, chosen))
 
     def counts(self, place: str) -> pd.DataFrame:
-        """The count that stands for each application and lock at a place; NaN where it was not
-        run."""
+        """Return the count of each application and lock at a place; NaN where it was not run."""
         lines = {}
         for application, part in self.mean.groupby(level=0):
             by_count = part.droplevel(0)
@@ -112,10 +111,10 @@ def _pick(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, index=chosen.index, columns=chosen.columns, dtype=float)
 
 
-def cells_of(sample: Sample) -> Cells:
-    """The cells of a sample.
+def condense(sample: Sample) -> Cells:
+    """Return the cells of a sample.
 
-    Timers have a resolution: runs of equal length may differ by as much as the smallest step seen
+    Timers have a resolution: runs of equal length may differ by as much as the smallest step
     between two runs of that application and count. A value that was rounded to such steps may be
     off by half of one, so no mean has a smaller standard error than that.
     """
@@ -135,8 +134,8 @@ def cells_of(sample: Sample) -> Cells:
             "least": steps.reindex(number.index.droplevel("lock")).fillna(0.0).to_numpy() ** 2 / 4,
         }
     )
-    variance, degrees = _steadied(runs, "log")
-    squared, error_degrees = _steadied(runs, "share")
+    variance, degrees = _moderated_variances(runs, "log")
+    squared, error_degrees = _moderated_variances(runs, "share")
     columns = {
         "mean": mean,
         "log": groups.log.mean(),
@@ -148,11 +147,11 @@ def cells_of(sample: Sample) -> Cells:
     return Cells(**{name: values.unstack("lock").sort_index() for name, values in columns.items()})
 
 
-def _steadied(runs: pd.DataFrame, which: str) -> tuple[pd.Series, pd.Series]:
-    """Variances of the means and their degrees of freedom, from a column of variances of runs;
-    those of one application and count are moderated by each other."""
+def _moderated_variances(runs: pd.DataFrame, which: str) -> tuple[pd.Series, pd.Series]:
+    """Return the variances of the means and their degrees of freedom, from a column of variances of
+    runs; those of one application and count moderate each other."""
     several = runs.number > 1
-    # No variance of 0: nothing is known of its logarithm.
+    # A variance of 0 has no logarithm.
     least = np.maximum(runs.least * runs.number, np.finfo(float).eps ** 2)
     variance = np.maximum(runs[which], least).where(several)
     degrees = (runs.number - 1.0).where(several)

@@ -1,4 +1,4 @@
-"""How often the order of two locks changes with the thread count, the machine or the metric."""
+"""The frequency of changes in the order of two locks with the count, the machine or the metric."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _COMMON = 0.9
 
 
 def usual_counts(cells: Cells) -> list[int]:
-    """The counts that nine of ten applications were run at, or all where those are fewer than two.
+    """Return the counts that nine of ten applications were run at, or all if these are under two.
 
     An application may need a power of two, another one a processor for its clients: their columns
     would be empty for all the others.
@@ -27,11 +27,11 @@ def usual_counts(cells: Cells) -> list[int]:
 
 
 def changes(cells: Cells, rule: Rule, counts: Sequence[int]) -> pd.DataFrame:
-    """Share of the pairs of locks whose relation changes between counts (Tables 13, 66-71, 88-89).
+    """Return the share of lock pairs whose relation changes with the count (Tables 13, 66-71, 88).
 
-    A line per application. Columns: each two counts that follow one another, as `1/2`, and all
-    of them, as `1/2/4`: where the relation is not the same at all. `reversed`: pairs of which now
-    the one and now the other is better. NaN where an application was not run at a count.
+    A row per application. Columns: each two consecutive counts, as `1/2`, and all counts, as
+    `1/2/4`: the pairs whose relation is not the same at all of them. `reversed`: pairs of which
+    each lock is better at some count. NaN where an application was not run at a count.
     """
     groups = [*pairwise(counts)] + ([tuple(counts)] if len(counts) > 2 else [])
     lines = {}
@@ -50,9 +50,10 @@ def changes(cells: Cells, rule: Rule, counts: Sequence[int]) -> pd.DataFrame:
 
 
 def between(first: Cells, second: Cells, rule: Rule, place: str) -> float:
-    """Share of pairs of locks whose relation differs between two cells, on average (Tables 72, 90).
+    """Return the mean share of lock pairs whose relation differs between two cells (Tables 72, 90).
 
-    Over the applications and locks that both have: two machines, or two metrics of one.
+    The cells are of two machines, or of two metrics of one. The mean is over the applications and
+    locks that both have.
     """
     applications = [name for name in first.applications if name in set(second.applications)]
     locks = [lock for lock in first.locks if lock in set(second.locks)]
@@ -63,7 +64,7 @@ def between(first: Cells, second: Cells, rule: Rule, place: str) -> float:
 
 
 def _pairs_in_all_rows(rows: Sequence[Row]) -> Flags:
-    """Which pairs of two locks ran in all rows."""
+    """Return which pairs of two locks ran in all rows."""
     ran = np.logical_and.reduce([~np.isnan(row.mean) for row in rows])
     both: Flags = ran[:, None] & ran[None, :]
     np.fill_diagonal(both, False)

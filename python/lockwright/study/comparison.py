@@ -11,8 +11,8 @@ WARM_UP = "warm-up"
 _OURS = {"threads", "round", "lock", "outcome", "value", "unit"}
 
 
-def is_one(heading: Sequence[str]) -> bool:
-    """Whether a file with this heading was written by `lockwright compare --csv`."""
+def is_comparison(heading: Sequence[str]) -> bool:
+    """Return whether a file with this heading was written by `lockwright compare --csv`."""
     return set(heading) >= _OURS and "application" not in heading
 
 
@@ -23,10 +23,10 @@ def as_runs(
     application: str,
     complaint: Callable[[str, str], LockwrightError],
 ) -> tuple[list[str], list[list[str]]]:
-    """Heading and rows as those of any other study, in the same order, warm-up runs included.
+    """Return heading and rows in the form of a study file, in the same order, with warm-up runs.
 
     Warm-up runs have the outcome WARM_UP. The metric is found by its unit; with an unknown unit its
-    name is `value`. complaint: makes an error of what is wrong and what to do.
+    name is `value`. complaint: makes an error from the fault and the advice.
     """
     place = {name: heading.index(name) for name in _OURS}
     units = sorted({row[place["unit"]] for row in rows})
@@ -36,12 +36,12 @@ def as_runs(
     metric = next((m.name for m in METRICS.values() if unit.lower() in m.units), None)
     # A program may be run without a number of threads.
     counted = ["threads"] if any(row[place["threads"]] for row in rows) else []
-    kept = [*counted, "round", "lock", "outcome", "value"]
-    head = ["machine", "application", *kept]
+    columns = [*counted, "round", "lock", "outcome", "value"]
+    head = ["machine", "application", *columns]
     head[-1] = f"{metric} ({unit})" if metric else "value"
     lines = []
     for row in rows:
-        line = [machine, application, *(row[place[name]] for name in kept)]
+        line = [machine, application, *(row[place[name]] for name in columns)]
         if row[place["round"]].startswith(("0", "-")):
             line[-2] = WARM_UP
         lines.append(line)

@@ -1,4 +1,4 @@
-"""Tables that compare two metrics, two machines, or two ways to put a lock into a program."""
+"""Tables that compare two metrics, two machines, or interposed locks with those in the source."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,8 +13,8 @@ from lockwright.study.rules import Margin, Rule
 from lockwright.study.schema import HIGHER
 
 
-def of_energy(data: DataSet, machine: str, parts: Sequence[MachineMetric]) -> Iterator[Table]:
-    """Energy efficiency against throughput on one machine, whose parts these are."""
+def energy_tables(data: DataSet, machine: str, parts: Sequence[MachineMetric]) -> Iterator[Table]:
+    """Yield tables of energy efficiency against throughput on one machine. parts: of it."""
     paired = data.paired(machine, "throughput", "tpp")
     if paired is None:
         return
@@ -49,8 +49,8 @@ def of_energy(data: DataSet, machine: str, parts: Sequence[MachineMetric]) -> It
     )
 
 
-def of_latency(data: DataSet, machine: str, baseline: str, notes: list[str]) -> Iterator[Table]:
-    """Tail latency against throughput on one machine."""
+def latency_tables(data: DataSet, machine: str, baseline: str, notes: list[str]) -> Iterator[Table]:
+    """Yield tables of tail latency against throughput on one machine."""
     paired = data.paired(machine, "latency", "throughput")
     if paired is None:
         return
@@ -79,8 +79,8 @@ def of_latency(data: DataSet, machine: str, baseline: str, notes: list[str]) -> 
             )
 
 
-def across(parts: Sequence[MachineMetric]) -> Iterator[Table]:
-    """Between any two machines in one metric, and two metrics of one machine."""
+def order_changes(parts: Sequence[MachineMetric]) -> Iterator[Table]:
+    """Yield the table of changes between two machines in one metric, or two metrics of one."""
     lines = {}
     for place, first in enumerate(parts):
         for second in parts[place + 1 :]:
@@ -88,7 +88,7 @@ def across(parts: Sequence[MachineMetric]) -> Iterator[Table]:
                 first.sample.machine == second.sample.machine,
                 first.sample.metric == second.sample.metric,
             )
-            # The rules of two halves may differ; then the one that asks for less is used.
+            # If the rules of the two parts differ, the one that needs less data is used.
             rule = first.rule if first.rule == second.rule else Margin()
             if any(alike):
                 lines[f"{first.sample.title} / {second.sample.title}"] = {
@@ -106,23 +106,27 @@ def across(parts: Sequence[MachineMetric]) -> Iterator[Table]:
         )
 
 
-def of_validation(data: DataSet, frame: pd.DataFrame, number: int, rule: Rule) -> Iterator[Table]:
-    """Locks in the program's source against interposed ones; number: of the frame in the data."""
+def validation_table(
+    data: DataSet, frame: pd.DataFrame, number: int, rule: Rule
+) -> Iterator[Table]:
+    """Yield the table of interposed locks against those in the program's source. number: the index
+    of the frame in the data."""
     machine = str(frame.machine.iloc[0])
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:
         return
     higher = data.direction(metric) == HIGHER
-    whole = {"locks", "manual_better", "interposed_better"}
-    ways = {"slope": RATIO, "slope_low": RATIO, "slope_high": RATIO, "equivalent": CHANCE}
+    integers = {"locks", "manual_better", "interposed_better"}
+    formats = {"slope": RATIO, "slope_low": RATIO, "slope_high": RATIO, "equivalent": CHANCE}
     yield Table(
         f"{machine}.validation" + (f"-{number + 1}" if number else ""),
         f"{machine}: locks written into the program against interposed ones, {metric}",
         validation.validation(frame, metric, higher, rule),
-        "so many locks are better by hand or interposed, by so much on average (%); kept_: pairs of"
-        " locks that keep their relation (%); cost: interposed - manual, in % of the best;"
-        " slope: 1 where all locks pay alike; equivalent: p of a mean difference of 5 % or more",
+        "_better: number of locks that are better manually or interposed, _gain: by how much on"
+        " average (%); kept_: pairs of locks whose relation is the same (%); cost: interposed -"
+        " manual, in % of the best; slope: 1 if the cost is the same for all locks; equivalent: p"
+        " of a mean difference of 5 % or more",
         "application",
-        formats=dict.fromkeys(whole, NUMBER) | ways,
+        formats=dict.fromkeys(integers, NUMBER) | formats,
         aside=True,
     )

@@ -1,4 +1,4 @@
-"""A data set in memory: validated runs, and what can be asked of them."""
+"""A data set in memory: validated runs, and selections of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,6 @@ from lockwright.study.schema import HIGHER, METRICS
 COUNT = "count"
 """The column of thread counts or of NUMA nodes, whichever the data have; 0 where they have none."""
 
-
 UNFINISHED = ("machine", "application", COUNT, "lock", "outcome")
 
 
@@ -20,12 +19,12 @@ def _none_unfinished() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Source:
-    """One file.
+    """The runs of one file.
 
-    frame: one line per run, with the columns machine, application, count, lock, variant ('' where
-    there is none) and one per metric, in the metric's unit. counted: what `count` counts, 'nodes',
-    'threads' or ''. beside: whether the file only adds to the machine of another one. unfinished:
-    one line per run that came to no figure, with the columns UNFINISHED.
+    frame: a row per run, with the columns machine, application, count, lock, variant ('' where
+    there is none) and one per metric, in the metric's unit. counted: the unit of `count`, 'nodes',
+    'threads' or ''. beside: whether the file only adds metrics to the machine of another one.
+    unfinished: a row per run without a figure, with the columns UNFINISHED.
     """
 
     name: str
@@ -40,11 +39,10 @@ class Source:
 class Sample:
     """All runs of one machine in one metric.
 
-    frame: columns application, count, lock and value; higher values are better always, because
-    those of a metric that should be low are turned into their reciprocals, as the papers do with
-    times (multicore-locks/litl); `inverted` says so. Several lines of one configuration are its
-    repetitions.
-    unfinished: runs of the machine that came to no figure, with the columns UNFINISHED.
+    frame: columns application, count, lock and value; higher values are always better, because a
+    metric that should be low is replaced by its reciprocal, as the papers do with times
+    (multicore-locks/litl); `inverted` is set then. Several rows of one configuration are its
+    repetitions. unfinished: runs of the machine without a figure, with the columns UNFINISHED.
     """
 
     machine: str
@@ -56,7 +54,7 @@ class Sample:
 
     @property
     def quantity(self) -> str:
-        """What `value` measures, in words."""
+        """The quantity of `value`, in words."""
         if self.inverted:
             return f"1 / {self.metric}"
         known = METRICS.get(self.metric)
@@ -70,7 +68,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class DataSet:
-    """What was read; notes: remarks about it."""
+    """The runs of all files. better: the direction of metrics that are not known by name; notes:
+    remarks about the data."""
 
     sources: tuple[Source, ...]
     better: dict[str, str] = field(default_factory=dict)
@@ -78,7 +77,7 @@ class DataSet:
 
     @property
     def machines(self) -> list[str]:
-        """All machines with runs that are no validation, sorted."""
+        """All machines with runs other than validations, sorted."""
         return sorted(
             {m for source in self.sources for m in _without_variant(source.frame).machine}
         )
@@ -89,12 +88,12 @@ class DataSet:
         return list(dict.fromkeys(m for source in self.sources for m in source.metrics))
 
     def direction(self, metric: str) -> str:
-        """Whether high or low values of a metric are good."""
+        """Return HIGHER or LOWER, the direction in which a metric is better."""
         known = METRICS.get(metric)
         return known.better if known else self.better.get(metric, HIGHER)
 
     def sample(self, machine: str, metric: str) -> Sample | None:
-        """The runs of a machine in a metric, or None. Files of their own come before added ones."""
+        """Return the runs of a machine in a metric, or None. A machine's own files come first."""
         for beside in (False, True):
             found = self._rows(machine, (metric,), beside)
             if found is not None:
@@ -108,7 +107,7 @@ class DataSet:
         return None
 
     def paired(self, machine: str, first: str, second: str) -> pd.DataFrame | None:
-        """Runs in which both metrics were taken, in their own units; None if there are none."""
+        """Return the runs that have both metrics, in their own units; None if there are none."""
         for beside in (True, False):
             found = self._rows(machine, (first, second), beside)
             if found is not None:
@@ -116,7 +115,7 @@ class DataSet:
         return None
 
     def validations(self) -> list[pd.DataFrame]:
-        """Runs of the same locks in two variants: one frame per file and machine."""
+        """Return the runs of the same locks in two variants: one frame per file and machine."""
         found = []
         for source in self.sources:
             frame = source.frame[source.frame.variant != ""]

@@ -1,9 +1,9 @@
-"""Tables that describe the locks of a study, as TOCS 2019 has them.
+"""Tables that describe the locks of a study, as in TOCS 2019.
 
-The count at which each lock is best (Tables 9, 10, 15), for how many applications a lock is among
-the best or harmful (11, 12, 31 to 37), every lock against every other (38 to 51), how far the runs
-of one configuration lie apart, and the runs that came to no figure: a lock under which a program
-hangs or crashes is no choice.
+The count at which each lock is best (Tables 9, 10, 15), the share of applications for which a lock
+is among the best or harmful (11, 12, 31 to 37), every lock against every other (38 to 51), the
+variability of the runs of one configuration, and the runs without a figure: a lock under which a
+program hangs or crashes is no choice.
 """
 
 from collections.abc import Callable
@@ -21,35 +21,38 @@ LIMITS = (0.05, 0.10, 0.20)
 
 
 def opt_gain(cells: Cells) -> pd.DataFrame:
-    """m(opt) / m(max) - 1 per application and lock (Tables 9, 25-30)."""
+    """Return m(opt) / m(max) - 1 per application and lock (Tables 9, 25-30)."""
     return cells.at("opt").mean / cells.at("max").mean - 1
 
 
 def best_counts(cells: Cells) -> pd.DataFrame:
-    """Share of all (application, lock) pairs by the count at which they are best (Table 10)."""
+    """Return the share of (application, lock) pairs by their best count (Table 10)."""
     counts = cells.counts("opt").stack().dropna().astype(int)
     shares = counts.value_counts(normalize=True).sort_index()
     return pd.DataFrame({"count": shares.index, "share": shares.to_numpy()}).set_index("count")
 
 
 def loss_to_best(cells: Cells, place: str) -> pd.DataFrame:
-    """max / m - 1 per application and lock: what is lost against the best (Tables 52-65, 84-87)."""
+    """Return max / m - 1, the loss against the best lock, per application and lock (Tables 52-65,
+    84-87)."""
     means = cells.at(place).mean
     return means.rdiv(means.max(axis=1), axis=0) - 1
 
 
 def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
-    """A line per lock: the share of the applications where it is among the best (Tables 31-37)."""
+    """Return the share of the applications where a lock is among the best, a row per lock (Tables
+    31-37)."""
     return _share_of_applications(cells, rule.among_best, PLACES)
 
 
 def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
-    """A line per lock: the share of the applications that it harms (Table 12)."""
+    """Return the share of the applications that a lock harms, a row per lock (Table 12)."""
     return _share_of_applications(cells, rule.harmful, ("max", "opt"))
 
 
 def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series:
-    """The names of the best locks of each application, best first, and how many more there are."""
+    """Return the names of at most `most` best locks of each application, best first, and the number
+    of others."""
     here = cells.at(place)
     names = {}
     for application in here.applications:
@@ -61,14 +64,14 @@ def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series
 
 
 def spread(shares: pd.DataFrame) -> pd.DataFrame:
-    """min, max, average and sample standard deviation of shares over the locks (Table 11)."""
+    """Return min, max, mean and sample standard deviation of shares over the locks (Table 11)."""
     return shares.agg(["min", "max", "mean", "std"])
 
 
 def _share_of_applications(
     cells: Cells, chosen: Callable[[Row], Flags], places: tuple[str, ...]
 ) -> pd.DataFrame:
-    """Of the applications that a lock was run on at that place; NaN where there are none."""
+    """Return the share of the applications that a lock was run on at each place; NaN for none."""
     columns = {}
     for place in places:
         here = cells.at(place)
@@ -79,7 +82,7 @@ def _share_of_applications(
 
 
 def pairwise(cells: Cells, rule: Rule, place: str) -> pd.DataFrame:
-    """Share of the common applications where the lock of the line is better than the column's.
+    """Return the share of the common applications where the row's lock beats the column's.
 
     The column `average` is the mean over the other locks (Fig. 3, Tables 38-51, 80-83).
     """
@@ -100,9 +103,9 @@ def pairwise(cells: Cells, rule: Rule, place: str) -> pd.DataFrame:
 
 
 def variability(sample: Sample) -> pd.DataFrame:
-    """Share of the configurations whose relative standard deviation is above each of LIMITS.
+    """Return the share of configurations whose relative standard deviation is above each of LIMITS.
 
-    A line per lock, and one for all. Configurations with a single run are left out.
+    A row per lock, and one for all. Configurations with a single run are left out.
     """
     groups = sample.frame.groupby(["application", COUNT, "lock"]).value
     relative = (groups.std(ddof=1) / groups.mean()).dropna()
@@ -115,8 +118,8 @@ def _shares(relative: pd.Series) -> dict[str, float]:
 
 
 def unfinished(sample: Sample) -> pd.DataFrame:
-    """A line per configuration with such runs: application, count, lock, unfinished, runs (of all
-    outcomes) and outcome, the most frequent one; empty if all runs finished."""
+    """Return a row per configuration with unfinished runs: application, count, lock, unfinished,
+    runs (of all outcomes) and outcome, the most frequent one; empty if all runs finished."""
     lost = sample.unfinished.groupby(_KEYS).outcome
     number = lost.size()
     runs = number.add(sample.frame.groupby(_KEYS).size().reindex(number.index), fill_value=0)

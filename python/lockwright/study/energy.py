@@ -1,4 +1,4 @@
-"""Whether energy efficiency follows throughput (TOCS 2019, Tables 14 to 16)."""
+"""The relation of energy efficiency to throughput (TOCS 2019, Tables 14 to 16)."""
 
 import numpy as np
 import pandas as pd
@@ -10,9 +10,9 @@ from lockwright.study.rules import TOLERANCE
 
 
 def correlation(paired: pd.DataFrame) -> pd.DataFrame:
-    """Pearson's r of throughput and TPP per application, over all (lock, count) means (Table 16).
+    """Return Pearson's r of throughput and TPP per application, over its means (Table 16).
 
-    paired: columns application, count, lock, throughput and tpp, a line per run.
+    paired: columns application, count, lock, throughput and tpp, a row per run.
     """
     means = paired.groupby(["application", COUNT, "lock"])[["throughput", "tpp"]].mean()
     found = {}
@@ -23,10 +23,8 @@ def correlation(paired: pd.DataFrame) -> pd.DataFrame:
 
 
 def gain_difference(tpp: Cells, throughput: Cells) -> pd.DataFrame:
-    """Share of (application, lock) pairs by gain of opt over max in TPP less that in throughput.
-
-    Lower or higher by 5 points or more, or the same (Table 14).
-    """
+    """Return the share of (application, lock) pairs by the difference of gains, opt over max, in
+    TPP and throughput: lower or higher by 5 points or more, or the same (Table 14)."""
     difference = (opt_gain(tpp) - opt_gain(throughput)).stack().dropna()
     shares = {
         "lower": (difference <= -TOLERANCE).mean(),
@@ -37,10 +35,11 @@ def gain_difference(tpp: Cells, throughput: Cells) -> pd.DataFrame:
 
 
 def shift(tpp: Cells, throughput: Cells) -> pd.DataFrame:
-    """Share of pairs whose best count in TPP is lower, the same or higher than in throughput.
+    """Return the share of pairs whose best count in TPP is below, equal to or above that in
+    throughput.
 
-    Where the two counts differ, performance is compared at the one and efficiency at the other: if
-    either differs by less than 5 %, the counts are taken as the same (Table 15).
+    Where the two counts differ, throughput and TPP are each compared between them: if either
+    differs by less than 5 %, the counts are taken as the same (Table 15).
     """
     first, second = throughput.counts("opt"), tpp.counts("opt")
     found = []

@@ -1,7 +1,7 @@
 """Tail latency against throughput (TOCS 2019, Fig. 6 and 28-30).
 
-Both take runs in which both metrics were taken: columns application, count, lock, latency and
-throughput, a line per run, in the metrics' own units.
+The functions take runs that have both metrics: columns application, count, lock, latency and
+throughput, a row per run, in the metrics' own units.
 """
 
 import pandas as pd
@@ -10,16 +10,16 @@ from lockwright.study.dataset import COUNT
 
 
 def _means(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean latency and execution time (1 / mean throughput) of each configuration."""
+    """Return mean latency and execution time (1 / mean throughput) of each configuration."""
     means = runs.groupby(["application", "lock", COUNT])[["latency", "throughput"]].mean()
     return means.assign(time=1 / means.throughput)
 
 
 def _configurations_at(means: pd.DataFrame, place: str) -> pd.DataFrame:
-    """A line per application and lock: its configuration at one, max or opt (of throughput)."""
+    """Return the configuration of each application and lock at one, max or opt (of throughput)."""
     flat = means.reset_index(COUNT)
     if place == "opt":
-        # The least count of those that are equally good.
+        # The smallest of equally good counts.
         best = flat.sort_values(["time", COUNT]).groupby(level=["application", "lock"]).head(1)
         return best.sort_index()
     ends = flat[COUNT].groupby(level="application").agg("min" if place == "one" else "max")
@@ -27,9 +27,9 @@ def _configurations_at(means: pd.DataFrame, place: str) -> pd.DataFrame:
 
 
 def against_throughput(runs: pd.DataFrame, place: str, baseline: str) -> pd.DataFrame:
-    """Latency and execution time of each lock, as multiples of the baseline's.
+    """Return latency and execution time of each lock, as multiples of the baseline's.
 
-    A line per application and lock, least latency first; at opt, each lock is at the count of its
+    A row per application and lock, least latency first; at opt, each lock is at the count of its
     best throughput. Applications that were not run with the baseline there are left out.
     """
     here = _configurations_at(_means(runs), place)
@@ -45,9 +45,9 @@ def against_throughput(runs: pd.DataFrame, place: str, baseline: str) -> pd.Data
 
 
 def growth(runs: pd.DataFrame) -> pd.DataFrame:
-    """How many times latency and execution time grow up to max: from one, and from opt.
+    """Return by what factors latency and execution time grow to max: from one, and from opt.
 
-    The mean of the ratios over all applications and locks that were run at both.
+    Each is the mean of the ratios over all applications and locks that were run at both.
     """
     means = _means(runs)
     last = _configurations_at(means, "max")

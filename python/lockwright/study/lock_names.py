@@ -1,4 +1,4 @@
-"""Names of locks in published data, and what the same locks are called here."""
+"""Names of locks in published data, and the project's names of the same locks."""
 
 import re
 
@@ -18,13 +18,13 @@ _ELSEWHERE = {
     "pthread-mutex": "pthread",
     "spin-lock": "spinlock",
 }
-"""Names that other studies use; the key is written in small letters, with dashes."""
+"""Project names by the names in other studies, in small letters with dashes."""
 
 
 def project_name(name: str) -> str:
-    """The project's name of a lock. Small letters, dashes for underscores and blanks.
+    """Return the project's name of a lock, in small letters with dashes.
 
-    A lock that is not known keeps its name in that spelling: a study may hold any lock.
+    An unknown lock retains its name in that spelling: a study may contain any lock.
     """
     plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
     return _ELSEWHERE.get(plain, plain)

@@ -1,4 +1,4 @@
-"""One machine in one metric, and what is computed of it once."""
+"""The runs of one machine in one metric, and the tables that are computed from them once."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +13,9 @@ from lockwright.study.rules import Rule
 
 @dataclass(frozen=True)
 class MachineMetric:
-    """whole: the cells of all applications. wanted: counts to look for changes at, and the range of
-    the best_lock ratio; empty for those that most applications were run at, and for all."""
+    """One machine in one metric. whole: the cells of all applications. wanted: the counts for the
+    table of changes, by default those of most applications, and for the best_lock ratio, by default
+    all."""
 
     sample: Sample
     rule: Rule
@@ -23,7 +24,7 @@ class MachineMetric:
 
     @property
     def name(self) -> str:
-        """What the names of its tables begin with."""
+        """The prefix of the names of its tables."""
         return f"{self.sample.machine}.{self.sample.metric}"
 
     @cached_property

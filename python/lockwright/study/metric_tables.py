@@ -12,13 +12,13 @@ from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.result_table import MISSING, NUMBER, RATIO, TEXT, Table
 
 
-def of_part(part: MachineMetric) -> Iterator[Table]:
-    """All of one machine and metric."""
+def tables_of_part(part: MachineMetric) -> Iterator[Table]:
+    """Yield all tables of one machine and metric."""
     name, title = part.name, part.sample.title
     yield _applications(part)
     yield Table(
         f"{name}.effect",
-        f"{title}: what the lock changes",
+        f"{title}: effect of the lock",
         part.effect.assign(sensitive=_marks(part.effect)).drop(columns="undecided"),
         "gain: best lock / worst lock - 1; rdev: standard deviation / mean over the locks; both in"
         " %, at the smallest and the largest count and at each lock's best. Lock-sensitive: rdev at"
@@ -83,7 +83,7 @@ def of_part(part: MachineMetric) -> Iterator[Table]:
     for place in ("max", "opt"):
         yield Table(
             f"{name}.loss-{place}",
-            f"{title}: what a lock loses against the best, at {place}",
+            f"{title}: loss of a lock against the best, at {place}",
             descriptive.loss_to_best(chosen, place),
             "best / lock - 1 in %",
             "application",
@@ -92,7 +92,7 @@ def of_part(part: MachineMetric) -> Iterator[Table]:
 
 
 def _applications(part: MachineMetric) -> Table:
-    """What matters of each application, those first that the lock matters to most."""
+    """Return the main figures of each application, the most lock-sensitive first."""
     figures = part.effect
     frame = figures[["gain_one", "gain_max", "gain_opt", "rdev_max"]].copy()
     noise = ""
@@ -107,8 +107,8 @@ def _applications(part: MachineMetric) -> Table:
         ]
         formats["rdev_less_noise"] = TEXT
         noise = (
-            "; less noise: what is left of rdev if the part that the runs' noise alone makes is"
-            " taken off, and its 95 % interval, which counts for sensitive"
+            "; less noise: rdev without the noise of the runs, and its 95 % interval, which decides"
+            " sensitive"
         )
     frame["sensitive"] = _marks(figures)
     frame["best_at_max"] = descriptive.best_locks(part.whole, part.rule, "max")
@@ -144,7 +144,7 @@ def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
         ]
     yield Table(
         f"{name}.opt-gain",
-        f"{title}: what a lock gains at its best count",
+        f"{title}: gain of a lock at its best count",
         joined,
         f"best count / largest count - 1 in %, and after @ the best number of {counted}",
         "application",
@@ -155,8 +155,8 @@ def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
         f"{name}.changes",
         f"{title}: pairs of locks whose order changes with the {counted}",
         part.changes,
-        "in % of the pairs: better, equal or worse at the one and not the same at the other;"
-        " reversed: now the one is better and now the other",
+        "in % of the pairs: better, equal or worse at one count and not the same at the other;"
+        " reversed: each lock of the pair is better at some count",
         "application",
     )
     yield Table(

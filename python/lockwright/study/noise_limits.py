@@ -9,7 +9,7 @@ from lockwright.stats.moderated import Vector
 from lockwright.study.cells import Row
 
 ENDS = ("quiet", "low", "high")
-"""The figure without noise, and the ends of its interval."""
+"""Suffixes of the figure without noise and of the ends of its interval."""
 
 Limits = tuple[float, float, float]
 
@@ -18,26 +18,26 @@ _DRAWS = 1000
 _BEYOND = (1 - CONFIDENCE) / 2
 
 _STEPS = 12
-"""Bisection steps in the search for a factor: to a thousandth of the range."""
+"""Bisection steps in the search for a factor, which narrow it to a thousandth of the range."""
 
 _LARGEST = 2.0**20
 """The largest factor that is tried; a larger one is no bound."""
 
 
 def limits_of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | None:
-    """For gain and R.Dev of the locks of one application, in the order of ENDS.
+    """Return the limits of gain and R.Dev of the locks of one application, in the order of ENDS.
 
-    Noise drives locks apart that are alike, so both figures come out too large, and the more so the
-    more locks there are: a figure may lie above its own interval. The interval is that of a test
-    turned round (Carpenter, 1999): the logarithms of the locks' means are moved apart or together
-    by one factor, noise is put on them, and those factors are kept under which a figure as small
-    as that of the runs and one as large each have a chance of 2.5 % or more. Without noise is the
-    factor under which half of the figures are larger.
+    Noise makes equal locks differ, so both figures are biased upwards, and more so with more locks:
+    a figure may lie above its own interval. The interval is that of an inverted test (Carpenter,
+    1999): the logarithms of the locks' means are scaled by one factor, noise is added, and the
+    interval has the factors under which a figure as small as that of the runs and one as large each
+    have a chance of 2.5 % or more. The figure without noise is at the factor under which half of
+    the drawn figures are larger.
 
-    The noise of a mean is log-normal, as wide as the standard error that its runs show, and drawn
-    from Student's t in the place of the normal distribution, which allows for few runs.
+    The noise of a mean is log-normal with the standard error of its runs, and drawn from Student's
+    t instead of the normal distribution to allow for few runs.
 
-    Locks that ran only once are left out, of the figures too. None if fewer than two are left.
+    Locks that ran only once are left out, also of the figures. None if fewer than two remain.
     """
     ran = ~np.isnan(row.mean) & ~np.isnan(row.error_degrees)
     if ran.sum() < 2:
@@ -53,7 +53,7 @@ def limits_of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits
     apart = apart - apart.mean()
     alike = np.ptp(apart) < 1e-12
     if alike:
-        # In which directions they differ, if they do, the runs do not say.
+        # The runs do not show in which direction the locks differ, if they do.
         apart = np.linspace(-1, 1, len(apart)) * max(float(scale.max()), 1e-6)
     raised = np.exp(noise)
     squared = raised**2
@@ -83,17 +83,17 @@ def _as_limits(values: list[float]) -> Limits:
 
 
 def _deviation(total: Vector | float, squares: Vector | float, number: int) -> Vector:
-    """Sample standard deviation / mean, of a sum and a sum of squares."""
+    """Return sample standard deviation / mean, from a sum and a sum of squares."""
     mean = np.asarray(total) / number
     variance = (np.asarray(squares) - number * mean**2) / (number - 1)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / mean)
 
 
-def _factor(figures: Callable[[float], Vector], seen: float, share: float) -> float:
-    """The factor under which this share of the drawn figures is at least the observed one."""
+def _factor(figures: Callable[[float], Vector], observed: float, share: float) -> float:
+    """Return the factor under which `share` of the drawn figures is at least the observed one."""
 
     def larger(factor: float) -> bool:
-        return bool((figures(factor) >= seen).mean() >= share)
+        return bool((figures(factor) >= observed).mean() >= share)
 
     if larger(0.0):
         return 0.0
@@ -109,5 +109,5 @@ def _factor(figures: Callable[[float], Vector], seen: float, share: float) -> fl
 
 
 def _exp(logarithms: Vector) -> Vector:
-    """Within what can be squared."""
+    """Return the exponentials, limited so that they can be squared."""
     return np.asarray(np.exp(np.clip(logarithms, -250, 250)))

@@ -1,4 +1,4 @@
-"""Tables of a study for other programs: JSON in full, CSV and LaTeX as the papers print them."""
+"""Tables of a study as files: JSON in full precision, CSV and LaTeX rounded as in the papers."""
 
 import csv
 import io
@@ -23,21 +23,21 @@ def write(
     csv_folder: Path | None,
     latex_folder: Path | None,
 ) -> None:
-    """Writes the chosen files; makes the directories. Raises LockwrightError if that fails."""
+    """Write the chosen files and create the directories. Raises LockwrightError if that fails."""
     if json_file is not None:
         json_file.absolute().parent.mkdir(parents=True, exist_ok=True)
         files.write(json_file, to_json(found, list(map(str, data))), "--json")
-    for folder, ending, made in ((csv_folder, "csv", to_csv), (latex_folder, "tex", to_latex)):
+    for folder, ending, text_of in ((csv_folder, "csv", to_csv), (latex_folder, "tex", to_latex)):
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             for table in found.tables:
                 place = folder / f"{table.name.replace('/', '_')}.{ending}"
-                files.write(place, made(table), f"--{'csv' if ending == 'csv' else 'latex'}")
+                files.write(place, text_of(table), f"--{'csv' if ending == 'csv' else 'latex'}")
 
 
 def to_json(analysis: Analysis, files: Sequence[str]) -> str:
-    """Everything, with all digits; shares and gains are fractions, null where there is nothing."""
-    whole = {
+    """Return the analysis in full precision; shares and gains are fractions, null where missing."""
+    document = {
         "schema": SCHEMA,
         "lockwright": version(),
         "files": list(files),
@@ -55,20 +55,20 @@ def to_json(analysis: Analysis, files: Sequence[str]) -> str:
             for table in analysis.tables
         ],
     }
-    return json.dumps(whole, indent=1, allow_nan=False) + "\n"
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
 def to_csv(table: Table) -> str:
-    """One table, rounded as the papers print it."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+    """Return one table, rounded as in the papers."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns())
     writer.writerows(table.rows())
-    return written.getvalue()
+    return text.getvalue()
 
 
 def to_latex(table: Table) -> str:
-    """One table for \\input, with the rules of the package booktabs."""
+    """Return one table for \\input, with the rules of the package booktabs."""
     columns = table.columns()
     lines = [
         f"% {table.title}: {table.meaning}",

@@ -1,4 +1,4 @@
-"""Reads the files of a study. Errors name the file and the line."""
+"""The reader of a study's files. Errors name the file and the line."""
 
 import csv
 import io
@@ -21,24 +21,23 @@ _TODO = (
 
 
 def read(places: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
-    """Reads files, and all *.csv of directories. Raises LockwrightError for the first bad line.
+    """Return the data of files, and of all *.csv in directories. Raises LockwrightError for the
+    first bad line.
 
-    A file may also be that of a study's runs.
-
-    better: metrics that are not known by name, with 'higher' or 'lower'. A file without a column
-    of machines holds one machine, named as the file; NAME-MORE.csv beside NAME.csv adds metrics to
-    the machine NAME.
+    A file is CSV, or the SQLite file of `lockwright study run`. better: metrics that are not known
+    by name, with 'higher' or 'lower'. A file without a column of machines is of one machine, named
+    as the file; NAME-MORE.csv beside NAME.csv adds metrics to the machine NAME.
     """
     files = list(_files(places))
     stems = [file.stem for file in files]
     notes: list[str] = []
     sources = []
     for file in files:
-        if recorded.is_one(file):
+        if recorded.is_study_file(file):
             source, more = recorded.read(file)
             notes += more
         else:
-            source = _read(file, _owner(file.stem, stems), dict(better or {}), notes)
+            source = _read(file, _machine_of(file.stem, stems), dict(better or {}), notes)
         sources.append(source)
     for metric in better or {}:
         if not any(metric in source.metrics for source in sources):
@@ -61,15 +60,15 @@ def _files(places: Sequence[Path]) -> Iterator[Path]:
         yield from inside
 
 
-def _owner(stem: str, stems: Sequence[str]) -> str:
-    """The machine that a file is about: the shortest name of another file that this one's name
-    continues, or its own name."""
-    owners = [each for each in stems if stem.startswith((f"{each}-", f"{each}_", f"{each}."))]
-    return min(owners, key=len, default=stem)
+def _machine_of(stem: str, stems: Sequence[str]) -> str:
+    """Return the machine of a file: the shortest name of another file that begins this one's name,
+    or its own name."""
+    machines = [each for each in stems if stem.startswith((f"{each}-", f"{each}_", f"{each}."))]
+    return min(machines, key=len, default=stem)
 
 
 class _File:
-    """The lines of one file, with the position of each for messages."""
+    """The rows of one CSV file, with the line number of each for messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -98,7 +97,7 @@ class _File:
                 raise self.complaint(
                     line, f"has {len(row)} fields where the heading has {len(self.heading)}"
                 )
-        if comparison.is_one(self.heading):
+        if comparison.is_comparison(self.heading):
             self.heading, self.rows = comparison.as_runs(
                 self.heading, self.rows, path.resolve().parent.name, path.stem, self.of_heading
             )
@@ -113,7 +112,7 @@ class _File:
         return [row[place] for row in self.rows]
 
 
-def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> Source:
+def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) -> Source:
     file = _File(path)
     places = _dimensions(file)
     metrics = _metrics(file, better)
@@ -122,7 +121,7 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
     kept = _counted_lines(file, places, notes)
     columns: dict[str, list[Any]] = {}
     for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK, schema.VARIANT):
-        columns[name] = _column_texts(file, name, places.get(name), owner)
+        columns[name] = _column_texts(file, name, places.get(name), machine)
     if not set(columns[schema.VARIANT]) <= set(schema.VARIANTS):
         notes.append(
             f"{path.name}: the column '{file.heading[places[schema.VARIANT]]}' is not used"
@@ -139,13 +138,13 @@ def _read(path: Path, owner: str, better: dict[str, str], notes: list[str]) -> S
     frame = frame[kept].reset_index(drop=True)
     if frame.empty:
         raise file.of_heading("has no run that finished")
-    # What says itself of which machine it is adds to none by its name.
-    beside = owner != path.stem and schema.MACHINE not in places
+    # A file with a column of machines adds to no other machine by its name.
+    beside = machine != path.stem and schema.MACHINE not in places
     return Source(path.stem, _derived(frame), _known_metrics(frame), counted, beside, lost)
 
 
 def _dimensions(file: _File) -> dict[str, int]:
-    """Which column is which dimension."""
+    """Return the column index of each dimension."""
     places: dict[str, int] = {}
     for place, heading in enumerate(file.heading):
         name = schema.dimension_of(heading)
@@ -164,7 +163,7 @@ def _dimensions(file: _File) -> dict[str, int]:
 
 
 def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]]:
-    """Place and factor of each metric."""
+    """Return the column index and the unit's factor of each metric."""
     found: dict[str, tuple[int, float]] = {}
     for place, heading in enumerate(file.heading):
         plain, unit = schema.split_unit(heading)
@@ -194,19 +193,19 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
 
 
 def _counted_lines(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool]:
-    """Which lines are runs that finished and count."""
-    kept = [True] * len(file.rows)
+    """Return which rows are runs that finished and count."""
+    counted = [True] * len(file.rows)
     if schema.OUTCOME in places:
         outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
-        kept = [text in schema.FINISHED for text in outcomes]
-        if lost := kept.count(False):
+        counted = [text in schema.FINISHED for text in outcomes]
+        if lost := counted.count(False):
             what = "runs that did not finish or were to warm up"
             notes.append(f"{file.path.name}: {lost} {what} are left out")
-    return kept
+    return counted
 
 
 def _unfinished(file: _File, places: Mapping[str, int], frame: pd.DataFrame) -> pd.DataFrame:
-    """The lines of runs without a figure; warm-up runs are left out."""
+    """Return the rows of runs without a figure; warm-up runs are left out."""
     outcomes = [""] * len(file.rows)
     if schema.OUTCOME in places:
         outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
@@ -214,9 +213,9 @@ def _unfinished(file: _File, places: Mapping[str, int], frame: pd.DataFrame) -> 
     return lost[~lost.outcome.isin([*schema.FINISHED, "", comparison.WARM_UP])]
 
 
-def _column_texts(file: _File, name: str, place: int | None, owner: str) -> list[str]:
+def _column_texts(file: _File, name: str, place: int | None, machine: str) -> list[str]:
     if place is None:
-        return [owner if name == schema.MACHINE else ""] * len(file.rows)
+        return [machine if name == schema.MACHINE else ""] * len(file.rows)
     words = file.column(place)
     for word, line in zip(words, file.lines, strict=True):
         if not word and name != schema.VARIANT:
@@ -229,15 +228,14 @@ def _column_texts(file: _File, name: str, place: int | None, owner: str) -> list
 def _counts(
     file: _File, places: Mapping[str, int], machines: Sequence[str]
 ) -> tuple[str, list[int]]:
-    """Thread counts, or NUMA nodes where thread counts are missing or distinguish fewer runs."""
+    """Return what is counted and the counts: threads, or NUMA nodes where thread counts are missing
+    or distinguish fewer runs."""
     given = {n: file.column(places[n]) for n in (schema.THREADS, schema.NODES) if n in places}
     if len(given) == 2:
-        ways = {name: len(set(zip(machines, given[name], strict=True))) for name in given}
-        if len(set(zip(machines, *given.values(), strict=True))) > max(ways.values()):
-            raise file.of_heading(
-                "threads and nodes both change, each on its own", "keep one of them in a file"
-            )
-        most = max(ways, key=lambda name: ways[name])
+        distinct = {name: len(set(zip(machines, given[name], strict=True))) for name in given}
+        if len(set(zip(machines, *given.values(), strict=True))) > max(distinct.values()):
+            raise file.of_heading("threads and nodes vary independently", "use a file for each")
+        most = max(distinct, key=lambda name: distinct[name])
         given = {most: given[most]}
     for name, texts in given.items():
         counts = []
@@ -249,10 +247,10 @@ def _counts(
     return "", [0] * len(file.rows)
 
 
-def _numbers(file: _File, place: int, factor: float, kept: Sequence[bool]) -> list[float]:
+def _numbers(file: _File, place: int, factor: float, counted: Sequence[bool]) -> list[float]:
     heading = file.heading[place]
     numbers = []
-    for text, line, counts in zip(file.column(place), file.lines, kept, strict=True):
+    for text, line, counts in zip(file.column(place), file.lines, counted, strict=True):
         try:
             number = float(text)
         except ValueError:
@@ -265,7 +263,7 @@ def _numbers(file: _File, place: int, factor: float, kept: Sequence[bool]) -> li
 
 
 def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
-    """Raises an error if a numbered run of a configuration occurs twice."""
+    """Raise an error if a numbered run of a configuration occurs twice."""
     keys = frame[["machine", "application", COUNT, "lock", "variant"]].assign(run=list(runs))
     twice = keys.duplicated()
     if twice.any():
@@ -274,14 +272,14 @@ def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
         row = keys.iloc[place]
         raise file.complaint(
             file.lines[place],
-            f"run {row.run} of {row.application} with {row.lock} stands in line "
+            f"run {row.run} of {row.application} with {row.lock} is in line "
             f"{file.lines[first]} already",
         )
 
 
 def _derived(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds the throughput of timed runs, and operations per joule where power or energy is
-    known."""
+    """Return the frame with the throughput of timed runs added, and operations per joule where
+    power or energy is known."""
     if "throughput" not in frame and "time" in frame:
         frame["throughput"] = 1 / frame["time"]
     if "tpp" not in frame and "throughput" in frame and "power" in frame:

@@ -1,4 +1,4 @@
-"""Reads the SQLite file of `lockwright study run` for the analysis."""
+"""The reader of the SQLite file of `lockwright study run`."""
 
 import json
 import math
@@ -19,8 +19,8 @@ from lockwright.study.dataset import COUNT, UNFINISHED, Source
 _MAGIC = b"SQLite format 3\0"
 
 
-def is_one(path: Path) -> bool:
-    """Whether a file is a database."""
+def is_study_file(path: Path) -> bool:
+    """Return whether a file is an SQLite database."""
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -29,13 +29,13 @@ def is_one(path: Path) -> bool:
 
 
 def read(path: Path) -> tuple[Source, list[str]]:
-    """The counted runs, and notes about the others.
+    """Return the counted runs, and notes about the others.
 
     A machine whose programs ran in several placements counts as several machines. Raises
     LockwrightError if the file is not of `lockwright study run`.
     """
     try:
-        # A journal that a kill has left is rolled back, which may need to write.
+        # The connection is not read-only: rolling back the journal of a killed study writes.
         connection = sqlite3.connect(path, timeout=10)
         connection.row_factory = sqlite3.Row
         try:

@@ -1,4 +1,4 @@
-"""A table of a study: full precision for programs, the digits that the papers print for people."""
+"""A table of a study: in full precision for programs, rounded as in the papers for people."""
 
 import math
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ PERCENT, RATIO, NUMBER, TEXT, CORRELATION, CHANCE = (
     "correlation",
     "chance",
 )
-"""How a column is printed: shares and gains as whole per cent, as the papers do."""
+"""The formats of a column: shares and gains as whole per cent, as in the papers."""
 
 MISSING = "-"
 
 
 @dataclass(frozen=True)
 class Table:
-    """name: short, for files and options. title: for people. frame: its index is the first column.
+    """A table. name: short, for files and options. frame: its index is the first column.
 
-    formats: per column, else `usual`. heading: of the first column. meaning: what a cell says.
-    aside: printed only if it is asked for.
+    formats: per column, else `usual`. heading: of the first column. meaning: of the cells.
+    aside: whether it is printed only on request.
     """
 
     name: str
@@ -39,19 +39,19 @@ class Table:
     aside: bool = False
 
     def columns(self) -> list[str]:
-        """All headings."""
+        """Return all headings."""
         return [self.heading, *map(str, self.frame.columns)]
 
     def rows(self) -> list[list[str]]:
-        """All cells as text, the first column too."""
-        ways = [self.formats.get(str(column), self.usual) for column in self.frame.columns]
+        """Return all cells as text, with the first column."""
+        formats = [self.formats.get(str(column), self.usual) for column in self.frame.columns]
         return [
-            [str(key), *(text(value, way) for value, way in zip(line, ways, strict=True))]
+            [str(key), *(text(value, form) for value, form in zip(line, formats, strict=True))]
             for key, line in zip(self.frame.index, self.frame.itertuples(index=False), strict=True)
         ]
 
     def numbers(self) -> list[dict[str, object]]:
-        """All cells in full, for JSON: shares as fractions, None where there is nothing."""
+        """Return all cells in full precision: shares as fractions, None where missing."""
         names = self.columns()
         return [
             dict(zip(names, [str(key), *map(_plain, line)], strict=True))
@@ -59,21 +59,21 @@ class Table:
         ]
 
 
-def text(value: object, way: str) -> str:
-    """One cell. Per cent are rounded to whole ones, an exact half to the even one."""
+def text(value: object, form: str) -> str:
+    """Return the text of one cell. Per cent are rounded to integers, an exact half to even."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
-    if way == TEXT or isinstance(value, str):
+    if form == TEXT or isinstance(value, str):
         return str(value)
     number = float(str(value))
-    if way == PERCENT:
+    if form == PERCENT:
         # Adding 0 makes -0 a 0.
         return f"{round(100 * number) + 0}"
-    if way == RATIO:
+    if form == RATIO:
         return numbers.ratio(number) if number > 0 else f"{number:.2f}"
-    if way == CORRELATION:
+    if form == CORRELATION:
         return f"{number:.2f}"
-    if way == CHANCE:
+    if form == CHANCE:
         return "<0.001" if number < 0.001 else f"{number:.3f}"
     return f"{number:.0f}"
 

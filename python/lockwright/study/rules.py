@@ -1,6 +1,6 @@
-"""When one lock counts as better than another: by a margin, or because the runs show it.
+"""The rules for one lock being better than another: by a margin, or shown by the runs.
 
-Matrices have a line and a column per lock; [i, j] is about lock i against lock j.
+Matrices have a row and a column per lock; [i, j] compares lock i with lock j.
 """
 
 from collections.abc import Sequence
@@ -28,23 +28,23 @@ class Rule(Protocol):
 
     @property
     def intervals(self) -> bool:
-        """Whether it uses repetitions, so that figures are shown with intervals."""
+        """Whether the rule uses repetitions, so that figures have intervals."""
 
     @property
     def meaning(self) -> str:
-        """What 'better' means, as one sentence."""
+        """The meaning of 'better', as one sentence."""
 
     def better(self, row: Row) -> Flags:
-        """Where lock i is better than lock j; False for locks that were not run."""
+        """Return where lock i is better than lock j; False for locks that were not run."""
 
     def among_best(self, row: Row) -> Flags:
-        """Which locks are as good as the best; a vector."""
+        """Return which locks are as good as the best; a vector."""
 
     def harmful(self, row: Row) -> Flags:
-        """Which locks are worse than the best by more than HARM; a vector."""
+        """Return which locks are worse than the best by more than HARM; a vector."""
 
     def same(self, rows: Sequence[Row]) -> Flags:
-        """Where the relation of lock i to lock j is the same in all rows."""
+        """Return where the relation of lock i to lock j is the same in all rows."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Margin:
 
     @property
     def intervals(self) -> bool:
-        """It compares means only."""
+        """False: the rule compares means only."""
         return False
 
     @property
@@ -72,13 +72,13 @@ class Margin:
         return np.asarray(row.mean >= (1 - self.tolerance) * _greatest(row))
 
     def harmful(self, row: Row) -> Flags:
-        """max / m - 1 > 15 % (TOCS 2019, Table 12)."""
+        """Return where max / m - 1 > 15 % (TOCS 2019, Table 12)."""
         return np.asarray(_greatest(row) / row.mean - 1 > HARM)
 
     def same(self, rows: Sequence[Row]) -> Flags:
-        """All better, all worse or all equal, where equal is within 5 % of the better one.
+        """Return where all are better, all worse or all equal, that is within 5 % of the better.
 
-        The margins overlap: a ratio between 1.05 and 1 / 0.95 goes with either. This reproduces the
+        The margins overlap: a ratio between 1.05 and 1 / 0.95 counts as either. This reproduces the
         published counts of changes; one margin for both does not.
         """
         ratios = np.stack([_ratios(row) for row in rows])
@@ -91,7 +91,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Shown:
-    """Better means that the runs show it, all pairs of locks of a table line taken together.
+    """The rule that the runs have to show a difference, with one error for all pairs of a row.
 
     Welch's t test on the logarithms of the runs, with moderated variances (see moderated),
     one-sided, for each ordered pair; Holm's step-down (Holm, 1979) shares the 5 % of error among
@@ -100,7 +100,7 @@ class Shown:
 
     @property
     def intervals(self) -> bool:
-        """It uses repetitions."""
+        """True: the rule uses repetitions."""
         return True
 
     @property
@@ -112,19 +112,19 @@ class Shown:
         )
 
     def better(self, row: Row) -> Flags:
-        """Where the ratio of i to j is shown to be above 1."""
+        """Return where the ratio of i to j is shown to be above 1."""
         return self._exceeds(row, 0.0)
 
     def among_best(self, row: Row) -> Flags:
-        """No other lock is shown to be better."""
+        """Return the locks that no other is shown to beat."""
         return np.asarray(~self.better(row).any(axis=0) & ~np.isnan(row.mean))
 
     def harmful(self, row: Row) -> Flags:
-        """Some lock is shown to be better by more than HARM."""
+        """Return the locks that another one is shown to beat by more than HARM."""
         return np.asarray(self._exceeds(row, HARM).any(axis=0))
 
     def same(self, rows: Sequence[Row]) -> Flags:
-        """The same of: shown to be better, shown to be worse, neither."""
+        """Return where all rows agree: shown to be better, shown to be worse, or neither."""
         signs = np.stack([_signs(self.better(row)) for row in rows])
         return np.asarray((signs == signs[0]).all(axis=0))
 
@@ -144,7 +144,8 @@ class Shown:
 
 
 def holm(chances: Matrix) -> Flags:
-    """Which hypotheses are rejected together at 1 - CONFIDENCE (Holm, 1979). NaN: no hypothesis."""
+    """Return which hypotheses are rejected with a joint error of 1 - CONFIDENCE (Holm, 1979). NaN:
+    no hypothesis."""
     flat = chances.ravel()
     order = np.argsort(flat)  # NaN come last.
     number = int(np.count_nonzero(~np.isnan(flat)))
@@ -161,7 +162,7 @@ def _signs(better: Flags) -> NDArray[np.int64]:
 
 
 def _ratios(row: Row) -> Matrix:
-    """m(A) / m(B); NaN, which compares as False, for a lock that was not run."""
+    """Return m(A) / m(B); NaN, which compares as False, for a lock that was not run."""
     ratios: Matrix = row.mean[:, None] / row.mean[None, :]
     np.fill_diagonal(ratios, np.nan)
     return ratios

@@ -17,7 +17,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     VARIANT: ("variant", "type"),
     OUTCOME: ("outcome",),
 }
-"""Columns that say what was run, and the spellings that are understood."""
+"""Columns that identify a run, and the accepted spellings."""
 
 MANUAL, INTERPOSED = "manual", "interposed"
 
@@ -30,7 +30,7 @@ VARIANTS = {
     "lockwright": INTERPOSED,
     "preload": INTERPOSED,
 }
-"""How a lock came into a program: in its source, or by interposition."""
+"""The variants of a run: the lock is in the program's source, or interposed."""
 
 FINISHED = ("", "finished", "ok", "success", "0")
 """Outcomes of runs whose figures count; the figures of others are ignored and may be empty."""
@@ -59,7 +59,7 @@ METRICS = {
             "throughput",
             HIGHER,
             "1/s",
-            # One published data set spells it so.
+            # One published data set has this misspelling.
             ("throughput", "throughout"),
             _PER_SECOND | {"kops/s": 1e3, "mops/s": 1e6},
         ),
@@ -88,20 +88,20 @@ _UNIT = re.compile(r"^(?P<name>.*?)\s*[(\[](?P<unit>[^)\]]*)[)\]]$")
 
 
 def split_unit(heading: str) -> tuple[str, str]:
-    """Name and unit of a column heading such as `latency (us)`; '' where it names no unit."""
+    """Return name and unit of a column heading such as `latency (us)`; '' for no unit."""
     found = _UNIT.match(heading.strip())
     name, unit = (found["name"], found["unit"]) if found else (heading, "")
     return re.sub(r"[\s-]+", "_", name.strip().lower()), unit.strip().lower()
 
 
 def dimension_of(heading: str) -> str | None:
-    """Which dimension a column heading names, if any."""
+    """Return the dimension that a column heading names, if any."""
     name, _ = split_unit(heading)
     return next((each for each, spelt in DIMENSIONS.items() if name in spelt), None)
 
 
 def metric_of(heading: str) -> Metric | None:
-    """Which known metric a column heading names, if any; `latency_us` is one, too."""
+    """Return the known metric that a column heading names, if any, also as `latency_us`."""
     name, _ = split_unit(heading)
     for metric in METRICS.values():
         stem, _, end = name.rpartition("_")
@@ -111,7 +111,7 @@ def metric_of(heading: str) -> Metric | None:
 
 
 def unit_of(heading: str) -> str:
-    """The unit that a heading of a known metric names, in small letters; '' for none."""
+    """Return the unit that a heading of a known metric names, in small letters; '' for none."""
     name, unit = split_unit(heading)
     metric = metric_of(heading)
     if unit or metric is None or name in metric.spellings:

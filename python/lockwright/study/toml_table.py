@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 def load(path: Path) -> "Table":
-    """The top table of a file. Raises LockwrightError if it is not there or is not TOML."""
+    """Return the top table of a file. Raises LockwrightError if it is missing or is not TOML."""
     try:
         return Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -23,31 +23,32 @@ def load(path: Path) -> "Table":
 
 
 class Table:
-    """One table. Values are checked as they are taken; `end` reports keys that were not taken."""
+    """A table that checks its values when they are read; `end` reports keys that were not read."""
 
     def __init__(self, file: str, key: str, values: Mapping[str, Any]) -> None:
-        """file: for the messages; key: of the table itself, '' for the top one."""
+        """Store the values. file: for messages; key: of the table itself, '' for the top one."""
         self.file = file
         self.key = key
         self.values = values
         self._known: list[str] = []
 
     def complaint(self, name: str, what: str, todo: str) -> LockwrightError:
-        """The error for a key of this table; '' is the table itself."""
+        """Return the error for a key of this table; '' is the table itself."""
         key = ".".join(part for part in (self.key, name) if part)
         return LockwrightError(
             f"{self.file}: {key}: {what}" if key else f"{self.file}: {what}", todo
         )
 
     def has(self, name: str) -> bool:
-        """Whether the key is there; marks it as known."""
+        """Return whether the key is present; mark it as known."""
         self._known.append(name)
         return name in self.values
 
-    def take(
+    def value(
         self, name: str, kind: type[_T] | tuple[type[_T], ...], words: str, default: Any
     ) -> Any:
-        """The value of a key, of that type, or the default. words: the expected type, for people.
+        """Return the value of a key, of that type, or the default. words: the expected type, for
+        messages.
 
         A default of ... means that the key is required.
         """
@@ -61,43 +62,43 @@ class Table:
         return value
 
     def text(self, name: str, default: Any = ..., among: Sequence[str] = ()) -> str:
-        """A string, one of `among` if there are any."""
-        value = str(self.take(name, str, "a text", default))
+        """Return a string, one of `among` if there are any."""
+        value = str(self.value(name, str, "a text", default))
         if among and name in self.values and value not in among:
-            raise self.complaint(name, f"is '{value}'", _instead(value, among))
+            raise self.complaint(name, f"is '{value}'", _nearest_hint(value, among))
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """true or false."""
-        return bool(self.take(name, bool, "true or false", default))
+        """Return a boolean."""
+        return bool(self.value(name, bool, "true or false", default))
 
     def number(
         self, name: str, default: Any = ..., least: float = 0, most: float = math.inf
     ) -> float:
-        """A finite number from least to most."""
-        value: float = self.take(name, (int, float), "a number", default)
+        """Return a finite number from least to most."""
+        value: float = self.value(name, (int, float), "a number", default)
         if not (math.isfinite(value) and least <= value <= most):
             bound = f" to {most:g}" if math.isfinite(most) else ""
             raise self.complaint(name, f"is {value:g}", f"give a number from {least:g}{bound}")
         return value
 
-    def whole(self, name: str, default: Any = ..., least: int = 0, most: int = 1_000_000) -> int:
-        """A whole number from least to most."""
-        value: int = self.take(name, int, "a whole number", default)
+    def integer(self, name: str, default: Any = ..., least: int = 0, most: int = 1_000_000) -> int:
+        """Return an integer from least to most."""
+        value: int = self.value(name, int, "a whole number", default)
         if not least <= value <= most:
             raise self.complaint(name, f"is {value}", f"give a whole number from {least} to {most}")
         return value
 
     def texts(self, name: str, default: Any = ...) -> tuple[str, ...]:
-        """A list of strings."""
-        values = self.take(name, list, "a list of texts", default)
+        """Return a list of strings."""
+        values = self.value(name, list, "a list of texts", default)
         if not all(isinstance(each, str) for each in values):
             raise self.complaint(name, "must be a list of strings", "write it as ['a', 'b']")
         return tuple(values)
 
-    def wholes(self, name: str, default: Any = ..., least: int = 1) -> tuple[int, ...]:
-        """A list of different whole numbers."""
-        values = self.take(name, list, "a list of whole numbers", default)
+    def integers(self, name: str, default: Any = ..., least: int = 1) -> tuple[int, ...]:
+        """Return a list of distinct integers."""
+        values = self.value(name, list, "a list of whole numbers", default)
         for each in values:
             if not isinstance(each, int) or isinstance(each, bool) or not least <= each <= 100_000:
                 raise self.complaint(
@@ -106,8 +107,8 @@ class Table:
         return tuple(dict.fromkeys(values))
 
     def pairs(self, name: str) -> dict[str, str]:
-        """A table of strings; empty if it is not there."""
-        values = self.take(name, dict, "a table of texts", {})
+        """Return a table of strings; empty if it is missing."""
+        values = self.value(name, dict, "a table of texts", {})
         for key, each in values.items():
             if not isinstance(each, str):
                 raise self.complaint(
@@ -116,13 +117,13 @@ class Table:
         return dict(values)
 
     def table(self, name: str) -> "Table | None":
-        """The table of that key; None if it is not there."""
-        values = self.take(name, dict, "a table", None)
+        """Return the table of that key; None if it is missing."""
+        values = self.value(name, dict, "a table", None)
         return None if values is None else self._below(name, values)
 
     def tables(self, name: str) -> list["Table"]:
-        """The tables of a list, as in [[name]]; none if it is not there."""
-        values = self.take(name, list, f"tables, each as [[{name}]]", [])
+        """Return the tables of a list, as in [[name]]; none if it is missing."""
+        values = self.value(name, list, f"tables, each as [[{name}]]", [])
         if not all(isinstance(each, dict) for each in values):
             raise self.complaint(name, "is not a list of tables", f"write each as [[{name}]]")
         return [self._below(f"{name}[{n}]", each) for n, each in enumerate(values, 1)]
@@ -131,22 +132,22 @@ class Table:
         return Table(self.file, ".".join(part for part in (self.key, name) if part), values)
 
     def checked(self, name: str, check: Callable[[], _T]) -> _T:
-        """The result of `check`; its error is reported with the file and the key."""
+        """Return the result of `check`; its error is raised with the file and the key."""
         try:
             return check()
         except LockwrightError as error:
             raise self.complaint(name, error.what, error.todo) from error
 
     def end(self) -> None:
-        """Raises LockwrightError for an unknown key."""
+        """Check the keys. Raises LockwrightError for an unknown one."""
         for name in self.values:
             if name not in self._known:
                 raise self.complaint(
-                    name, "is not a key of this table", _instead(name, self._known)
+                    name, "is not a key of this table", _nearest_hint(name, self._known)
                 )
 
 
-def _instead(name: str, known: Sequence[str]) -> str:
+def _nearest_hint(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
     return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
 

@@ -1,4 +1,4 @@
-"""Whether interposed locks behave as those in the program's source (TOCS 2019, section 4.4)."""
+"""The comparison of interposed locks with those in the program's source (TOCS 2019, 4.4)."""
 
 import math
 
@@ -14,15 +14,15 @@ from lockwright.study.schema import INTERPOSED, MANUAL
 
 
 def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd.DataFrame:
-    """A line per application, over the locks that ran in both ways (Tables 4-6).
+    """Return a row per application, over the locks that ran in both variants (Tables 4-6).
 
-    manual_better, interposed_better: so many locks have the higher mean there; _gain and _sd: by
-    how much, the mean and sample standard deviation of the ratios less 1. kept_better, kept_equal,
-    kept_worse: share of the pairs of locks in that relation by hand that are in it interposed, too,
-    where the lock whose name comes first is better than the other, equal or worse.
+    manual_better, interposed_better: number of locks with the higher mean in that variant; _gain
+    and _sd: the mean and sample standard deviation of their ratios less 1. kept_better, kept_equal,
+    kept_worse: share of the pairs of locks in that relation in the manual variant that are in it
+    in the interposed one, too; the relation is that of the first lock by name to the other.
     cost: mean of (interposed - manual), divided by the largest mean of the application.
-    slope: by which factor a lock's difference from another one changes, on logarithms (1 if
-    interposition costs all locks alike), with _low and _high of its 95 % interval.
+    slope: factor by which a lock's difference from another one changes, on logarithms (1 if
+    interposition costs all locks the same), with _low and _high of its 95 % interval.
     equivalent: p of the hypothesis that the locks' mean difference is 5 % or more either way: two
     one-sided paired t tests on logarithms (Schuirmann, 1987), the larger p. The papers' test of the
     mean difference against itself cannot fail, so it is not here.
@@ -31,8 +31,8 @@ def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd
     runs = frame[["application", "lock", "variant"]].assign(value=value)
     parts = {}
     for variant in (MANUAL, INTERPOSED):
-        mine = runs[runs.variant == variant].assign(**{COUNT: 0})
-        parts[variant] = cells.cells_of(Sample("", metric, "", mine)).at("one")
+        own = runs[runs.variant == variant].assign(**{COUNT: 0})
+        parts[variant] = cells.condense(Sample("", metric, "", own)).at("one")
     manual, interposed = parts[MANUAL], parts[INTERPOSED]
     lines = {}
     for application in manual.applications:
@@ -76,15 +76,15 @@ def _kept_relations(
         "equal": (~first & ~first.T, ~second & ~second.T),
         "worse": (first.T, second.T),
     }
-    kept = {}
+    shares = {}
     for name, (before, after) in kinds.items():
-        at_all = before & pairs
-        kept[f"kept_{name}"] = float(after[at_all].mean()) if at_all.any() else math.nan
-    return kept
+        chosen = before & pairs
+        shares[f"kept_{name}"] = float(after[chosen].mean()) if chosen.any() else math.nan
+    return shares
 
 
 def _slope(manual: Vector, interposed: Vector) -> dict[str, float]:
-    """Least squares of the interposed logarithms on the manual ones."""
+    """Return the least-squares slope of the interposed logarithms on the manual ones."""
     from scipy.stats import linregress, t
 
     if len(manual) < 3 or np.ptp(manual) == 0:

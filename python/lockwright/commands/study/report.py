@@ -30,12 +30,12 @@ def command(what: study_data.Wanted, output: Path, title: str | None, kind: str)
     Example: lockwright study report runs.csv -o report
     """
     from lockwright.base.errors import LockwrightError
-    from lockwright.study.report.write import Place, write
+    from lockwright.study.report.write import ReportOptions, write
 
     if output.exists() and not output.is_dir():
         raise LockwrightError(
             f"--output {output} is not a directory", "name a directory, or a new one"
         )
     data, found = study_data.analysed(what)
-    for line in write(data, found, Place(output, what.data, title, kind, what.baseline)):
+    for line in write(data, found, ReportOptions(output, what.data, title, kind, what.baseline)):
         click.echo(line)

@@ -100,20 +100,20 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
     from lockwright.doctor import examine
     from lockwright.machine.finding import Finding
     from lockwright.machine.provenance import FINDINGS
-    from lockwright.study.campaign.schedule import Line
-    from lockwright.study.campaign.session import Local, check_same_machine, place_of
+    from lockwright.study.campaign.schedule import Schedule
+    from lockwright.study.campaign.session import Local, check_same_machine, machine_column
     from lockwright.study.campaign.site import Site, default_name
 
     name = machine or default_name()
-    place = place_of(wanted, name)
-    if Line(wanted, [kept for each, kept in store.runs() if each == place]).finished:
+    place = machine_column(wanted, name)
+    if Schedule(wanted, [kept for each, kept in store.runs() if each == place]).finished:
         return ""
     with Site(name, wanted, folders) as site:
         facts = site.facts()
         check_same_machine(store, site.name, facts)
         if disturbances := examine.disturbances([Finding(**each) for each in facts[FINDINGS]]):
             print_line(f"'lockwright doctor' warns of {disturbances}")
-        store.sit(site.name, facts)
+        store.add_session(site.name, facts)
         Local(wanted, store, site).carry_out()
     return ""
 
@@ -136,8 +136,8 @@ def _refuse_missing(wanted: "Plan") -> None:
 def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     from lockwright.base.progress import duration
     from lockwright.study.campaign.plan import EACH
-    from lockwright.study.campaign.schedule import Line
-    from lockwright.study.campaign.session import place_of, seconds_left
+    from lockwright.study.campaign.schedule import Schedule
+    from lockwright.study.campaign.session import machine_column, seconds_left
     from lockwright.study.campaign.site import default_name, missing
     from lockwright.study.campaign.store import Store
 
@@ -146,12 +146,12 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
         store = Store(place)
         try:
             store.check(wanted)
-            own = place_of(wanted, machine or default_name())
+            own = machine_column(wanted, machine or default_name())
             done = [kept for each, kept in store.runs() if each == own]
             probes = store.probes()
         finally:
             store.close()
-    line = Line(wanted, done)
+    line = Schedule(wanted, done)
     to_do = [slot for slot in line.remaining() if not wanted.left_out(slot.configuration)]
     for member in wanted.members:
         name = member.program.name

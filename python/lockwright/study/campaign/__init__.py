@@ -1,2 +1,1 @@
-"""The runs of a study: what is planned, in which order it is run, on which machines, and what is
-kept."""
+"""The runs of a study: their plan, order, machines and records."""

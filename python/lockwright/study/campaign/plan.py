@@ -1,4 +1,4 @@
-"""The plan of a study: which locks, programs, counts and placements, how often, and where."""
+"""The plan of a study: locks, programs, counts, placements, repetitions and machines."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from lockwright.preload.locks import BASELINE, REPLACEMENTS, Registry
 from lockwright.study import toml_table
 from lockwright.study.program import catalogue, entry
 from lockwright.study.program.entry import Program
-from lockwright.study.program.places import Places, made
+from lockwright.study.program.placeholders import Placeholders, made
 from lockwright.study.toml_table import Table
 
 EACH, ANY = "each", "any"
@@ -22,12 +22,12 @@ _ALL = "all"
 _MODES = tuple(mode for mode in pinning.MODES if mode != "node")
 _PROCESSORS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _OWN_KEYS = ("from", "scale", "threads")
-"""Keys of a program's table that are the plan's and not the entry's."""
+"""Keys of a program's table that belong to the plan and not to the entry."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A program of the study. threads: its own counts, else those of the plan."""
+    """A program of the study. threads: its own counts; empty for those of the plan."""
 
     program: Program
     scale: float
@@ -36,9 +36,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is run again and again, and differs from others in at least one of these.
+    """The conditions of a run that are repeated.
 
-    threads: 0 for as many as there are processors; nodes: of NUMA, the first so many, 0 for all.
+    threads: 0 for the number of processors; nodes: number of NUMA nodes to use, 0 for all.
     """
 
     program: str
@@ -49,11 +49,11 @@ class Configuration:
 
     @property
     def setting(self) -> "Configuration":
-        """The same under whatever lock."""
+        """The configuration without its lock."""
         return Configuration(self.program, "", self.threads, self.nodes, self.pinning)
 
     def __str__(self) -> str:
-        """In words."""
+        """Return the configuration in words."""
         parts = [self.program, self.lock]
         if self.threads:
             parts.append(f"{self.threads} thread{'' if self.threads == 1 else 's'}")
@@ -66,13 +66,13 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study. runs: counted ones of each configuration; most_runs: where their relative standard
+    """A study. runs: counted ones of each configuration; most_runs: if their relative standard
     deviation is above spread; warmup: runs before, not counted.
 
-    machines: EACH if every machine makes every run, ANY if they share them. settings: variables of
-    all runs. endings: it asks whether runs end as they have to, and not how fast they are; then
-    spinning has those of the locks whose waiters never sleep. everything: its programs are those
-    of the catalogue that are installed.
+    machines: EACH if every machine makes every run, ANY if they share them. settings: environment
+    variables of all runs. endings: whether the study tests how runs end instead of their speed;
+    then spinning has the locks whose waiters never park. everything: its programs are all installed
+    ones of the catalogue.
     """
 
     name: str
@@ -94,11 +94,11 @@ class Plan:
     everything: bool = False
 
     def member(self, name: str) -> Member:
-        """The member whose program has that name."""
+        """Return the member whose program has that name."""
         return next(each for each in self.members if each.program.name == name)
 
     def configurations(self) -> list[Configuration]:
-        """All of them, each once, in the order of the plan."""
+        """Return all configurations, each once, in the order of the plan."""
         return [
             Configuration(member.program.name, lock, threads, nodes, placed)
             for member in self.members
@@ -109,11 +109,11 @@ class Plan:
         ]
 
     def may_take_forever(self, one: Configuration) -> bool:
-        """Whether threads that never sleep wait for others that need their processors."""
+        """Return whether polling waiters may keep the processors from the threads they wait for."""
         return one.lock in self.spinning and one.threads > _processors()
 
     def left_out(self, one: Configuration) -> str:
-        """Why a configuration is not run anywhere; empty if it is."""
+        """Return why a configuration is not run anywhere; empty if it is."""
         program = self.member(one.program).program
         if one.lock in program.without:
             return program.without[one.lock]
@@ -124,32 +124,32 @@ class Plan:
         return ""
 
     def to_json(self) -> str:
-        """One line that is equal for plans that ask for the same runs."""
+        """Return one line of JSON that is equal for plans of the same runs."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
 def difference(one: str, other: str) -> str:
-    """Name of the first key in which two plans as JSON differ; of a program, its name, too."""
-    # A plan kept by an older version lacks the keys that were not there to be given.
+    """Return the first key in which two plans as JSON differ; for a program, with its name."""
+    # A plan stored by an older version lacks newer keys.
     unset = {each.name: each.default for each in fields(Plan) if each.default is not MISSING}
-    mine, others = json.loads(one), json.loads(json.dumps(unset)) | json.loads(other)
+    first, second = json.loads(one), json.loads(json.dumps(unset)) | json.loads(other)
     for key in (each.name for each in fields(Plan)):
-        if key == "members" and mine[key] != others.get(key):
-            was = {each["program"]["name"]: each for each in others.get(key, [])}
-            for each in mine[key]:
+        if key == "members" and first[key] != second.get(key):
+            members = {each["program"]["name"]: each for each in second.get(key, [])}
+            for each in first[key]:
                 name = each["program"]["name"]
-                if each != was.get(name):
+                if each != members.get(name):
                     return f"the program {name}"
             return "programs"
-        if mine[key] != others.get(key):
+        if first[key] != second.get(key):
             return key
     return ""
 
 
 def read(path: Path, registry: Registry) -> Plan:
-    """The plan in a file. Raises LockwrightError for whatever is wrong in it."""
+    """Return the plan of a file. Raises LockwrightError for any fault in it."""
     table = toml_table.load(path)
-    runs = table.whole("runs", 3, 1, 10_000)
+    runs = table.integer("runs", 3, 1, 10_000)
     locks, endings = _locks(table, registry), table.flag("endings")
     plan = Plan(
         name=table.text("name", path.stem),
@@ -157,13 +157,13 @@ def read(path: Path, registry: Registry) -> Plan:
         everything=table.values.get("programs") == _ALL,
         members=_members(table),
         threads=_threads(table),
-        nodes=table.wholes("nodes", []),
+        nodes=table.integers("nodes", []),
         pinning=_pinning(table),
         runs=runs,
-        warmup=table.whole("warmup", 0, 0, 1000),
-        most_runs=table.whole("most_runs", max(runs, 2 * runs), runs, 10_000),
+        warmup=table.integer("warmup", 0, 0, 1000),
+        most_runs=table.integer("most_runs", max(runs, 2 * runs), runs, 10_000),
         spread=table.number("spread", 5.0, 0.0, 100.0) / 100,
-        seed=table.whole("seed", 1),
+        seed=table.integer("seed", 1),
         machines=table.text("machines", EACH, (EACH, ANY)),
         energy=table.flag("energy"),
         settings=_settings(table),
@@ -175,14 +175,17 @@ def read(path: Path, registry: Registry) -> Plan:
         raise table.complaint("threads", "is missing", "give thread counts, as in [1, 2, 8]")
     for member in plan.members:
         for threads in member.threads or plan.threads or (1,):
-            table.checked(f"program {member.program.name}", partial(_try, member, threads))
+            table.checked(
+                f"program {member.program.name}", partial(_check_placeholders, member, threads)
+            )
     return plan
 
 
-def _try(member: Member, threads: int) -> None:
-    """Raises LockwrightError if a place of a command cannot be filled for so many threads."""
+def _check_placeholders(member: Member, threads: int) -> None:
+    """Check a member's placeholders for a number of threads. Raises LockwrightError if one cannot
+    be filled."""
     program = member.program
-    filled = Places(program, threads, member.scale, Path(), Path(), Path())
+    filled = Placeholders(program, threads, member.scale, Path(), Path(), Path())
     server = (program.server.command, program.server.load) if program.server else ()
     for command in (program.command, program.before, program.after, program.warmup, *server):
         filled.words(command)
@@ -195,12 +198,12 @@ def _processors() -> int:
 
 
 def _threads(table: Table) -> tuple[int, ...]:
-    each = [count * _processors() for count in table.wholes("threads_per_processor", [])]
-    return tuple(dict.fromkeys([*table.wholes("threads", []), *each]))
+    each = [count * _processors() for count in table.integers("threads_per_processor", [])]
+    return tuple(dict.fromkeys([*table.integers("threads", []), *each]))
 
 
 def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
-    wanted = table.take("locks", (list, str), "a list of locks, or 'all'", _ALL)
+    wanted = table.value("locks", (list, str), "a list of locks, or 'all'", _ALL)
     names = list(registry.names) if wanted == _ALL else [wanted] if isinstance(wanted, str) else []
     if not names:
         names = list(table.texts("locks"))
@@ -217,12 +220,12 @@ def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
 def _members(table: Table) -> tuple[Member, ...]:
     scale = table.number("scale", 1.0, 0.001, 1000.0)
     members = []
-    wanted = table.take("programs", (list, str), "a list of programs, or 'all'", [])
+    wanted = table.value("programs", (list, str), "a list of programs, or 'all'", [])
     for name in catalogue.names() if wanted == _ALL else table.texts("programs", []):
         program = table.checked("programs", partial(catalogue.find, name))
         members.append(Member(program, scale))
     for own in table.tables("program"):
-        threads, factor = own.wholes("threads", []), own.number("scale", scale, 0.001, 1000.0)
+        threads, factor = own.integers("threads", []), own.number("scale", scale, 0.001, 1000.0)
         members.append(Member(_program(own), factor, threads))
     names = [each.program.name for each in members]
     if not names:
@@ -240,13 +243,13 @@ def _members(table: Table) -> tuple[Member, ...]:
 
 
 def _program(table: Table) -> Program:
-    """An entry of the plan's own, or one of the catalogue with some keys changed."""
+    """Return the plan's own entry, or one of the catalogue with some keys changed."""
     values = {key: value for key, value in table.values.items() if key not in _OWN_KEYS}
     name = table.text("from", "")
     if not name:
         return entry.read(Table(table.file, table.key, values))
     table.checked("from", partial(catalogue.find, name))
-    merged = catalogue.changed(catalogue.table(name).values, values)
+    merged = catalogue.merged(catalogue.table(name).values, values)
     return entry.read(Table(table.file, table.key, merged), name)
 
 
@@ -256,7 +259,7 @@ def _pinning(table: Table) -> tuple[str, ...]:
         if each not in _MODES and not _PROCESSORS.fullmatch(each):
             raise table.complaint(
                 "pinning",
-                f"'{each}' is neither a way nor a list of processors",
+                f"'{each}' is neither a mode nor a list of processors",
                 f"choose from {', '.join(_MODES)}, or write processors as 0-3,8",
             )
     return tuple(dict.fromkeys(chosen)) or (NO_PINNING,)
@@ -271,7 +274,8 @@ def _settings(table: Table) -> dict[str, str]:
 
 
 def check_environment(plan: Plan, registry: Registry, environment: Mapping[str, str]) -> None:
-    """Raises LockwrightError if a variable sets a number of one of the locks to nonsense."""
+    """Check the environment. Raises LockwrightError if a variable sets a number of a lock to an
+    invalid value."""
     for lock in plan.locks:
         registry.path_of(lock)
         registry.check_environment(lock, {**environment, **plan.settings})

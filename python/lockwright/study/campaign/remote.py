@@ -1,7 +1,7 @@
-"""What a worker of a fleet does: it is one machine, and makes one run at a time.
+"""The worker of a fleet, which is one machine and makes one run at a time.
 
-These functions are called by name on the worker. An error that a user can put right comes back as
-an answer, for what is raised there would be shown with a traceback.
+These functions are called by name on the worker. An error that a user can correct is returned as an
+answer, because Dask would print an exception with a traceback.
 """
 
 import asyncio
@@ -26,24 +26,24 @@ _folders: Folders | None = None
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call: the value, or what is wrong with the machine."""
+    """The result of a call: the value, or the error of the machine."""
 
     value: Any = None
     error: str = ""
 
 
 def facts(machine: str, plan: Plan) -> Answer:
-    """What the machine is."""
+    """Return the facts of the machine."""
     return _answered(machine, plan, lambda site: site.facts())
 
 
 def probe(machine: str, plan: Plan, setting: Configuration) -> Answer:
-    """The probe of a setting."""
+    """Return the probe of a setting."""
     return _answered(machine, plan, lambda site: site.probe(setting))
 
 
 def run(machine: str, plan: Plan, slot: Slot, known: Probe) -> Answer:
-    """A run; known: the probe of its setting here."""
+    """Make a run. known: the probe of its setting on this machine."""
     return _answered(machine, plan, lambda site: site.run(slot, known))
 
 
@@ -58,7 +58,7 @@ def _answered(machine: str, plan: Plan, do: Callable[[Site], object]) -> Answer:
             _site = key, Site(machine, plan, _folders or _default_folders())
         return Answer(do(_site[1]))
     except LockwrightError as error:
-        # The next call starts afresh: what failed may have been ended.
+        # The next call makes a new site: the old one may have ended its processes.
         if _site is not None:
             _site[1].close()
             _site = None
@@ -71,7 +71,7 @@ def _default_folders() -> Folders:
 
 
 def serve(address: str, name: str, folders: Folders) -> int:
-    """Makes the runs that come from a scheduler until it ends or a signal comes.
+    """Make the runs of a scheduler until it ends or a signal arrives; return the exit status.
 
     Raises LockwrightError if no scheduler answers.
     """
@@ -96,10 +96,10 @@ async def _serve(address: str, name: str) -> int:
             ended = asyncio.ensure_future(worker.finished())
             await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if stopped.done():
-                # What it was running does not end; whoever asked for it does it again.
+                # The run under way does not end here; the study repeats it.
                 await worker.close(timeout=1, executor_wait=False)
                 return stopped.result()
-            # The scheduler has ended, or did not hear of us for too long.
+            # The scheduler has ended, or had no message from this worker for too long.
             worker = await _join(address, name)
     finally:
         if _site is not None:
@@ -107,7 +107,7 @@ async def _serve(address: str, name: str) -> int:
 
 
 async def _join(address: str, name: str) -> Any:
-    """A worker that the scheduler knows. Raises LockwrightError if no scheduler answers."""
+    """Return a worker that has joined the scheduler. Raises LockwrightError if none answers."""
     from distributed import Worker
 
     try:

@@ -1,4 +1,4 @@
-"""The record of a run, and of the run before all others of a setting."""
+"""The records of runs and of probes, the first runs of settings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,8 +19,8 @@ class Slot:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run that was made, or a reason why it is not. machine: '' if that has nothing to do with
-    it; started: ISO 8601, UTC."""
+    """A run that was made, or the reason why it is left out. machine: '' if the reason is the same
+    on all; started: ISO 8601, UTC."""
 
     slot: Slot
     machine: str
@@ -29,12 +29,12 @@ class RunRecord:
 
     @property
     def finished(self) -> bool:
-        """Whether its value counts, if it is no warm-up."""
+        """Whether its value counts, unless it is a warm-up run."""
         return self.result.outcome == record.FINISHED
 
     @property
     def final(self) -> bool:
-        """Whether its configuration is not to be run at all."""
+        """Whether its configuration is left out."""
         return self.result.outcome == LEFT_OUT
 
 
@@ -43,8 +43,8 @@ class Probe:
     """The first run of a setting on a machine, under the counting baseline.
 
     setting: a configuration without a lock; problem: why the setting cannot be run there, empty if
-    it can; counts: of what the program did with its locks; sums: of the outputs that have to be
-    the same under every lock; version: of the program.
+    it can; counts: of the program's lock operations; sums: of the outputs that must be the same
+    under every lock; version: of the program.
     """
 
     machine: str
@@ -56,10 +56,10 @@ class Probe:
     version: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is sent and stored; `probe_of` reads it."""
+        """Return the form that is sent and stored; `probe_of` reads it."""
         return asdict(self)
 
 
 def probe_of(values: Mapping[str, Any]) -> Probe:
-    """What `Probe.as_dict` has made."""
+    """Return the probe of a dictionary from `Probe.as_dict`."""
     return Probe(**{**values, "setting": Configuration(**values["setting"])})

@@ -1,4 +1,4 @@
-"""Carries a study out on this machine."""
+"""A study on this machine alone, and functions that it shares with the fleet."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,47 +8,47 @@ from lockwright.run import resume
 from lockwright.run.record import FINISHED
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
 from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
-from lockwright.study.campaign.schedule import Line
+from lockwright.study.campaign.schedule import Schedule
 from lockwright.study.campaign.site import Site
 from lockwright.study.campaign.store import Store
 from lockwright.study.program.trial import LEFT_OUT, SLOW, Result
 
 
-def place_of(plan: Plan, machine: str) -> str:
-    """The line of a machine: its own, or that which all share."""
+def machine_column(plan: Plan, machine: str) -> str:
+    """Return the machine's name, or '' if the machines share the runs."""
     return "" if plan.machines == ANY else machine
 
 
 def left_out(slot: Slot, machine: str, why: str) -> RunRecord:
-    """The result that a configuration is not run, and why."""
+    """Return the record of a configuration that is not run. why: the reason."""
     return RunRecord(slot, machine, now(), Result(LEFT_OUT, why))
 
 
-def likes(one: Configuration) -> Similarity:
-    """What takes about as long as a configuration, the closest first."""
+def similarity_keys(one: Configuration) -> Similarity:
+    """Return the keys of runs that take about as long as a configuration, the closest first."""
     return [one, one.setting, one.program]
 
 
 def seconds_left(
     done: Iterable[RunRecord], probes: Iterable[Probe], to_do: Iterable[Slot]
 ) -> float | None:
-    """Estimate from what was run."""
-    known = [(likes(k.slot.configuration), k.result.elapsed) for k in done if not k.final]
-    seen = {like for each, _ in known for like in each}
-    # The counting run is a first guess for what has not been run under any lock.
+    """Return an estimate of the seconds left, from the runs made; None without any."""
+    known = [(similarity_keys(k.slot.configuration), k.result.elapsed) for k in done if not k.final]
+    measured = {key for keys, _ in known for key in keys}
+    # The probe is a first estimate for settings that have not been run under any lock.
     known += [
         ([each.setting], each.elapsed)
         for each in probes
-        if each.elapsed and each.setting not in seen
+        if each.elapsed and each.setting not in measured
     ]
-    return remaining_seconds(known, (likes(slot.configuration) for slot in to_do))
+    return remaining_seconds(known, (similarity_keys(slot.configuration) for slot in to_do))
 
 
 def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -> None:
-    """Raises LockwrightError if a machine of that name took part and was another one."""
+    """Check the facts. Raises LockwrightError if another machine of that name took part before."""
     before = store.facts(site_name)
     if before is not None:
-        todo = "go on with that, or name the machine with --machine, or another file with --db"
+        todo = "resume on that, or name the machine with --machine, or another file with --db"
         resume.check_facts(before, facts, f"the study on {site_name}", todo)
 
 
@@ -56,29 +56,29 @@ class Local:
     """A study on this machine alone."""
 
     def __init__(self, plan: Plan, store: Store, site: Site) -> None:
-        """The store has been begun, and the machine sits in it."""
+        """Read the stored runs. The store has been begun, and has a session of the machine."""
         self._plan = plan
         self._store = store
         self._site = site
-        self._place = place_of(plan, site.name)
+        self._place = machine_column(plan, site.name)
         self._done = [run for place, run in store.runs() if place == self._place]
-        self._line = Line(plan, self._done)
+        self._schedule = Schedule(plan, self._done)
         self._probes = {p.setting: p for p in store.probes() if p.machine == site.name}
 
-    def carry_out(self, tell: Callable[[RunRecord], None] = lambda _: None) -> None:
-        """Makes all missing runs, each kept at once."""
-        line = self._line
+    def carry_out(self, on_run: Callable[[RunRecord], None] = lambda _: None) -> None:
+        """Make all missing runs, and store each at once. on_run: called after each."""
+        schedule = self._schedule
         made = len(self._done)
-        with Display(made + sum(1 for _ in line.remaining()), made) as display:
-            while (slot := line.next()) is not None:
+        with Display(made + sum(1 for _ in schedule.remaining()), made) as display:
+            while (slot := schedule.next()) is not None:
                 run = self._run(slot, display)
                 self._store.add(self._place, run)
-                line.done(run)
+                schedule.done(run)
                 self._done.append(run)
                 display.done()
                 if run.final:
-                    display.grow(len(self._done) + sum(1 for _ in line.remaining()))
-                tell(run)
+                    display.grow(len(self._done) + sum(1 for _ in schedule.remaining()))
+                on_run(run)
 
     def _run(self, slot: Slot, display: Display) -> RunRecord:
         one = slot.configuration
@@ -98,34 +98,34 @@ class Local:
         return self._site.run(slot, probe)
 
     def _show(self, display: Display, slot: Slot, about: str) -> None:
-        left = seconds_left(self._done, self._probes.values(), [slot, *self._line.remaining()])
+        left = seconds_left(self._done, self._probes.values(), [slot, *self._schedule.remaining()])
         number = f"round {slot.round}" if slot.round >= 1 else "warm-up"
-        total = len(self._done) + 1 + sum(1 for _ in self._line.remaining())
+        total = len(self._done) + 1 + sum(1 for _ in self._schedule.remaining())
         share = 10 * (10 * len(self._done) // total)
         display.next(f"{number}, {about}", f"{number}, {share} % done", left)
 
     @property
-    def line(self) -> Line:
-        """The runs, and which of them are still to be made."""
-        return self._line
+    def schedule(self) -> Schedule:
+        """The runs made and still to be made."""
+        return self._schedule
 
 
 def bad_endings(plan: Plan, runs: Iterable[RunRecord]) -> list[str]:
-    """Of a plan that asks for endings, a line for each run that did not end as it has to.
+    """Return a line for each run that ended in a fault, if the plan tests endings.
 
-    That a lock is slow whose threads spin while others need their processors is in its nature.
+    A polling lock that is slow with more threads than processors is no fault.
     """
     found = []
     for run in runs if plan.endings else ():
         one, result = run.slot.configuration, run.result
-        by_nature = result.outcome == SLOW and plan.may_take_forever(one)
-        if not (run.finished or run.final or by_nature):
+        expected = result.outcome == SLOW and plan.may_take_forever(one)
+        if not (run.finished or run.final or expected):
             found.append(f"{one}: {result.outcome}, {result.note}")
     return found
 
 
 def summary(runs: Iterable[RunRecord]) -> str:
-    """How many runs there are, and of those that did not finish, how many of each kind."""
+    """Return the number of runs, and of unfinished runs by outcome, as text."""
     outcomes: dict[str, int] = {}
     for run in runs:
         outcomes[run.result.outcome] = outcomes.get(run.result.outcome, 0) + 1

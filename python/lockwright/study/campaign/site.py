@@ -1,4 +1,4 @@
-"""What one machine does for a study: says what it is, prepares programs, and makes runs."""
+"""One machine of a study: its facts, the inputs of programs, probes and runs."""
 
 import contextlib
 import os
@@ -21,32 +21,32 @@ from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
 from lockwright.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
 from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
-from lockwright.study.program import inputs, places, trial
+from lockwright.study.program import inputs, placeholders, trial
 from lockwright.study.program.entry import Program
-from lockwright.study.program.places import Places
+from lockwright.study.program.placeholders import Placeholders
 from lockwright.study.program.trial import Result, Trial
 
 _MEMORY = Path("/dev/shm")
 _ROOM = 1 << 29
-"""Bytes that have to be free there; the files of no program of the catalogue are larger."""
+"""Bytes that have to be free there; no program of the catalogue has larger files."""
 _PREPARING = 600.0
-"""Seconds that a command may take that makes an input."""
+"""Time limit in seconds of a command that makes an input."""
 
 
-class NotHere(Exception):
-    """A configuration cannot be run on this machine; the argument says why."""
+class NotRunnable(Exception):
+    """The error of a configuration that cannot be run on this machine, with the reason."""
 
 
 @dataclass(frozen=True)
 class Folders:
-    """Where things are kept. cache: what is made once; work: files of runs."""
+    """The directories of a study. cache: inputs, which are made once; work: files of runs."""
 
     cache: Path
     work: Path
 
     def runs_of(self, program: Program) -> Path:
-        """Where the files of its runs are: in memory if that is best for it, and there is a place
-        for that."""
+        """Return the directory for a program's runs: in memory if the program asks for that and
+        there is room."""
         if program.memory and os.access(_MEMORY, os.W_OK):
             room = os.statvfs(_MEMORY)
             if room.f_bavail * room.f_frsize >= _ROOM:
@@ -55,15 +55,15 @@ class Folders:
 
 
 def default_name() -> str:
-    """The machine's own name."""
+    """Return the machine's own name."""
     return platform.node() or "machine"
 
 
 class Site:
-    """This machine. Used as a context, all that it has started is ended at the end."""
+    """This machine. As a context manager, it ends all processes that it has started."""
 
     def __init__(self, name: str, plan: Plan, folders: Folders) -> None:
-        """name: of the machine among those of the study."""
+        """Check the locks and remove abandoned files. name: of the machine in the study."""
         self.name = name
         self._plan = plan
         self._folders = folders
@@ -78,22 +78,22 @@ class Site:
             trial.clear_abandoned(place)
 
     def __enter__(self) -> "Site":
-        """Itself."""
+        """Return the site."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes it."""
+        """Close the site."""
         self.close()
 
     def close(self) -> None:
-        """Ends all that runs."""
+        """End all processes."""
         self._processes.close()
-        # Unless another study runs.
+        # Fails while another study has files there.
         with contextlib.suppress(OSError):
             (_MEMORY / f"lockwright-{os.getuid()}").rmdir()
 
     def facts(self) -> dict[str, Any]:
-        """The machine, what it would disturb measurements by, and its variables."""
+        """Return the facts of the machine, its sources of disturbance, and its variables."""
         facts: dict[str, Any] = provenance.machine()
         facts |= {k: v for k, v in sorted(os.environ.items()) if k.startswith("LOCKWRIGHT_")}
         facts[provenance.FINDINGS] = provenance.as_facts(examine.examine_this_machine())
@@ -105,36 +105,36 @@ class Site:
         return facts
 
     def probe(self, setting: Configuration) -> Probe:
-        """Runs the setting once under the counting baseline: does it work, is it worth it?"""
+        """Run the setting once under the counting baseline; test that it works and takes locks."""
         member = self._plan.member(setting.program)
         version = ""
         try:
             if absent := missing(member.program):
-                raise NotHere(f"{', '.join(absent)} is not installed")
+                raise NotRunnable(f"{', '.join(absent)} is not installed")
             version = self._version(member.program)
             self._check_commands(member)
             with counters.counters_file() as path:
                 library = self._registry.path_of(BASELINE, counting=True)
-                told = {counters.VARIABLE: str(path)}
-                found = self._trial(setting).run(self._places(setting, library, told))
+                variables = {counters.VARIABLE: str(path)}
+                found = self._trial(setting).run(self._places(setting, library, variables))
                 if found.outcome != record.FINISHED:
-                    # A machine that was busy just then must not cost the program its part.
-                    found = self._trial(setting).run(self._places(setting, library, told))
+                    # A short disturbance of the machine must not exclude the program.
+                    found = self._trial(setting).run(self._places(setting, library, variables))
                 counts = counters.read(path)
-        except NotHere as error:
+        except NotRunnable as error:
             return Probe(self.name, setting, str(error), version=version)
         problem = ""
         if found.outcome != record.FINISHED:
             problem = f"it does not work under {BASELINE}: {found.outcome}, {found.note}"
         elif not counts.took_a_lock and setting.threads != 1:
-            # One thread may need none, and is what more threads are compared with.
-            problem = "it takes no lock that could be put in place"
+            # A single thread may need no lock; more threads are compared with it.
+            problem = "it takes no lock that can be interposed"
         return Probe(
             self.name, setting, problem, found.elapsed, asdict(counts), found.sums, version
         )
 
     def run(self, slot: Slot, probe: Probe) -> RunRecord:
-        """Makes a run. probe: of its setting here."""
+        """Make a run. probe: of its setting on this machine."""
         started = now()
         one = slot.configuration
         try:
@@ -147,13 +147,13 @@ class Site:
             else:
                 library = self._registry.path_of(one.lock)
                 result = trial_.run(self._places(one, library, settings))
-        except NotHere as error:
-            # The probe could: its inputs have been removed meanwhile, and cannot be made again.
+        except NotRunnable as error:
+            # The probe succeeded, but its inputs have been removed and cannot be made again.
             result = Result(record.FAILED, str(error))
         return RunRecord(slot, self.name, started, result)
 
     def _run_counted(self, one: Configuration, trial_: Trial, settings: dict[str, str]) -> Result:
-        """A run that has to take locks; only a single thread may need none."""
+        """Make a run that has to take locks, unless it has a single thread."""
         library = self._registry.path_of(one.lock, counting=True)
         with counters.counters_file() as path:
             trial_.counters = path
@@ -162,7 +162,9 @@ class Site:
             )
             taken = counters.read(path).taken
         if result.outcome == record.FINISHED and not taken and one.threads != 1:
-            result = replace(result, outcome=record.FAILED, note="took no lock: it was not put in")
+            result = replace(
+                result, outcome=record.FAILED, note="took no lock: it was not interposed"
+            )
         return replace(result, meters={**result.meters, "acquisitions": taken})
 
     def _trial(self, one: Configuration) -> Trial:
@@ -170,9 +172,9 @@ class Site:
         work = self._folders.runs_of(member.program)
         return Trial(self._processes, work, tuple(sorted(processors_of(one) or ())))
 
-    def _places(self, one: Configuration, library: Path, settings: dict[str, str]) -> Places:
+    def _places(self, one: Configuration, library: Path, settings: dict[str, str]) -> Placeholders:
         member = self._plan.member(one.program)
-        return Places(
+        return Placeholders(
             member.program,
             one.threads or len(processors_of(one) or os.sched_getaffinity(0)),
             member.scale,
@@ -183,19 +185,21 @@ class Site:
         )
 
     def inputs_of(self, member: Member) -> Path:
-        """The directory of a member's inputs, made if they are not there. Raises NotHere."""
+        """Return the directory of a member's inputs, made if missing. Raises NotRunnable."""
 
         def run(words: Sequence[str], folder: Path) -> None:
             filled = [word.replace("{data}", str(folder)) for word in words]
             ending, printed = self._output_of(filled, folder, _PREPARING)
             if ending.problem() is not None:
                 last = printed.strip().rpartition("\n")[2][:200]
-                raise NotHere(f"the command that makes an input fails: {last or filled[0]}")
+                raise NotRunnable(f"the command that makes an input fails: {last or filled[0]}")
 
-        return inputs.make(places.made(member.program, member.scale), self._folders.cache, run)
+        return inputs.make(
+            placeholders.made(member.program, member.scale), self._folders.cache, run
+        )
 
     def _version(self, program: Program) -> str:
-        """The first line that the command of the version prints."""
+        """Return the first line that the program's version command prints."""
         if not program.version:
             return ""
         words = program.version
@@ -204,31 +208,31 @@ class Site:
         return next((line.strip()[:200] for line in printed.splitlines() if line.strip()), "")
 
     def _output_of(self, words: Sequence[str], folder: Path, seconds: float) -> tuple[Ending, str]:
-        """Runs a command that is no run: how it ended, and what it printed."""
-        ending = self._processes.run(Process(words, places.bare(), folder), seconds)
+        """Run an auxiliary command; return how it ended and what it printed."""
+        ending = self._processes.run(Process(words, placeholders.bare(), folder), seconds)
         return ending, ending.output + ending.errors
 
     def _check_commands(self, member: Member) -> None:
-        """Raises NotHere if a library cannot be preloaded into what is under the lock."""
+        """Check the commands under the lock. Raises NotRunnable if one cannot preload a library."""
         for command in member.program.locked:
             if isinstance(command, tuple):
                 words = command[command.index("{lock}") + 1 :] if "{lock}" in command else command
-                found = shutil.which(words[0], path=places.bare()["PATH"])
+                found = shutil.which(words[0], path=placeholders.bare()["PATH"])
                 if found is None:
                     continue
                 try:
                     binary.check(Path(found), self._registry.path_of(BASELINE), list(words[1:]))
                 except LockwrightError as error:
-                    raise NotHere(error.what) from error
+                    raise NotRunnable(error.what) from error
 
 
 def processors_of(one: Configuration) -> set[int] | None:
-    """The processors that a configuration may use here; None for all. Raises NotHere."""
+    """Return the processors that a configuration may use; None for all. Raises NotRunnable."""
     available = pinning.usable_processors()
     if one.nodes:
         nodes = sorted({each.node for each in available})
         if one.nodes > len(nodes):
-            raise NotHere(f"the machine has {len(nodes)} NUMA node(s)")
+            raise NotRunnable(f"the machine has {len(nodes)} NUMA node(s)")
         available = [each for each in available if each.node in nodes[: one.nodes]]
     here = {each.number for each in available}
     if one.pinning == NO_PINNING:
@@ -236,18 +240,18 @@ def processors_of(one: Configuration) -> set[int] | None:
     if one.pinning[0].isdigit():
         chosen = numbers_of(one.pinning)
         if not chosen <= here:
-            raise NotHere(f"the processors {one.pinning} are not all here")
+            raise NotRunnable(f"the processors {one.pinning} are not all here")
         return chosen
     order = pinning.processor_lists(one.pinning, available).split(";")
     return {int(each) for each in order[: one.threads or len(order)]}
 
 
 def missing(program: Program) -> list[str]:
-    """What a program needs and is not here: commands, files, and variables that lead to them."""
-    path = places.bare()["PATH"]
+    """Return the missing requirements of a program: commands, files, and variables with paths."""
+    path = placeholders.bare()["PATH"]
     absent = []
-    for named in program.needs:
-        need = os.path.expandvars(named)
+    for pattern in program.needs:
+        need = os.path.expandvars(pattern)
         if need.startswith("$"):
             absent.append(f"the variable {need.partition('/')[0]}")
         elif need.startswith("/"):

@@ -1,7 +1,7 @@
 """The results of a study in an SQLite file, each run committed as soon as it has ended.
 
 The file has a rollback journal and no write-ahead log: a run takes far longer than a commit, and
-what is to be copied or analysed is then the one file, also after a kill or a power failure.
+all data are then in one file, also after a kill or a power failure.
 """
 
 import json
@@ -21,7 +21,7 @@ from lockwright.study.program.trial import Result
 
 _FORMAT = 1
 APPLICATION = 0x4C575354
-"""`LWST`, in the file's header: a study, and no comparison."""
+"""`LWST`, in the file's header, which marks a study instead of a comparison."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS study (
@@ -78,10 +78,10 @@ _COLUMNS = ["place", *_KEYS, "round", "machine", "sitting", "started", *_RESULT]
 
 
 class Store:
-    """An open file of a study. Every method raises LockwrightError if the file fails it."""
+    """An open file of a study. Every method raises LockwrightError if access to the file fails."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, creating it and its directories as needed."""
+        """Open the file; create it and its directories as needed."""
         self.path = path
         self._sittings: dict[str, int] = {}
         with self._guard():
@@ -92,12 +92,12 @@ class Store:
         return results.explain_errors(self.path, "the same command")
 
     def close(self) -> None:
-        """Closes the file; what was added is in it already."""
+        """Close the file; all additions are committed already."""
         with self._guard():
             self._connection.close()
 
     def begin(self, plan: Plan) -> bool:
-        """Makes this process the one that carries the plan out; returns whether it is resumed.
+        """Register this process as the one that runs the study; return whether it is resumed.
 
         Raises LockwrightError if the file is of another plan, or of a study under way.
         """
@@ -122,7 +122,7 @@ class Store:
         return row is not None
 
     def check(self, plan: Plan) -> None:
-        """Raises LockwrightError if the file is of another plan."""
+        """Check the plan. Raises LockwrightError if the file is of another one."""
         with self._guard():
             row = self._connection.execute("SELECT * FROM study").fetchone()
         if row is not None:
@@ -132,11 +132,11 @@ class Store:
         if other := difference(plan.to_json(), row["plan"]):
             raise LockwrightError(
                 f"{self.path} has the runs of a plan that differs in {other}",
-                "undo the change to go on with it, or name another file with --db",
+                "undo the change to resume it, or name another file with --db",
             )
 
-    def sit(self, machine: str, facts: Mapping[str, Any]) -> None:
-        """A machine takes part from now on; its runs refer to these facts."""
+    def add_session(self, machine: str, facts: Mapping[str, Any]) -> None:
+        """Add a session of a machine; its runs refer to these facts."""
         with self._guard():
             cursor = self._connection.execute(
                 "INSERT INTO sitting (machine, begun, facts) VALUES (?, ?, ?)",
@@ -146,7 +146,7 @@ class Store:
         self._sittings[machine] = cursor.lastrowid
 
     def facts(self, machine: str) -> dict[str, Any] | None:
-        """What was known of a machine when it first took part; None if it never did."""
+        """Return the facts of a machine's first session; None if it had none."""
         with self._guard():
             row = self._connection.execute(
                 "SELECT facts FROM sitting WHERE machine = ? ORDER BY id", (machine,)
@@ -155,7 +155,7 @@ class Store:
         return found
 
     def machines(self) -> list[str]:
-        """The machines that have taken part, each once."""
+        """Return the machines that have taken part, each once."""
         with self._guard():
             rows = self._connection.execute(
                 "SELECT machine FROM sitting GROUP BY machine ORDER BY min(id)"
@@ -163,7 +163,7 @@ class Store:
         return [row["machine"] for row in rows]
 
     def add_probe(self, probe: Probe) -> None:
-        """Keeps a probe, in the place of an earlier one."""
+        """Store a probe; it replaces an earlier one."""
         setting = json.dumps(asdict(probe.setting), sort_keys=True)
         with self._guard():
             self._connection.execute(
@@ -172,13 +172,13 @@ class Store:
             )
 
     def probes(self) -> list[Probe]:
-        """All probes."""
+        """Return all probes."""
         with self._guard():
             rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
         return [probe_of(json.loads(row["probe"])) for row in rows]
 
     def add(self, place: str, run: RunRecord) -> None:
-        """Keeps a run. place: its line, the machine or '' if machines share the runs."""
+        """Store a run. place: its machine, or '' if machines share the runs."""
         values = [
             place,
             *asdict(run.slot.configuration).values(),
@@ -198,13 +198,13 @@ class Store:
             )
 
     def runs(self) -> list[tuple[str, RunRecord]]:
-        """All runs with the line of each, in the order in which they were kept."""
+        """Return all runs with the place of each, in the order in which they were stored."""
         with self._guard():
             rows = self._connection.execute("SELECT * FROM run ORDER BY rowid").fetchall()
         return [(row["place"], _run_record(row)) for row in rows]
 
     def finish(self) -> None:
-        """Notes that all is done."""
+        """Record that the study is finished."""
         with self._guard():
             self._connection.execute("UPDATE study SET finished = ?", (results.now(),))
 

@@ -1,1 +1,1 @@
-"""A program of a study: what is known about it, and how a run of it is made and judged."""
+"""A program of a study: its entry, its inputs, and its runs with their checks."""

@@ -15,12 +15,12 @@ FOLDER = Path(__file__).parents[1] / "catalogue"
 
 
 def names(folder: Path = FOLDER) -> list[str]:
-    """The names of all entries, sorted."""
+    """Return the names of all entries, sorted."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def path(name: str, folder: Path = FOLDER) -> Path:
-    """The file of an entry. Raises LockwrightError, with the nearest name, if there is none."""
+    """Return the file of an entry. Raises LockwrightError, with the nearest name, for no entry."""
     if name not in (known := names(folder)):
         near = get_close_matches(name, known, n=1)
         todo = f"did you mean '{near[0]}'?" if near else "see 'lockwright study catalogue'"
@@ -29,7 +29,7 @@ def path(name: str, folder: Path = FOLDER) -> Path:
 
 
 def table(name: str, folder: Path = FOLDER) -> Table:
-    """The keys of an entry, those that it takes `from` another among them."""
+    """Return the keys of an entry, with those that it inherits by `from`."""
     own = toml_table.load(path(name, folder))
     below = own.text("from", "")
     if not below:
@@ -37,21 +37,21 @@ def table(name: str, folder: Path = FOLDER) -> Table:
     if below == name or toml_table.load(path(below, folder)).has("from"):
         raise own.complaint("from", f"'{below}' is not an entry of its own", "name one that is")
     values = {key: value for key, value in own.values.items() if key != "from"}
-    return Table(own.file, own.key, changed(table(below, folder).values, values))
+    return Table(own.file, own.key, merged(table(below, folder).values, values))
 
 
-def changed(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of an entry with some in the place of its own; of tables, key by key."""
-    merged = dict(below)
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of `below` overridden by those of `above`; tables are merged key by key."""
+    values = dict(below)
     for key, value in above.items():
-        under = merged.get(key)
-        both = isinstance(value, dict) and isinstance(under, dict)
-        merged[key] = {**under, **value} if both and under else value
-    return merged
+        inherited = values.get(key)
+        both = isinstance(value, dict) and isinstance(inherited, dict)
+        values[key] = {**inherited, **value} if both and inherited else value
+    return values
 
 
 def find(name: str, folder: Path = FOLDER) -> Program:
-    """The entry of that name. Raises LockwrightError if there is none, or if it is wrong."""
+    """Return the entry of that name. Raises LockwrightError if there is none, or if it is wrong."""
     found = table(name, folder)
     program = entry.read(found, name)
     if program.name != name:

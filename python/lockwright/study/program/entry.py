@@ -1,4 +1,4 @@
-"""What a study has to know about a program, and how that is read from TOML.
+"""The entry of a program, and its reader from TOML.
 
 docs/programs.md describes every key.
 """
@@ -17,7 +17,7 @@ Command = str | tuple[str, ...]
 """A line for `sh -ec`, or the words of a program."""
 
 OUTPUT = "output"
-"""Names what the measured command prints, where files can be named, too."""
+"""The name, among file names, of the measured command's output."""
 
 HIGHER, LOWER = "higher", "lower"
 TAKES = ("last", "first", "mean", "median", "max", "min", "sum")
@@ -27,7 +27,7 @@ _UNDER_LOCK = ("server", "command", "both")
 
 @dataclass(frozen=True)
 class Input:
-    """A file or directory that is made once and kept. Either `kind` with `arguments`, or `command`.
+    """A file or directory that is made once. Either `kind` with `arguments`, or `command`.
 
     arguments: numbers of the kind, as texts that may have placeholders.
     """
@@ -40,10 +40,10 @@ class Input:
 
 @dataclass(frozen=True)
 class Metric:
-    """How a number is read. way: `wall`, `regex`, `json` or the name of a built-in reader.
+    """The reading of a number. way: `wall`, `regex`, `json` or the name of a built-in reader.
 
     source: OUTPUT or a file; better: HIGHER or LOWER. skip: values left out at the start, as those
-    of a program that prints one each second while it warms up; take: which of the others.
+    of a program that prints one each second while it warms up; take: one of TAKES, for the others.
     """
 
     way: str
@@ -57,11 +57,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class Server:
-    """A program that the measured command talks to. ready: '' port; else a command or a pattern.
+    """The server of the measured command.
 
-    ready_command, ready_pattern: at most one of them; without, `{port}` has to accept connections.
-    seconds: until it is ready, and again until it has ended. load: a command after that, such as
-    one that fills a database. stop: '' sends SIGTERM.
+    ready_command, ready_pattern: at most one of them, the test that it is ready; without, `{port}`
+    has to accept connections. seconds: time limit until it is ready, and again until it has ended.
+    load: a command after it is ready, such as one that fills a database. stop: empty for SIGTERM.
     """
 
     command: Command
@@ -74,11 +74,11 @@ class Server:
 
 @dataclass(frozen=True)
 class Check:
-    """What a run has to show, or it is wrong.
+    """The conditions of a correct run.
 
-    status: exit status; matches, absent: expressions that the output has to have, or not to have;
-    same: OUTPUT or files that have to be what they are under the baseline lock; sha256: of these;
-    command: has to succeed after the measured one, while the server still runs.
+    status: exit status; matches, absent: expressions that must, or must not, match the output;
+    same: OUTPUT or files that must be the same as under the baseline lock; sha256: by OUTPUT or
+    file; command: must succeed after the measured one, while the server still runs.
     """
 
     status: int = 0
@@ -93,14 +93,14 @@ class Check:
 class Program:
     """One program with one workload.
 
-    packages: of Debian; install: what to do where these are not enough; needs: commands, files or
-    patterns of files without which it cannot run; version: a command whose first line is kept.
-    environment, preload: variables and further libraries of the process under the lock; under:
-    which process that is. least, most: threads it can run with. timeout: seconds of the measured
-    command; seconds: that a run typically takes, 0 if unknown. memory: whether its files are
-    best in memory. without: locks to leave out, and why. files: texts that are written into
-    {work} before each run. before, after: commands around each run. warmup: the command that is
-    run warmups times before the measured one.
+    packages: of Debian; install: a hint where these are not enough; needs: required commands, files
+    or patterns of files; version: a command whose first line is stored. environment, preload:
+    variables and further libraries of the process under the lock; under: which process that is.
+    least, most: numbers of threads. timeout: seconds of the measured command; seconds: typical
+    duration of a run, 0 if unknown. memory: whether its files should be in memory. without: locks
+    to leave out, with the reasons. files: texts that are written into {work} before each run.
+    before, after: commands around each run. warmup: a command that is run `warmups` times before
+    the measured one.
     """
 
     name: str
@@ -141,9 +141,9 @@ class Program:
 
 
 def read(table: Table, name: str | None = None) -> Program:
-    """The program of a table. Raises LockwrightError for whatever is wrong in it.
+    """Return the program of a table. Raises LockwrightError for any fault in it.
 
-    name: that it has if it names itself by none.
+    name: the default of its key `name`.
     """
     own = table.text("name", name if name is not None else ...)
     if not _NAME.fullmatch(own):
@@ -164,8 +164,8 @@ def read(table: Table, name: str | None = None) -> Program:
         environment=table.pairs("environment"),
         preload=table.texts("preload", []),
         under=table.text("under", "server" if server else "command", _UNDER_LOCK),
-        least=table.whole("least_threads", 1, 1),
-        most=table.whole("most_threads", 100_000, 1),
+        least=table.integer("least_threads", 1, 1),
+        most=table.integer("most_threads", 100_000, 1),
         timeout=table.number("timeout", 60.0, 0.001),
         seconds=table.number("seconds", 0.0),
         memory=table.flag("memory"),
@@ -180,17 +180,17 @@ def read(table: Table, name: str | None = None) -> Program:
         check=_check(table),
     )
     table.end()
-    _check_whole(table, program)
+    _check_consistency(table, program)
     return program
 
 
 def words_of(command: Command) -> tuple[str, ...]:
-    """The texts of a command that may have placeholders in them."""
+    """Return the texts of a command that may have placeholders."""
     return (command,) if isinstance(command, str) else command
 
 
 def _command(table: Table, name: str, default: Any = ()) -> Command:
-    value = table.take(name, (str, list), "a line for the shell, or a list of words", default)
+    value = table.value(name, (str, list), "a line for the shell, or a list of words", default)
     if isinstance(value, str):
         if not value.strip():
             raise table.complaint(name, "is empty", "give a command, or leave it out")
@@ -217,7 +217,7 @@ def _input(table: Table) -> Input:
         if each not in KINDS[kind].defaults:
             known = ", ".join(KINDS[kind].defaults) or "none"
             raise table.complaint(each, f"is not a number of {kind}", f"it has {known}")
-        value = table.take(each, (int, str), "a whole number or a text such as {=10*s}", ...)
+        value = table.value(each, (int, str), "a whole number or a text such as {=10*s}", ...)
         arguments[each] = str(value)
     table.end()
     return Input(name, kind, arguments)
@@ -254,7 +254,7 @@ def _warmup(table: Table) -> dict[str, Any]:
     own = table.table("warmup")
     if own is None:
         return {}
-    found = {"warmup": _command(own, "command"), "warmups": own.whole("runs", 1, 1)}
+    found = {"warmup": _command(own, "command"), "warmups": own.integer("runs", 1, 1)}
     own.end()
     return found
 
@@ -263,25 +263,25 @@ def _metric(table: Table, name: str) -> Metric | None:
     own = table.table(name)
     if own is None:
         return None
-    way = own.text("read", among=("wall", "regex", "json", *READERS))
-    known = READERS.get(way)
-    wall = way == "wall"
-    unit = "s" if wall else known.unit if known else ...
-    better = LOWER if wall else known.better if known else ...
+    reader = own.text("read", among=("wall", "regex", "json", *READERS))
+    known = READERS.get(reader)
+    is_wall = reader == "wall"
+    unit = "s" if is_wall else known.unit if known else ...
+    better = LOWER if is_wall else known.better if known else ...
     metric = Metric(
-        way=way,
+        way=reader,
         pattern=own.text("pattern")
-        if way == "regex"
+        if reader == "regex"
         else own.text("path")
-        if way == "json"
+        if reader == "json"
         else "",
         source=own.text("from", OUTPUT),
         unit=own.text("unit", unit),
         better=own.text("better", better, (HIGHER, LOWER)),
-        skip=own.whole("skip", 0),
+        skip=own.integer("skip", 0),
         take=own.text("take", "last", TAKES),
     )
-    if way == "regex":
+    if reader == "regex":
         groups = _check_pattern(own, "pattern", metric.pattern)
         if groups > 1:
             raise own.complaint(
@@ -299,7 +299,7 @@ def _check(table: Table) -> Check:
     if own is None:
         return Check()
     check = Check(
-        status=own.whole("status", 0, 0, 255),
+        status=own.integer("status", 0, 0, 255),
         matches=own.texts("matches", []),
         absent=own.texts("absent", []),
         same=own.texts("same", []),
@@ -322,8 +322,8 @@ def _check_pattern(table: Table, name: str, pattern: str) -> int:
         ) from error
 
 
-def _check_whole(table: Table, program: Program) -> None:
-    """What cannot be seen from one key alone."""
+def _check_consistency(table: Table, program: Program) -> None:
+    """Check conditions that involve several keys. Raises LockwrightError if one fails."""
     if program.under != "command" and program.server is None:
         raise table.complaint("under", f"is '{program.under}'", "there is no server; leave it out")
     for command in program.locked:

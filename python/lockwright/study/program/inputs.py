@@ -1,4 +1,4 @@
-"""What programs read: made by rule, the same on every machine, and kept for the next run."""
+"""The inputs of programs: generated, the same on every machine, and stored for the next run."""
 
 import hashlib
 import json
@@ -15,14 +15,14 @@ from lockwright.base.errors import LockwrightError
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of input. make: takes a path and the numbers; defaults: their names and values."""
+    """A kind of input. make: a function of a path and the numbers; defaults: of these, by name."""
 
     make: Callable[..., None]
     defaults: Mapping[str, int]
 
 
 def text(path: Path, megabytes: int) -> None:
-    """Bytes that compress about as text does."""
+    """Write bytes that compress about like text."""
     generator = random.Random(7)
     block = bytes(generator.choices(range(32, 96), k=1_000_000))
     with path.open("wb") as out:
@@ -32,7 +32,7 @@ def text(path: Path, megabytes: int) -> None:
 
 
 def noise(path: Path, megabytes: int) -> None:
-    """Bytes that do not compress."""
+    """Write bytes that do not compress."""
     generator = random.Random(29)
     with path.open("wb") as out:
         for _ in range(megabytes):
@@ -40,7 +40,7 @@ def noise(path: Path, megabytes: int) -> None:
 
 
 def lines(path: Path, count: int) -> None:
-    """Lines of ten letters in no order."""
+    """Write unordered lines of ten letters."""
     generator = random.Random(31)
     with path.open("w") as out:
         for _ in range(count):
@@ -48,7 +48,7 @@ def lines(path: Path, count: int) -> None:
 
 
 def video(path: Path, width: int, height: int, frames: int) -> None:
-    """Stripes that move over noise, as YUV4MPEG2 4:2:0."""
+    """Write a video of stripes that move over noise, as YUV4MPEG2 4:2:0."""
     grain = random.Random(11).randbytes(width)
     chroma = bytes([128]) * (width * height // 2)
     with path.open("wb") as out:
@@ -64,7 +64,7 @@ def video(path: Path, width: int, height: int, frames: int) -> None:
 
 
 def tree(path: Path, files: int) -> None:
-    """A directory of files of words, in twenty directories."""
+    """Write files of words into twenty directories."""
     generator = random.Random(13)
     for number in range(files):
         folder = path / str(number % 20)
@@ -77,20 +77,20 @@ def _letters(count: int) -> str:
     return "".join(random.Random(17).choices("ACGT", k=count))
 
 
-def genome(path: Path, letters: int) -> None:
-    """A genome drawn at random, as FASTA."""
+def fasta(path: Path, letters: int) -> None:
+    """Write a random genome, as FASTA."""
     path.write_text(">genome\n" + _letters(letters) + "\n")
 
 
 def _reads(count: int, letters: int) -> list[tuple[int, str]]:
-    whole = _letters(letters)
+    genome = _letters(letters)
     generator = random.Random(19)
-    starts = [generator.randrange(len(whole) - 100) for _ in range(count)]
-    return [(start, whole[start : start + 100]) for start in starts]
+    starts = [generator.randrange(len(genome) - 100) for _ in range(count)]
+    return [(start, genome[start : start + 100]) for start in starts]
 
 
 def fastq(path: Path, reads: int, letters: int) -> None:
-    """Pieces of the genome of so many letters, as FASTQ."""
+    """Write reads of the genome of so many letters, as FASTQ."""
     path.write_text(
         "".join(
             f"@r{n}\n{read}\n+\n{'I' * 100}\n" for n, (_, read) in enumerate(_reads(reads, letters))
@@ -99,7 +99,7 @@ def fastq(path: Path, reads: int, letters: int) -> None:
 
 
 def sam(path: Path, reads: int, letters: int) -> None:
-    """The same with their places, as SAM."""
+    """Write such reads with their positions, as SAM."""
     rows = [
         f"r{n}\t0\tgenome\t{start + 1}\t60\t100M\t*\t0\t0\t{read}\t{'I' * 100}\n"
         for n, (start, read) in enumerate(_reads(reads, letters))
@@ -108,7 +108,7 @@ def sam(path: Path, reads: int, letters: int) -> None:
 
 
 def proteins(path: Path, count: int) -> None:
-    """Descendants of one protein, as FASTA."""
+    """Write mutations of one protein, as FASTA."""
     generator = random.Random(23)
     alphabet = "ACDEFGHIKLMNPQRSTVWY"
     parent = generator.choices(alphabet, k=200)
@@ -127,7 +127,7 @@ KINDS: Mapping[str, Kind] = {
     "lines": Kind(lines, {"count": 1_000_000}),
     "video": Kind(video, {"width": 320, "height": 176, "frames": 24}),
     "tree": Kind(tree, {"files": 300}),
-    "genome": Kind(genome, {"letters": 100_000}),
+    "genome": Kind(fasta, {"letters": 100_000}),
     "fastq": Kind(fastq, {"reads": 8_000, "letters": 100_000}),
     "sam": Kind(sam, {"reads": 150_000, "letters": 100_000}),
     "proteins": Kind(proteins, {"count": 60}),
@@ -135,8 +135,8 @@ KINDS: Mapping[str, Kind] = {
 
 
 @dataclass(frozen=True)
-class Made:
-    """An input whose numbers are known. command: words to run in place of a kind."""
+class ResolvedInput:
+    """An input with its final numbers. command: words to run instead of a kind."""
 
     name: str
     kind: str
@@ -144,16 +144,18 @@ class Made:
     command: Sequence[str]
 
 
-def folder_of(wanted: Sequence[Made], cache: Path) -> Path:
-    """Where these inputs are kept together: other inputs, or other numbers, are elsewhere."""
+def folder_of(wanted: Sequence[ResolvedInput], cache: Path) -> Path:
+    """Return the directory of these inputs; other inputs or numbers have another one."""
     text = json.dumps([asdict(each) for each in wanted], sort_keys=True)
     return cache / "inputs" / hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def make(wanted: Sequence[Made], cache: Path, run: Callable[[Sequence[str], Path], None]) -> Path:
-    """Makes what is not there yet, all or nothing; returns the directory, which is {data}.
+def make(
+    wanted: Sequence[ResolvedInput], cache: Path, run: Callable[[Sequence[str], Path], None]
+) -> Path:
+    """Make the inputs if they are missing, all or none; return their directory, which is {data}.
 
-    run: runs a command in a directory; it raises LockwrightError where the command fails. In its
+    run: runs a command in a directory; it raises LockwrightError if the command fails. In its
     words, {data} is that directory.
     """
     place = folder_of(wanted, cache)
@@ -181,7 +183,7 @@ def make(wanted: Sequence[Made], cache: Path, run: Callable[[Sequence[str], Path
         try:
             fresh.rename(place)
         except OSError:
-            # Another study was faster; what it made is the same.
+            # Another study made the same inputs meanwhile.
             if not place.is_dir():
                 raise
     except OSError as error:
@@ -194,9 +196,9 @@ def make(wanted: Sequence[Made], cache: Path, run: Callable[[Sequence[str], Path
 
 
 def default_cache() -> Path:
-    """The directory that inputs are kept in if none is named."""
+    """Return the default directory of inputs."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The base directory specification tells to ignore a relative path.
+    # The base directory specification requires that a relative path is ignored.
     if base.startswith("/"):
         return Path(base) / "lockwright"
     try:

@@ -1,4 +1,4 @@
-"""Debian's packages of programs: which of them are here, and how the others get here."""
+"""The Debian packages of programs: which are installed, and how to install the others."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from lockwright.study.program.entry import Program
 
 
 def installed(packages: Sequence[str]) -> set[str]:
-    """Those of them that dpkg has installed; none where there is no dpkg."""
+    """Return the packages that dpkg has installed; none without dpkg."""
     if not packages or shutil.which("dpkg-query") is None:
         return set()
     query = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages]
@@ -20,9 +20,9 @@ def installed(packages: Sequence[str]) -> set[str]:
 
 
 def commands(packages: Sequence[str]) -> list[list[str]]:
-    """What installs packages, command by command.
+    """Return the commands that install packages.
 
-    Raises LockwrightError where that cannot be done: no apt-get, or neither root nor sudo.
+    Raises LockwrightError without apt-get, or with neither root nor sudo.
     """
     if shutil.which("apt-get") is None:
         raise LockwrightError(
@@ -37,18 +37,18 @@ def commands(packages: Sequence[str]) -> list[list[str]]:
                 f"as root, run: apt-get install {' '.join(packages)}",
             )
         as_root = ["sudo"]
-    # Servers that a package would start with the system would disturb every measurement.
+    # RUNLEVEL=1: servers that packages start as services would disturb every measurement.
     quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"]
     apt = [*as_root, *quiet, "apt-get", "-o", "DPkg::Lock::Timeout=300"]
     return [[*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *packages]]
 
 
 def install(packages: Sequence[str]) -> None:
-    """Installs packages; what apt-get prints is seen. Raises LockwrightError if it cannot."""
-    update, last = commands(packages)
-    # Lists that cannot be refreshed are no failure yet: the packages may be known already.
+    """Install packages, with the output of apt-get. Raises LockwrightError if that fails."""
+    update, installation = commands(packages)
+    # A failed update is no failure yet: the packages may be known already.
     subprocess.run(update, check=False)
-    if subprocess.run(last, check=False).returncode != 0:
+    if subprocess.run(installation, check=False).returncode != 0:
         raise LockwrightError(
             f"apt-get could not install {' '.join(packages)}",
             "see what it printed above; is there a network?",
@@ -56,8 +56,8 @@ def install(packages: Sequence[str]) -> None:
 
 
 def how_to_get(programs: Sequence[Program]) -> str:
-    """How programs that are not here get here."""
+    """Return how to install missing programs, as text."""
     packages = dict.fromkeys(word for each in programs for word in each.packages)
-    ways = [f"apt-get install {' '.join(packages)}"] if packages else []
-    ways += [f"needs {each.install}" for each in programs if each.install and not each.packages]
-    return "; ".join(ways)
+    steps = [f"apt-get install {' '.join(packages)}"] if packages else []
+    steps += [f"needs {each.install}" for each in programs if each.install and not each.packages]
+    return "; ".join(steps)

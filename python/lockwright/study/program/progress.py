@@ -1,4 +1,4 @@
-"""Whether a program under a counting library still took locks shortly before it was stopped."""
+"""The observation whether a program takes locks, by the counters of a counting library."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ _SHORTEST, _LONGEST = 0.02, 1.0
 
 
 class Progress:
-    """Watches a counters file inside a `with` block."""
+    """A thread that reads a counters file inside a `with` block."""
 
     def __init__(self, path: Path, limit: float) -> None:
-        """limit: seconds that the program may take; the last quarter of them decides."""
+        """Prepare the thread. limit: seconds that the program may take; the last quarter counts."""
         self._path = path
         self._window = limit / 4
         self._ended = threading.Event()
@@ -23,17 +23,17 @@ class Progress:
         self._changed = time.monotonic()
 
     def __enter__(self) -> "Progress":
-        """Itself."""
+        """Start the thread."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stops watching."""
+        """Stop the thread."""
         self._ended.set()
         self._thread.join()
 
     def is_recent(self) -> bool:
-        """Whether a lock was taken not long ago."""
+        """Return whether a lock was taken within the last quarter of the limit."""
         self._look()
         return self._taken > 0 and time.monotonic() - self._changed <= self._window
 

@@ -1,4 +1,4 @@
-"""How a number is read from what a program prints."""
+"""Readers of numbers from the output of programs."""
 
 import json
 import math
@@ -14,7 +14,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 
 
 def by_pattern(pattern: str, texts: Sequence[str]) -> list[str]:
-    """All matches in the first of `texts` that has one: the first group of each, or all of it."""
+    """Return the matches in the first of `texts` that has one: the first group, or the match."""
     for text in texts:
         found = [m.group(min(1, m.re.groups)) for m in re.finditer(pattern, text, re.MULTILINE)]
         if found:
@@ -23,7 +23,7 @@ def by_pattern(pattern: str, texts: Sequence[str]) -> list[str]:
 
 
 def by_path(path: str, text: str) -> list[str]:
-    """What is at a path such as `jobs[0].read.iops`, in a JSON text or in lines that are one."""
+    """Return the values at a path such as `jobs[0].read.iops`, in a JSON text or JSON lines."""
     documents = []
     try:
         documents.append(json.loads(text))
@@ -35,13 +35,13 @@ def by_path(path: str, text: str) -> list[str]:
                 continue
     found = []
     for document in documents:
-        value = _at(document, path)
+        value = _value_at(document, path)
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             found.append(str(value))
     return found
 
 
-def _at(value: Any, path: str) -> Any:
+def _value_at(value: Any, path: str) -> Any:
     for step in re.findall(r"[^.\[\]]+", path):
         if isinstance(value, list) and step.lstrip("-").isdigit():
             place = int(step)
@@ -55,7 +55,7 @@ def _at(value: Any, path: str) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """Knows the output of one tool. find: all its values in a text, as texts of numbers."""
+    """A reader of one tool's output. find: returns all its values in a text, as strings."""
 
     about: str
     unit: str
@@ -68,7 +68,7 @@ def _matches(pattern: str) -> Callable[[str], list[str]]:
 
 
 def _seconds(pattern: str) -> Callable[[str], list[str]]:
-    """Of a time whose unit stands behind it, in seconds."""
+    """Return a finder of times with a unit, which it converts to seconds."""
 
     def find(text: str) -> list[str]:
         return [
@@ -151,10 +151,10 @@ def _events_per_second(text: str) -> list[str]:
     ]
 
 
-def one_of(values: Sequence[str], skip: int, take: str) -> float | None:
-    """The number that counts among all that were read; None if there is none, or one is no number.
+def select_number(values: Sequence[str], skip: int, take: str) -> float | None:
+    """Return the result of the values; None if there is none, or one is no number.
 
-    skip: how many are left out at the start; take: one of the entry's TAKES.
+    skip: number of values left out at the start; take: one of the entry's TAKES.
     """
     numbers = [number(each) for each in values[skip:]]
     good = [each for each in numbers if each is not None]

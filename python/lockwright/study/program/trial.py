@@ -1,4 +1,4 @@
-"""One run of a program under a lock: everything around it, and what came of it."""
+"""One run of a program under a lock, with its server, checks and result."""
 
 import contextlib
 import hashlib
@@ -20,32 +20,32 @@ from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner, last_lines
 from lockwright.study.program import readers
 from lockwright.study.program.entry import OUTPUT, Command, Metric, Program
-from lockwright.study.program.places import Places
+from lockwright.study.program.placeholders import Placeholders
 from lockwright.study.program.progress import Progress
 
 CRASHED, WRONG, LEFT_OUT = "crashed", "wrong", "left out"
 SLOW, HUNG = "slow", "hung"
-"""Of runs that did not end in time: locks were taken to the end, or were not."""
+"""Outcomes of runs that did not end in time: locks were taken until the end, or not."""
 UNENDED = (record.TIMEOUT, SLOW, HUNG)
 OUTCOMES = (*record.OUTCOMES, CRASHED, WRONG, LEFT_OUT, SLOW, HUNG)
-_TAKEN_PORT = "ddress already in use"
+_PORT_IN_USE = "ddress already in use"
 _PORTS = 5
-"""Ports that a server is given in turn while other programs take them."""
+"""Number of ports that are tried for a server if other programs take them."""
 _MOST_TEXT = 64 << 20
-"""Bytes at the end of an output in which a figure is looked for."""
+"""Bytes at the end of an output that are searched for a figure."""
 _POLL = 0.01
-"""Seconds between looks at a server that is about to be ready."""
+"""Seconds between two tests whether a server is ready."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run.
+    """The result of a run.
 
     outcome: one of OUTCOMES; value: in the metric's unit, None unless finished; latency: likewise.
-    wall: seconds of the measured command; elapsed: of everything around it, too. user, system:
-    CPU seconds of all processes of the run during the measured command; others: the share of all
-    processors that other programs took then; status: a wait status; note: why it is not finished;
-    sums: of the outputs that have to be the same under every lock.
+    wall: seconds of the measured command; elapsed: of the whole run. user, system: CPU seconds of
+    all processes of the run during the measured command; others: the share of all processors that
+    other programs used then; status: a wait status; note: why it is not finished; sums: of the
+    outputs that must be the same under every lock.
     """
 
     outcome: str
@@ -64,16 +64,16 @@ class Result:
     meters: Mapping[str, float] = field(default_factory=dict)
 
 
-class _Ended(Exception):
-    """The run is over before its time. The arguments are those of a result."""
+class _EndedEarly(Exception):
+    """The exception that ends a run early. The arguments are those of a result."""
 
     def __init__(self, outcome: str, note: str, **facts: Any) -> None:
         super().__init__(outcome, note)
         self.result = Result(outcome, note, **facts)
 
     @classmethod
-    def of(cls, result: Result) -> "_Ended":
-        """With that result."""
+    def of(cls, result: Result) -> "_EndedEarly":
+        """Return the exception with that result."""
         ended = cls(result.outcome, result.note)
         ended.result = result
         return ended
@@ -81,11 +81,12 @@ class _Ended(Exception):
 
 @dataclass
 class Trial:
-    """Makes runs, one at a time. processors: the run may use these only; all if empty.
+    """The conditions of runs, which are made one at a time. processors: those of the run; empty for
+    all.
 
-    reference: the sums that outputs have to have; empty to learn them. where: a directory for the
-    files of runs. counters: the file of the counting library that the run is under, if it is, which
-    tells the slow from the hung.
+    reference: the sums that outputs must have; empty to compute them. where: a directory for the
+    files of runs. counters: the file of a counting library, if the run is under one, which
+    distinguishes slow from hung runs.
     """
 
     processes: ProcessRunner
@@ -95,22 +96,22 @@ class Trial:
     meters: Meters | None = None
     counters: Path | None = None
 
-    def run(self, places: Places) -> Result:
-        """One run; `places.work` is set to its directory. Raises LockwrightError if the machine
-        fails it, as a full disk does."""
+    def run(self, places: Placeholders) -> Result:
+        """Make one run; `places.work` is set to its directory. Raises LockwrightError for a fault
+        of the machine, such as a full disk."""
         for _ in range(_PORTS):
             result = self._run_at_port(places)
-            if _TAKEN_PORT not in result.note:
+            if _PORT_IN_USE not in result.note:
                 break
             places.choose_another_port()
         return result
 
-    def _run_at_port(self, places: Places) -> Result:
+    def _run_at_port(self, places: Placeholders) -> Result:
         begin = time.monotonic()
         try:
             self.where.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix=_prefix(), dir=self.where))
-            # Servers that give up their rights have to reach it.
+            work = Path(tempfile.mkdtemp(prefix=_directory_prefix(), dir=self.where))
+            # Servers that drop their privileges need access.
             work.chmod(0o755)
         except OSError as error:
             raise LockwrightError(
@@ -128,85 +129,85 @@ class Trial:
             shutil.rmtree(work, ignore_errors=True)
         return replace(result, elapsed=time.monotonic() - begin)
 
-    def _run_watched(self, places: Places) -> Result:
+    def _run_watched(self, places: Placeholders) -> Result:
         with contextlib.ExitStack() as stack:
             progress = None
             if self.counters is not None:
                 progress = stack.enter_context(Progress(self.counters, _limit(places)))
             try:
                 return self._run(places)
-            except _Ended as ended:
+            except _EndedEarly as ended:
                 result = ended.result
                 if progress is None or result.outcome != record.TIMEOUT:
                     return result
                 return replace(result, outcome=SLOW if progress.is_recent() else HUNG)
 
-    def _run(self, places: Places) -> Result:
+    def _run(self, places: Placeholders) -> Result:
         program = places.program
         limit = _limit(places)
         for name, text in program.files.items():
             file = places.work / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(places.fill(text))
-        self._must(places, program.before, "before", limit)
+        self._run_required(places, program.before, "before", limit)
         try:
             with self._server(places):
                 if program.server:
-                    self._must(places, program.server.load, "server.load", limit)
+                    self._run_required(places, program.server.load, "server.load", limit)
                 for _ in range(program.warmups):
-                    self._must(places, program.warmup or program.command, "warmup", limit)
+                    self._run_required(places, program.warmup or program.command, "warmup", limit)
                 result = self._measured(places, limit)
                 if result.outcome != record.FINISHED and program.server:
                     server = self._process(places, program.server.command, "server")
                     words = _last_lines(server) or "nothing"
                     result = replace(
-                        result, note=f"{result.note}; the server's last words: {words}"
+                        result, note=f"{result.note}; the server's last lines: {words}"
                     )
                 if result.outcome == record.TIMEOUT:
-                    # The server was killed with it, and must not look as if it had crashed.
-                    raise _Ended.of(result)
+                    # The server was killed with it, which is no crash of the server.
+                    raise _EndedEarly.of(result)
                 if result.outcome == record.FINISHED:
-                    self._must(places, program.check.command, "check.command", limit, WRONG)
+                    self._run_required(places, program.check.command, "check.command", limit, WRONG)
             if sums := _sums(places, program):
                 result = replace(result, sums=sums)
                 self._compare(program, result)
         finally:
-            # What it removes may lie outside the directory of the run.
-            with contextlib.suppress(_Ended):
-                self._must(places, program.after, "after", limit)
+            # The command may remove files outside the directory of the run.
+            with contextlib.suppress(_EndedEarly):
+                self._run_required(places, program.after, "after", limit)
         return result
 
-    def _process(self, places: Places, command: Command, name: str) -> Process:
+    def _process(self, places: Placeholders, command: Command, name: str) -> Process:
         environment, words = places.environment(command), places.words(command)
         out, err = places.work / f".{name}.out", places.work / f".{name}.err"
         return Process(words, environment, places.work, out, err, self.processors)
 
     def _run_one(self, process: Process, limit: float, meters: Meters | None = None) -> Ending:
-        """What it leaves running goes on, as a server that made itself a daemon."""
+        """Run a process. Processes that it leaves running, such as a daemon, are not ended."""
         return self.processes.run(process, limit, clear=False, others_go_on=True, meters=meters)
 
-    def _must(
+    def _run_required(
         self,
-        places: Places,
+        places: Placeholders,
         command: Command,
         name: str,
         limit: float,
         outcome: str = record.FAILED,
     ) -> None:
-        """A command beside the measured one, which has to succeed."""
+        """Run an auxiliary command, which must succeed; otherwise the run ends."""
         if not command:
             return
         process = self._process(places, command, name)
         ending = self._run_one(process, limit)
         if problem := _problem(ending, process, 0):
             kind, note = problem
-            raise _Ended(
+            raise _EndedEarly(
                 kind if kind == record.TIMEOUT else outcome, f"its command '{name}' {note}"
             )
 
     @contextlib.contextmanager
-    def _server(self, places: Places) -> Iterator[None]:
-        """The server is ready inside, and has to end well after that."""
+    def _server(self, places: Placeholders) -> Iterator[None]:
+        """Run the server: it is ready inside the context, and must end without error after it."""
         server = places.program.server
         if server is None:
             yield
@@ -214,27 +215,29 @@ class Trial:
         process = self._process(places, server.command, "server")
         pid, reason = self.processes.start(process)
         if not pid:
-            raise _Ended(record.FAILED, f"the server cannot be started: {reason}")
-        self._await(places, pid, process)
+            raise _EndedEarly(record.FAILED, f"the server cannot be started: {reason}")
+        self._await_server(places, pid, process)
         yield
         status = self.processes.status(pid)
         if status is None:
             if server.stop:
-                self._must(places, server.stop, "server.stop", server.seconds)
+                self._run_required(places, server.stop, "server.stop", server.seconds)
             status = self.processes.end(pid, server.seconds, 0 if server.stop else 15)
             if status is None:
-                raise _Ended(record.TIMEOUT, f"the server does not end within {server.seconds:g} s")
-            # Ended by the signal that asks for it, or as a shell tells that.
+                raise _EndedEarly(
+                    record.TIMEOUT, f"the server does not end within {server.seconds:g} s"
+                )
+            # Ended by SIGTERM, or by the status that a shell returns for that.
             if status in (0, 15, (128 + 15) << 8):
                 return
         what = record.describe_status(status)
-        raise _Ended(
+        raise _EndedEarly(
             CRASHED if status & 0x7F else record.FAILED,
             f"the server ended with {what}: {_last_lines(process)}".rstrip(": "),
             status=status,
         )
 
-    def _await(self, places: Places, pid: int, process: Process) -> None:
+    def _await_server(self, places: Placeholders, pid: int, process: Process) -> None:
         server = places.program.server
         assert server is not None
         end = time.monotonic() + server.seconds
@@ -244,16 +247,16 @@ class Trial:
             status = self.processes.status(pid)
             if status is not None:
                 what = record.describe_status(status)
-                raise _Ended(
+                raise _EndedEarly(
                     CRASHED if status & 0x7F else record.FAILED,
                     f"the server ended at once, {what}: {_last_lines(process)}".rstrip(": "),
                     status=status,
                 )
             time.sleep(_POLL)
         what = f"the server is not ready within {server.seconds:g} s"
-        raise _Ended(record.TIMEOUT, f"{what}: {_last_lines(process)}".rstrip(": "))
+        raise _EndedEarly(record.TIMEOUT, f"{what}: {_last_lines(process)}".rstrip(": "))
 
-    def _ready(self, places: Places, process: Process) -> bool:
+    def _ready(self, places: Placeholders, process: Process) -> bool:
         server = places.program.server
         assert server is not None
         if server.ready_command:
@@ -266,7 +269,7 @@ class Trial:
             return True
         return False
 
-    def _measured(self, places: Places, limit: float) -> Result:
+    def _measured(self, places: Placeholders, limit: float) -> Result:
         program = places.program
         process = self._process(places, program.command, "command")
         ending = self._run_one(process, limit, self.meters)
@@ -296,11 +299,11 @@ class Trial:
                 facts = {
                     k: v for k, v in vars(result).items() if k not in ("outcome", "note", "value")
                 }
-                raise _Ended(WRONG, f"{name} is not what it should be", **facts)
+                raise _EndedEarly(WRONG, f"{name} is not what it should be", **facts)
 
 
-def _limit(places: Places) -> float:
-    """Seconds that the measured command may take."""
+def _limit(places: Placeholders) -> float:
+    """Return the seconds that the measured command may take."""
     return places.program.timeout * max(1.0, places.scale)
 
 
@@ -309,13 +312,13 @@ def _ended(result: Result, outcome: str, note: str) -> Result:
 
 
 def _problem(ending: Ending, process: Process, wanted: int) -> tuple[str, str] | None:
-    """Outcome and reason of a process that did not end as it has to; None if it did."""
+    """Return outcome and reason of a process that ended in a fault; None if it did not."""
     what = ending.problem(_text(Path(process.err)), wanted)
     if what is None:
         return None
     if ending.outcome == "timeout":
         return record.TIMEOUT, what
-    # A shell tells the death of what it ran as a status above 128.
+    # A shell returns a status above 128 for a command that a signal ended.
     status = ending.status if ending.outcome == "exited" else None
     signalled = status is not None and (status & 0x7F or status >> 8 > 128)
     return CRASHED if signalled else record.FAILED, what
@@ -332,7 +335,7 @@ def _mismatch(program: Program, texts: list[str]) -> str:
     return ""
 
 
-def _value(metric: Metric, places: Places, texts: list[str], wall: float) -> float | None:
+def _value(metric: Metric, places: Placeholders, texts: list[str], wall: float) -> float | None:
     if metric.way == "wall":
         return wall
     if metric.source != OUTPUT:
@@ -347,11 +350,11 @@ def _value(metric: Metric, places: Places, texts: list[str], wall: float) -> flo
             values = readers.READERS[metric.way].find(text)
         if values:
             break
-    return readers.one_of(values, metric.skip, metric.take)
+    return readers.select_number(values, metric.skip, metric.take)
 
 
-def _sums(places: Places, program: Program) -> dict[str, str]:
-    """SHA-256 of each output that is asked for; of one that is not there, 'missing'."""
+def _sums(places: Placeholders, program: Program) -> dict[str, str]:
+    """Return the SHA-256 of each output to check; 'missing' for one that does not exist."""
     found = {}
     for name in (*program.check.same, *program.check.sha256):
         path = places.work / ".command.out" if name == OUTPUT else Path(places.fill(name))
@@ -365,7 +368,7 @@ def _sums(places: Places, program: Program) -> dict[str, str]:
 
 
 def _text(path: Path) -> str:
-    """The end of a file as text; empty where there is none."""
+    """Return the end of a file as text; empty if it does not exist."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
@@ -380,17 +383,17 @@ def _texts(process: Process) -> list[str]:
 
 
 def _last_lines(process: Process) -> str:
-    """Servers seldom give the reason for an end in the last line."""
+    """Return the last five lines of errors: servers seldom give the reason in the very last."""
     return last_lines(_text(Path(process.err)), 5)
 
 
-def _prefix() -> str:
-    """Begins the names of our directories: they say on which machine and in which process."""
+def _directory_prefix() -> str:
+    """Return the prefix of run directories, which has the machine and the process."""
     return f"run-{platform.node()}-{os.getpid()}-"
 
 
 def clear_abandoned(where: Path) -> None:
-    """Removes directories of runs whose process on this machine was killed."""
+    """Remove directories of runs whose process on this machine was killed."""
     for place in where.glob(f"run-{platform.node()}-*"):
         pid = place.name.removeprefix(f"run-{platform.node()}-").partition("-")[0]
         if not Path("/proc", pid).exists():

@@ -13,8 +13,8 @@ from lockwright.study.report.plots import Figure
 class Figures:
     """The figures of a study.
 
-    of_part: by the name of a machine and metric. of_machine: those about two metrics. of_program:
-    by that name and application. latencies: by application.
+    of_part: by the name of a machine and metric. of_machine: those about two metrics, by machine.
+    of_program: by the name of machine and metric, and by application. latencies: by application.
     """
 
     of_part: dict[str, list[Figure]]
@@ -23,24 +23,24 @@ class Figures:
     latencies: dict[str, list[Figure]]
 
     def study(self) -> Iterator[Figure]:
-        """The figures about many applications."""
+        """Yield the figures about many applications."""
         for group in (*self.of_part.values(), *self.of_machine.values()):
             yield from group
 
     def latency_of(self, application: str) -> list[Figure]:
-        """The latency figures of an application, one for each machine."""
+        """Return the latency figures of an application, one for each machine."""
         return self.latencies.get(application, [])
 
     def programs(self) -> Iterator[Figure]:
-        """The figures about single applications."""
+        """Yield the figures about single applications."""
         yield from self.of_program.values()
         for group in self.latencies.values():
             yield from group
 
 
 def figures(data: DataSet, found: Analysis, baseline: str) -> Figures:
-    """Every figure that the data allow."""
-    of_part = {part.name: list(metric_figures.of_part(part)) for part in found.parts}
+    """Return every figure that the data allow."""
+    of_part = {part.name: list(metric_figures.figures_of_part(part)) for part in found.parts}
     of_program = {
         (part.name, name): program_page.figure(part, name)
         for part in found.parts
@@ -50,15 +50,15 @@ def figures(data: DataSet, found: Analysis, baseline: str) -> Figures:
     latencies: dict[str, list[Figure]] = {}
     for machine in data.machines:
         of_machine[machine] = [
-            *machine_figures.of_energy(data, machine),
-            *machine_figures.of_latency(data, machine, baseline),
+            *machine_figures.energy_figures(data, machine),
+            *machine_figures.latency_figures(data, machine, baseline),
         ]
         for name in sorted({name for part in found.parts for name in part.whole.applications}):
-            one = machine_figures.latency_of_program(data, machine, baseline, name)
-            if one is not None:
-                latencies.setdefault(name, []).append(one)
+            figure = machine_figures.latency_of_program(data, machine, baseline, name)
+            if figure is not None:
+                latencies.setdefault(name, []).append(figure)
     for frame in data.validations():
         own = of_machine.setdefault(str(frame.machine.iloc[0]), [])
-        own += machine_figures.of_validation(data, frame)
+        own += machine_figures.validation_figures(data, frame)
     filled = {machine: group for machine, group in of_machine.items() if group}
     return Figures(of_part, filled, of_program, latencies)

@@ -7,29 +7,29 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import Lock, registry
 
 _TRAITS: dict[str, Callable[[Lock], bool]] = {
-    "serve their waiters first come, first served": lambda lock: lock.fifo,
-    "put waiting threads to sleep": lambda lock: lock.parking,
-    "only poll while they wait": lambda lock: not lock.parking,
+    "serve their waiters in FIFO order": lambda lock: lock.fifo,
+    "park their waiters": lambda lock: lock.parking,
+    "never park their waiters": lambda lock: not lock.parking,
     "prefer waiters of the same NUMA node": lambda lock: lock.numa_aware,
-    "are light (take a free lock with next to no work)": lambda lock: lock.light,
-    "restrict how many threads take part": lambda lock: lock.category == "load control",
+    "are light (one atomic operation for an uncontended acquisition)": lambda lock: lock.light,
+    "restrict how many threads compete": lambda lock: lock.category == "load control",
 }
 
 _FEWEST, _APART = 2, 0.5
-"""Locks that a group needs, and by how much the shares of two groups have to differ."""
+"""Fewest locks of a group, and least difference between the shares of two groups."""
 
 
 @cache
 def installed_locks() -> dict[str, Lock]:
-    """The locks of this installation; none if they cannot be read: a report needs no library."""
+    """Return the installed locks; none if they cannot be read, as a report needs no library."""
     try:
         return {lock.name: lock for lock in registry()}
     except LockwrightError:
         return {}
 
 
-def in_common(good: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
-    """In which traits the two groups differ, the clearest first; nothing for small groups."""
+def differing_traits(good: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
+    """Yield the traits in which the two groups differ most; nothing for small groups."""
     groups = [
         [installed_locks()[name] for name in group if name in installed_locks()]
         for group in (good, bad)

@@ -19,7 +19,7 @@ from lockwright.study.report.verdicts import MetricView
 def render(
     data: DataSet, found: Analysis, figures: Figures, title: str, files: Sequence[str]
 ) -> str:
-    """The whole file as text. title: plain text. files: what was read."""
+    """Return the HTML of the report. title: plain text. files: names of the data files."""
     views = [MetricView(part) for part in found.parts]
     locks = sorted({name for part in found.parts for name in part.whole.locks})
     lock_figures = {

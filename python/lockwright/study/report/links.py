@@ -1,4 +1,4 @@
-"""Links inside the report: each program and each lock has a page, found by its name."""
+"""Links inside the report, where each program and each lock has a page."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
@@ -14,39 +14,39 @@ STUDY, MACHINE = "study", "machine"
 
 
 def target(kind: str, name: str) -> str:
-    """The id of a page."""
+    """Return the id of a page."""
     return f"{kind}/{name}".replace(" ", "_")
 
 
 def where(kind: str, name: str) -> str:
-    """The address of a page inside the report."""
+    """Return the address of a page inside the report."""
     return "#" + quote(target(kind, name), safe="/")
 
 
 def link(kind: str, name: str) -> Markup:
-    """A name that leads to its page."""
+    """Return a name linked to its page."""
     return Markup('<a href="{}">{}</a>').format(where(kind, name), name)
 
 
 def programs(names: Iterable[str]) -> Markup:
-    """Names of programs, separated by commas."""
+    """Return linked names of programs, separated by commas."""
     return Markup(", ").join(link(PROGRAM, name) for name in names)
 
 
 def locks(names: Iterable[str]) -> Markup:
-    """Names of locks, separated by commas."""
+    """Return linked names of locks, separated by commas."""
     return Markup(", ").join(link(LOCK, name) for name in names)
 
 
 def with_figures(kind: str, figures: Mapping[str, str]) -> Markup:
-    """Names with a figure in brackets after each, separated by commas."""
+    """Return linked names with a figure in brackets after each, separated by commas."""
     return Markup(", ").join(
         Markup("{} ({})").format(link(kind, name), figure) for name, figure in figures.items()
     )
 
 
 def rows(table: Table) -> list[Row]:
-    """The lines of a table of the analysis; its applications and locks lead to their pages."""
+    """Return the rows of a table, whose applications and locks are linked to their pages."""
     kind = {"application": PROGRAM, "lock": LOCK, "row_beats_col": LOCK}.get(table.heading, "")
     found = []
     for texts, values in zip(table.rows(), table.numbers(), strict=True):

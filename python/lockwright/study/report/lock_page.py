@@ -1,4 +1,4 @@
-"""The page of a lock: where it wins and where it harms."""
+"""The page of a lock: the applications for which it is among the best or harmful."""
 
 import math
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView
 
 
 def figure(view: MetricView, lock: str) -> Figure | None:
-    """How far it is behind the best lock of each lock-sensitive application."""
+    """Return the figure of its distance to the best lock of each lock-sensitive application."""
     part, found = view.part, view.standings
     chosen = part.sensitive.applications
     losses = found["max"].loss.loc[chosen, lock].dropna().sort_values()
@@ -37,9 +37,9 @@ def figure(view: MetricView, lock: str) -> Figure | None:
 class Summary(NamedTuple):
     """A lock among the lock-sensitive applications at the largest count.
 
-    applications: those that it was run with. wins: those for which it is among the best. harms:
-    how many times as good the best lock is, the worst first. beats: the share of them in per cent
-    for which it beats another lock, on average. place: its rank by that, of as many as places.
+    applications: number that it was run with. wins: those for which it is among the best. harms:
+    the ratio of the best lock to it, by application, the worst first. beats: the mean share in per
+    cent of applications for which it beats another lock. place: its rank by that, out of `places`.
     """
 
     applications: int
@@ -51,7 +51,7 @@ class Summary(NamedTuple):
 
 
 def summary(view: MetricView, lock: str) -> Summary | None:
-    """Where it wins and where it harms; None if it was run with no lock-sensitive application."""
+    """Return the summary of a lock; None if it was run with no lock-sensitive application."""
     part, found = view.part, view.standings["max"]
     chosen = part.sensitive.applications
     words = found.word.loc[chosen, lock].dropna() if chosen else None
@@ -72,7 +72,7 @@ def summary(view: MetricView, lock: str) -> Summary | None:
 
 
 def columns(view: MetricView) -> list[str]:
-    """Headings of programs()."""
+    """Return the headings of programs()."""
     counted = view.part.sample.counted
     return [
         *("application", "sensitive", "advice"),
@@ -82,7 +82,7 @@ def columns(view: MetricView) -> list[str]:
 
 
 def programs(view: MetricView, lock: str) -> list[Row]:
-    """A line for each application that the lock was run with."""
+    """Return a row for each application that the lock was run with."""
     part, found, used = view.part, view.standings, view.places
     rows = []
     for name in part.whole.applications:

@@ -1,5 +1,4 @@
-"""The figures about two metrics of a machine, and about interposed locks against those in the
-source."""
+"""The figures on two metrics of a machine, and on interposed locks against those in the source."""
 
 from collections.abc import Iterator
 
@@ -15,21 +14,21 @@ from lockwright.study.schema import HIGHER, INTERPOSED, MANUAL
 Cloud = tuple[str, list[float], list[float], list[str]]
 
 
-def of_energy(data: DataSet, machine: str) -> Iterator[Figure]:
-    """Energy efficiency against throughput (Fig. 4 and 5, Table 16)."""
+def energy_figures(data: DataSet, machine: str) -> Iterator[Figure]:
+    """Yield the figures of energy efficiency against throughput (Fig. 4 and 5, Table 16)."""
     paired = data.paired(machine, "throughput", "tpp")
     if paired is None:
         return
     means = paired.groupby(["application", COUNT, "lock"])[["throughput", "tpp"]].mean()
     relative = means / means.groupby(level=0).transform("max")
-    whole = float(relative.throughput.corr(relative.tpp))
+    correlation = float(relative.throughput.corr(relative.tpp))
     yield Figure(
         f"{machine}.energy",
         "Energy efficiency against throughput",
         "A dot for each application, lock and count: operations per joule and operations per"
         " second, each as a share of the highest of the application. On the line, both follow each"
         " other.",
-        f"Over all {len(relative)} dots, Pearson's correlation is {whole:.2f}.",
+        f"Over all {len(relative)} dots, Pearson's correlation is {correlation:.2f}.",
         Points(
             _clouds(relative, "throughput", "tpp"),
             "throughput, % of the highest",
@@ -44,15 +43,15 @@ def of_energy(data: DataSet, machine: str) -> Iterator[Figure]:
         f"{machine}.correlation",
         "Correlation of energy efficiency and throughput",
         "Pearson's r of operations per joule and operations per second of each application, over"
-        " all its locks and counts; 1: one is known from the other.",
+        " all its locks and counts; 1: one determines the other.",
         f"Least for {known.index[0]}: {known.iloc[0]:.2f}.",
         Dots(list(known.index), series({"r": known}), "Pearson's r", of_rows=PROGRAM),
         f"{machine}.pcc",
     )
 
 
-def of_latency(data: DataSet, machine: str, baseline: str) -> Iterator[Figure]:
-    """Tail latency against throughput (Fig. 6, 28-30)."""
+def latency_figures(data: DataSet, machine: str, baseline: str) -> Iterator[Figure]:
+    """Yield the figures of tail latency against throughput (Fig. 6, 28-30)."""
     paired = data.paired(machine, "latency", "throughput")
     if paired is None:
         return
@@ -85,7 +84,7 @@ def of_latency(data: DataSet, machine: str, baseline: str) -> Iterator[Figure]:
 def latency_of_program(
     data: DataSet, machine: str, baseline: str, application: str
 ) -> Figure | None:
-    """Latency and time of one application, locks sorted by latency (Fig. 6)."""
+    """Return the figure of one application's latency and time, locks sorted by latency (Fig. 6)."""
     paired = data.paired(machine, "latency", "throughput")
     if paired is None:
         return None
@@ -114,8 +113,8 @@ def latency_of_program(
     )
 
 
-def of_validation(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
-    """Interposed locks against the same ones in the program's source (TOCS 2019, Fig. 2)."""
+def validation_figures(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
+    """Yield the figures of interposed locks against those in the source (TOCS 2019, Fig. 2)."""
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:
         return
@@ -130,8 +129,8 @@ def of_validation(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
     yield Figure(
         f"{machine}.validation",
         "Interposed locks against those written into the program",
-        f"A dot for each application and lock: mean {metric} with the lock put under the program by"
-        " a library, and with the lock in its source, each as a share of the highest of the"
+        f"A dot for each application and lock: mean {metric} with the lock interposed by a library,"
+        " and with the lock in its source, each as a share of the highest of the"
         " application. On the line both are equal.",
         f"Half of the {len(both)} pairs differ by {100 * gap:.1f} % or less.",
         Points(
@@ -146,7 +145,7 @@ def of_validation(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
     spread = spread.sort_values("median")
     yield Figure(
         f"{machine}.validation-cost",
-        "What interposition costs",
+        "Cost of interposition",
         "Interposed / in the source: median over the locks of each application, and the range over"
         " them; below 1 the interposed lock is slower.",
         f"The medians lie between {spread['median'].min():.2f} and {spread['median'].max():.2f}.",
@@ -166,7 +165,7 @@ def of_validation(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
 
 
 def _clouds(frame: pd.DataFrame, x: str, y: str, times: float = 100.0) -> list[Cloud]:
-    """One for each application; its points are named by what else the index has."""
+    """Return a cloud for each application; its points are named by the other index levels."""
     found = []
     for application, part in frame.groupby(level=0):
         keys = [key[1:] for key in part.index]

@@ -29,17 +29,17 @@ WORDS = {
     "max": "the largest count",
     "opt": "each lock's best count",
 }
-"""What the published study calls one node, max nodes and opt nodes."""
+"""The names of PLACES: the published study's one node, max nodes and opt nodes."""
 
 _NEAR = 1.05
-"""A lock is called near the best in a sentence if the best is at most so many times as good."""
+"""Largest ratio of the best lock to a lock that a sentence calls near the best."""
 
 _WIDEST = 3.0
 """The largest distance to the best lock on a coverage curve."""
 
 
 def places(part: MachineMetric) -> list[str]:
-    """The places that differ: of a study at one count, max only."""
+    """Return the places that differ: max only for a study at one count."""
     return (
         ["one", "max", "opt"]
         if part.whole.mean.index.get_level_values(1).nunique() > 1
@@ -47,8 +47,8 @@ def places(part: MachineMetric) -> list[str]:
     )
 
 
-def of_part(part: MachineMetric) -> Iterator[Figure]:
-    """All of one machine and metric, in the order in which they are read."""
+def figures_of_part(part: MachineMetric) -> Iterator[Figure]:
+    """Yield all figures of one machine and metric, in reading order."""
     yield _gain(part)
     if not part.sensitive.applications:
         return
@@ -70,15 +70,15 @@ def of_part(part: MachineMetric) -> Iterator[Figure]:
 
 def _gain(part: MachineMetric) -> Figure:
     table = part.effect.sort_values("gain_max", ascending=False)
-    shown = []
+    drawn = []
     for place in places(part):
         ends: list[list[float | None]] = [[], []]
         if part.rule.intervals:
             ends = [numbers(1 + table[f"gain_{place}_{end}"]) for end in ("low", "high")]
-        shown.append(Series(f"at {WORDS[place]}", numbers(1 + table[f"gain_{place}"]), *ends))
+        drawn.append(Series(f"at {WORDS[place]}", numbers(1 + table[f"gain_{place}"]), *ends))
     most, least = table.gain_max.idxmax(), table.gain_max.idxmin()
     interval = (
-        " Thin lines: 95 % intervals of what is left of it without the noise of the runs."
+        " Thin lines: 95 % intervals of the ratio without the noise of the runs."
         if part.rule.intervals
         else ""
     )
@@ -89,7 +89,7 @@ def _gain(part: MachineMetric) -> Figure:
         f" scale; 1: all locks are alike.{interval}",
         f"At the largest count, the best lock is {1 + table.gain_max[most]:.3g} times as good as"
         f" the worst for {most}, and {1 + table.gain_max[least]:.3g} times for {least}.",
-        Dots(list(table.index), shown, "best lock / worst lock", True, 1.0, PROGRAM),
+        Dots(list(table.index), drawn, "best lock / worst lock", True, 1.0, PROGRAM),
         f"{part.name}.effect",
     )
 
@@ -104,8 +104,8 @@ def _relative(part: MachineMetric, place: str) -> Figure:
         f"{part.name}.relative-{place}",
         f"Performance relative to the best lock of each application, at {WORDS[place]}",
         "Mean of the lock / mean of the best lock of the application, in per cent; lock-sensitive"
-        " applications only. Locks that come nearest to the best on average stand left,"
-        " applications that suffer most above; grey: not run.",
+        " applications only. Locks nearest to the best on average are on the left, applications"
+        " with the largest losses at the top; grey: not run.",
         f"On average, {best} reaches {100 * relative.mean()[best]:.0f} % of the best lock, and"
         f" {worst} {100 * relative.mean()[worst]:.0f} %.",
         heat(relative, (1.0, 0.0), "% of the best lock", (PROGRAM, LOCK)),
@@ -122,8 +122,8 @@ def _pairwise(part: MachineMetric, place: str) -> Figure:
         f"{part.name}.pairwise-{place}",
         f"Which lock beats which, at {WORDS[place]}",
         "Share of the lock-sensitive applications, of those that both were run on, for which the"
-        " lock of the line is better than that of the column, in per cent. The lock that beats"
-        " the most stands first.",
+        " lock of the row is better than that of the column, in per cent. The lock that beats the"
+        " most others is first.",
         f"Most often the better one of two: {leaders(matrix.average)}, on average over the other"
         f" locks for {100 * most:.0f} % of the applications.",
         heat(shares, (0.0, 1.0), "% of applications", (LOCK, LOCK)),
@@ -169,10 +169,10 @@ def _coverage(part: MachineMetric, place: str) -> Figure:
     return Figure(
         f"{part.name}.coverage-{place}",
         f"Coverage: how often a lock is near the best, at {WORDS[place]}",
-        "Height: share of the lock-sensitive applications for which the best lock is at most so"
-        " many times better as the place from left to right says (a performance profile, Dolan and"
-        " Moré, 2002). The left end says how often the lock is the best one; a curve above another"
-        " one is of the safer lock. Means only, without regard to noise.",
+        "Height: share of the lock-sensitive applications for which the ratio of the best lock to"
+        " this one is at most the value on the horizontal axis (a performance profile, Dolan and"
+        " Moré, 2002). The left end is how often the lock is the best one; a higher curve is of a"
+        " safer lock. Means only, without regard to noise.",
         f"Most often within 5 % of the best: {leaders(near)}, for {100 * near.max():.0f} % of the"
         " applications.",
         Lines(
@@ -187,8 +187,8 @@ def _coverage(part: MachineMetric, place: str) -> Figure:
 
 
 def _portfolio(part: MachineMetric) -> Figure:
-    """Locks chosen greedily so that together they contain a best one for as many applications as
-    possible."""
+    """Return the figure of locks chosen greedily so that together they contain a best one for as
+    many applications as possible."""
     here = part.sensitive.at("max")
     good = pd.DataFrame(
         {name: part.rule.among_best(here.row(name)) for name in here.applications},
@@ -203,14 +203,14 @@ def _portfolio(part: MachineMetric) -> Figure:
         names.append(lock)
         left -= set(good.columns[good.loc[lock]])
         reached.append(100 * (1 - len(left) / good.shape[1]))
-    number = f"{len(names)} locks together hold" if len(names) > 1 else "One lock holds"
+    subject = f"One of {len(names)} locks is" if len(names) > 1 else "One lock is"
     return Figure(
         f"{part.name}.portfolio",
         "How many locks are needed",
         "First the lock that is among the best for the most lock-sensitive applications at the"
-        " largest count; then, again and again, the one that adds the most. Height: share of the"
-        " applications for which one of the locks up to here was run and is among the best.",
-        f"{number} one of the best for {reached[-1]:.0f} % of the applications; {names[0]} alone"
+        " largest count; then repeatedly the one that adds the most applications. Height: share of"
+        " the applications for which one of the locks so far was run and is among the best.",
+        f"{subject} among the best for {reached[-1]:.0f} % of the applications; {names[0]} alone"
         f" for {reached[0]:.0f} %.",
         Bars(
             [f"+ {name}" if place else name for place, name in enumerate(names)],
@@ -223,15 +223,15 @@ def _portfolio(part: MachineMetric) -> Figure:
 def _changes(part: MachineMetric) -> Figure:
     assert part.changes is not None
     table = part.changes.loc[part.changes.iloc[:, -2].sort_values(ascending=False).index]
-    whole = table.columns[-2]
+    all_counts = table.columns[-2]
     return Figure(
         f"{part.name}.changes",
         f"How the order of the locks changes with the number of {part.sample.counted}",
-        "Share of the pairs of locks, in per cent, that are in another relation (better, alike,"
-        f" worse) at the one number of {part.sample.counted} than at the other;"
-        f" {whole}: not the same at all of them; reversed: once the one is better and once the"
-        " other. Empty: not run there.",
-        f"On average {100 * table[whole].mean():.0f} % of the pairs change, and"
+        "Share of the pairs of locks, in per cent, whose relation (better, equal, worse) differs"
+        f" between two numbers of {part.sample.counted};"
+        f" {all_counts}: is not the same at all of them; reversed: each lock of the pair is better"
+        " at some number. Empty: not run there.",
+        f"On average {100 * table[all_counts].mean():.0f} % of the pairs change, and"
         f" {100 * table.reversed.mean():.0f} % are reversed.",
         heat(table, (0.0, 1.0), "% of pairs", (PROGRAM, "")),
         f"{part.name}.changes",
@@ -265,7 +265,7 @@ def _opt_gain(part: MachineMetric) -> Figure:
     middle = float(gains.stack().median())
     return Figure(
         f"{part.name}.opt-gain",
-        f"What a lock gains at its best number of {part.sample.counted}",
+        f"Gain of a lock at its best number of {part.sample.counted}",
         f"Colour: mean at the best number of {part.sample.counted} / mean at the largest, where"
         " each step of 1 on the scale is a doubling and 5 stands for all above; in the cell: that"
         " best number.",
@@ -297,7 +297,7 @@ def _ratio(part: MachineMetric) -> Figure:
         "How near one lock comes to the best lock at each count",
         "Average of the lock over all counts / average of the best lock at each count, for each"
         " lock-sensitive application: a box holds the middle half, its line is the median. pt-exp"
-        " is the mean of ttas and pthread: what somebody may expect who chooses one by chance.",
+        " is the mean of ttas and pthread, the expectation of a random choice between them.",
         f"{first} has the highest median: {100 * float(known[first].median()):.0f} %.",
         Boxes(
             list(known),

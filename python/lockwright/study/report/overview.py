@@ -1,4 +1,4 @@
-"""The first page of a report: what the data hold and what they lack."""
+"""The first page of a report: the contents of the data, and what they lack."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,7 +9,7 @@ from lockwright.study.report import links
 
 
 def contents(parts: Iterable[MachineMetric]) -> list[Row]:
-    """A line for each machine and metric: programs, locks, counts and runs."""
+    """Return a row for each machine and metric: programs, locks, counts and runs."""
     rows = []
     for part in parts:
         frame = part.sample.frame
@@ -37,7 +37,7 @@ def contents(parts: Iterable[MachineMetric]) -> list[Row]:
 
 
 def missing(data: DataSet, parts: Sequence[MachineMetric]) -> Iterator[tuple[str, str]]:
-    """What a study cannot say for lack of data, and what would be needed."""
+    """Yield the missing analyses of a study, and the data that they would need."""
     pairs = {
         "Energy efficiency against throughput": ("throughput", "tpp"),
         "Tail latency against throughput": ("latency", "throughput"),

@@ -1,4 +1,4 @@
-"""The data of a plot, independent of how page/page.js and vector draw it."""
+"""The data of plots, which page/page.js and vector draw."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +11,12 @@ Number = float | None
 """A value; None where there is none."""
 
 PROGRAM, LOCK = "program", "lock"
-"""What the lines or columns of a plot are, which leads to a page of its own."""
+"""The kinds of rows or columns of a plot that have their own pages."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values beside the categories of a plot; low and high: ends of their intervals, if any."""
+    """Values by the categories of a plot; low and high: ends of their intervals, if any."""
 
     name: str
     values: Sequence[Number]
@@ -26,8 +26,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Heat:
-    """A matrix in colours. texts stand in the cells. ends: what the palest and the fullest colour
-    mean. of_rows, of_columns: PROGRAM, LOCK or ''."""
+    """A matrix in colours. texts: of the cells. ends: the values of the palest and the fullest
+    colour. of_rows, of_columns: PROGRAM, LOCK or ''."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -41,7 +41,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Dots:
-    """A line for each row, and on it a dot for each series; line: where a reference is drawn."""
+    """Rows with a dot for each series; line: the value of a reference line."""
 
     rows: Sequence[str]
     series: Sequence[Series]
@@ -53,7 +53,7 @@ class Dots:
 
 @dataclass(frozen=True)
 class Lines:
-    """Series over numbers. steps: the numbers are counts that stand at equal distances."""
+    """Series over numbers. steps: whether the numbers are counts at equal distances."""
 
     x: Sequence[float]
     series: Sequence[Series]
@@ -74,7 +74,8 @@ class Bars:
 
 @dataclass(frozen=True)
 class Points:
-    """Clouds: of each its name, x, y and what its points are. diagonal: the line x = y is drawn."""
+    """Clouds of points, each with its name, x, y and names of points. diagonal: whether the line
+    x = y is drawn."""
 
     clouds: Sequence[tuple[str, Sequence[float], Sequence[float], Sequence[str]]]
     x_axis: str
@@ -85,7 +86,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Boxes:
-    """The spread of values in each row; labels: what each value is of."""
+    """The spread of values in each row; labels: of the values."""
 
     rows: Sequence[str]
     values: Sequence[Sequence[float]]
@@ -99,8 +100,8 @@ Plot = Heat | Dots | Lines | Bars | Points | Boxes
 
 @dataclass(frozen=True)
 class Figure:
-    """name: short, for files. how: the way its values are computed. shows: what they come to.
-    table: name of the table that holds its values, or ''."""
+    """A figure of the report. name: short, for files. how: the computation of its values. shows:
+    the result in a sentence. table: name of the table with its values, or ''."""
 
     name: str
     title: str
@@ -110,12 +111,12 @@ class Figure:
     table: str = ""
 
     def drawing(self) -> dict[str, Any]:
-        """The plot as JSON for the page's script."""
+        """Return the plot as JSON for the page's script."""
         return {"kind": type(self.plot).__name__.lower(), **asdict(self.plot)}
 
 
 def numbers(values: Iterable[object]) -> list[Number]:
-    """Numbers with six significant digits; None for what is not finite."""
+    """Return numbers with six significant digits; None for those that are not finite."""
     found: list[Number] = []
     for value in values:
         number = math.nan if value is None else float(str(value))
@@ -126,7 +127,7 @@ def numbers(values: Iterable[object]) -> list[Number]:
 def heat(
     frame: pd.DataFrame, ends: tuple[float, float], scale: str, of: tuple[str, str] = ("", "")
 ) -> Heat:
-    """A heat map of shares, in per cent."""
+    """Return a heat map of shares, in per cent."""
     values = [numbers(line) for line in frame.to_numpy()]
     texts = [["" if v is None else f"{100 * v:.0f}" for v in line] for line in values]
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
@@ -134,12 +135,12 @@ def heat(
 
 
 def series(columns: Mapping[str, Iterable[object]]) -> list[Series]:
-    """Series without intervals."""
+    """Return series without intervals."""
     return [Series(name, numbers(values)) for name, values in columns.items()]
 
 
 def leaders(values: pd.Series, least: bool = False) -> str:
-    """The name with the highest value, or the lowest; of several alike, the first three."""
+    """Return the name with the highest value, or the lowest; of several equal, the first three."""
     names = list(values.index[values == (values.min() if least else values.max())])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(map(str, names[:3])) + more

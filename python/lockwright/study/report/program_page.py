@@ -19,11 +19,11 @@ from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, St
 from lockwright.study.rules import HARM
 
 _UNSTEADY = 0.20
-"""Relative standard deviation above which the mean of the runs says little."""
+"""Relative standard deviation above which the mean of the runs is called unsteady."""
 
 
 def figure(part: MachineMetric, application: str) -> Figure:
-    """The metric over the counts; for a single count, a dot for each lock."""
+    """Return the figure of the metric over the counts; for a single count, a dot for each lock."""
     means = part.whole.mean.loc[application].dropna(axis=1, how="all")
     counted = part.sample.counted or "count"
     name = f"{part.name}.program.{application}"
@@ -58,12 +58,12 @@ def figure(part: MachineMetric, application: str) -> Figure:
 
 
 class Advice(NamedTuple):
-    """What to use for an application, what to avoid and why.
+    """The locks to use for an application, those to avoid, and the reasons.
 
-    verdict, effect: whether the lock matters, and by how much. at: the count that the lists are
-    for; empty where there is one. alike: whether no lock is told apart from the best one; then the
-    rest is empty. best_counts: the best locks at their best counts, each with its count. bad: how
-    many times as good the best lock is as each. unfinished: runs that came to no figure.
+    verdict, effect: whether the lock matters, and by how much. at: the count of the lists; empty
+    if there is only one. alike: whether no lock is shown to differ from the best one; then the rest
+    is empty. best_counts: the best locks at their best counts, each with its count. bad: the ratio
+    of the best lock to each. unfinished: runs without a figure.
     """
 
     verdict: str
@@ -79,7 +79,7 @@ class Advice(NamedTuple):
 
 
 def advice(view: MetricView, application: str) -> Advice:
-    """What the page of an application says of its locks."""
+    """Return the advice on the locks of an application."""
     part, found = view.part, view.standings
     words = found["max"].word.loc[application].dropna()
     good, bad = (by_mean(found["max"], application, word) for word in (BEST, HARMFUL))
@@ -105,7 +105,7 @@ def advice(view: MetricView, application: str) -> Advice:
 
 
 def programs(view: MetricView) -> list[Row]:
-    """A line for each application: whether the lock matters, and which to use."""
+    """Return a row for each application: whether the lock matters, and which to use."""
     effect, standing = view.part.effect, view.standings["max"]
     rows = []
     for name in effect.sort_values("rdev_max", ascending=False).index:
@@ -127,7 +127,7 @@ def programs(view: MetricView) -> list[Row]:
 
 
 def columns(view: MetricView) -> list[str]:
-    """Headings of locks()."""
+    """Return the headings of locks()."""
     used, sample = view.places, view.part.sample
     return [
         *("lock", "advice"),
@@ -139,7 +139,7 @@ def columns(view: MetricView) -> list[str]:
 
 
 def locks(view: MetricView, application: str) -> list[Row]:
-    """A line for each lock that the application was run with."""
+    """Return a row for each lock that the application was run with."""
     part, found, used = view.part, view.standings, view.places
     rows = []
     count = part.whole.mean.loc[application].index.max()
@@ -165,14 +165,14 @@ def locks(view: MetricView, application: str) -> list[Row]:
 
 
 def by_mean(standing: Standing, application: str, word: str) -> list[str]:
-    """The locks with this word, the highest mean first."""
+    """Return the locks with this word, the highest mean first."""
     words = standing.word.loc[application]
     means = standing.mean.loc[application][words.index[words == word]]
     return list(means.sort_values(ascending=False).index)
 
 
 def _effect(view: MetricView, application: str) -> tuple[str, str]:
-    """Whether the lock matters, and how much better the best lock is than the worst."""
+    """Return whether the lock matters, and how much better the best lock is than the worst."""
     part = view.part
     line = part.effect.loc[application]
     how = f"the best lock is {numbers.ratio(1 + line.gain_max)} times as good as the worst"
@@ -206,10 +206,10 @@ def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]
             f"Use: {part.rule.meaning}, and none is. Avoid: the best lock is more than"
             f" {100 * HARM:.0f} % better, or some runs came to no figure."
         )
-    shared = list(common_traits.in_common(good, bad))
+    shared = list(common_traits.differing_traits(good, bad))
     if shared:
         yield (
-            " ".join(shared) + " What goes together is no proof of a cause, but says what to try."
+            " ".join(shared) + " A correlation is no proof of a cause, but suggests what to try."
         )
     if len(view.places) > 1:
         yield from _over_counts(part, application, view.standings)
@@ -217,10 +217,10 @@ def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]
     wild = view.spreads.loc[application, count].dropna().sort_values(ascending=False)
     wild = wild[wild > _UNSTEADY]
     if len(wild):
-        named = {lock: numbers.percent(spread) for lock, spread in wild.items()}
+        spreads = {lock: numbers.percent(spread) for lock, spread in wild.items()}
         yield Markup(
-            "Unsteady: runs under these locks lie far apart (relative standard deviation): {}."
-        ).format(links.with_figures(LOCK, named))
+            "Unsteady: runs under these locks vary much (relative standard deviation): {}."
+        ).format(links.with_figures(LOCK, spreads))
 
 
 def _over_counts(

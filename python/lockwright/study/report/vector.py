@@ -35,10 +35,10 @@ _STYLE: dict[Any, Any] = {
     "axes.titlesize": 9,
     "legend.fontsize": 7,
     "legend.frameon": False,
-    # Letters stay letters: in a PDF as a font of its own, in SVG as text.
+    # Text is not drawn as outlines: a PDF embeds the font, SVG has text.
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
-    # The same figures make the same file.
+    # Equal figures give equal files.
     "svg.hashsalt": "lockwright",
 }
 
@@ -46,20 +46,20 @@ _WIDE = 6.9
 """Inches: the width of the text of most two-column papers."""
 
 _ROW = 0.15
-"""Inches that a line of a plot with names takes."""
+"""Inches per row of a plot with names."""
 
 _MARKERS = "osD^vP*Xp<>h"
 
 
 def available() -> bool:
-    """Whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
 def write(figures: Figures, folder: Path, kind: str) -> int:
-    """Draws those about many programs, as pdf or svg, and those of programs in a folder below.
+    """Draw the figures as pdf or svg, those of single programs in a subdirectory.
 
-    Returns how many. Raises LockwrightError if a file cannot be written.
+    Return their number. Raises LockwrightError if a file cannot be written.
     """
     import matplotlib
 
@@ -234,7 +234,7 @@ def _boxes(axes: "Axes", plot: Boxes) -> None:
 
 
 def _log(axes: "Axes", which: str) -> None:
-    """A logarithmic axis with plain numbers."""
+    """Set a logarithmic axis with plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -1,4 +1,4 @@
-"""Which locks to use for an application, and which to avoid."""
+"""The verdicts on locks for applications: to use, to avoid, or neither."""
 
 from dataclasses import dataclass
 
@@ -14,17 +14,17 @@ from lockwright.study.rules import HARM
 BEST, HARMFUL, BETWEEN = "use", "avoid", ""
 
 KIND = {BEST: "close", HARMFUL: "incomplete"}
-"""How lines of tables look."""
+"""The styles of table rows."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """All applications of one part at one place: a line per application, a column per lock.
+    """All applications of one part at one place: a row per application, a column per lock.
 
-    word: BEST for a lock that is among the best, and not only because its runs lie so far apart
-    that nothing is shown: its mean is no more behind than HARM. HARMFUL for one that harms or under
-    which runs came to no figure, BETWEEN for others; None where it has no figure. mean: what it
-    reached. loss: best / mean - 1. count: at which count.
+    word: BEST for a lock that is among the best and whose mean is within HARM of the best one, so
+    that noise alone does not qualify it; HARMFUL for one that harms or has runs without a figure;
+    BETWEEN for others; None where it has no figure. mean: of its runs. loss: best / mean - 1.
+    count: of the mean.
     """
 
     word: pd.DataFrame
@@ -34,7 +34,7 @@ class Standing:
 
 
 def standing(part: MachineMetric, place: str) -> Standing:
-    """How the locks of all applications stand at one, max or opt."""
+    """Return the standing of the locks for all applications at one, max or opt."""
     here = part.whole.at(place)
     counts = part.whole.counts(place)
     losses = descriptive.loss_to_best(part.whole, place)
@@ -55,15 +55,15 @@ def standing(part: MachineMetric, place: str) -> Standing:
 
 
 class MetricView:
-    """A part, and what its pages share.
+    """A machine and metric, with the data that its pages share.
 
-    places: of "one", "max" and "opt" those that differ: of a study at one count, max only.
-    standings: by each of the three places. spreads: relative standard deviation of the runs, a line
+    places: those of "one", "max" and "opt" that differ; max only for a study at one count.
+    standings: by each of the three places. spreads: relative standard deviation of the runs, a row
     per application and count, by lock.
     """
 
     def __init__(self, part: MachineMetric) -> None:
-        """Computes all of it."""
+        """Compute the standings and spreads."""
         self.part = part
         self.places = places(part)
         self.standings = {place: standing(part, place) for place in PLACES}

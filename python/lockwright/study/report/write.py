@@ -1,4 +1,4 @@
-"""Writes the report of a study: pages, tables, figures."""
+"""The files of a study's report: page, tables, figures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from lockwright.study.report.all_figures import figures
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a report goes, and its title. data: files that were read. kind: of the figures for a
-    paper, pdf, svg or none. baseline: lock of latency ratios."""
+class ReportOptions:
+    """The options of a report. folder: of its files; data: files that were read; kind: of the
+    figures for a paper, pdf, svg or none; baseline: lock of latency ratios."""
 
     folder: Path
     data: tuple[Path, ...]
@@ -25,8 +25,9 @@ class Place:
     baseline: str = BASELINE
 
 
-def write(data: DataSet, found: Analysis, place: Place) -> Iterator[str]:
-    """Yields a line for each thing once it is written. Raises LockwrightError if that fails."""
+def write(data: DataSet, found: Analysis, place: ReportOptions) -> Iterator[str]:
+    """Write the report; yield a message for each part once it is written. Raises LockwrightError if
+    that fails."""
     folder = place.folder
     folder.mkdir(parents=True, exist_ok=True)
     names = [str(path) for path in place.data]

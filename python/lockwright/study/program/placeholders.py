@@ -1,4 +1,4 @@
-"""The places of a program's commands, filled for one run."""
+"""The placeholders of a program's commands, filled for one run."""
 
 import os
 import shlex
@@ -12,12 +12,12 @@ from lockwright.base import template
 from lockwright.preload.counters import VARIABLE
 from lockwright.preload.locks import preload
 from lockwright.study.program.entry import Command, Input, Program
-from lockwright.study.program.inputs import Made
+from lockwright.study.program.inputs import ResolvedInput
 
 
 def bare() -> dict[str, str]:
-    """Our environment for what is not under a lock; servers are found where distributions put
-    them, and sorting and numbers are the same everywhere."""
+    """Return the environment of processes that are not under a lock. PATH has the directories of
+    servers, and the locale is C on every machine."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     environment["PATH"] = os.pathsep.join(
         [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]
@@ -25,8 +25,8 @@ def bare() -> dict[str, str]:
     return environment | {"LC_ALL": "C"}
 
 
-def made(program: Program, scale: float) -> list[Made]:
-    """The inputs of a program at a scale. Raises LockwrightError for bad arithmetic."""
+def made(program: Program, scale: float) -> list[ResolvedInput]:
+    """Return the inputs of a program at a scale. Raises LockwrightError for a bad expression."""
     from lockwright.study.program.inputs import KINDS
 
     found = []
@@ -36,9 +36,11 @@ def made(program: Program, scale: float) -> list[Made]:
                 name: int(template.fill(text, {}, {"s": scale}))
                 for name, text in each.arguments.items()
             }
-            found.append(Made(each.name, each.kind, {**KINDS[each.kind].defaults, **given}, ()))
+            found.append(
+                ResolvedInput(each.name, each.kind, {**KINDS[each.kind].defaults, **given}, ())
+            )
         else:
-            found.append(Made(each.name, "", {}, _input_words(each, scale)))
+            found.append(ResolvedInput(each.name, "", {}, _input_words(each, scale)))
     return found
 
 
@@ -50,7 +52,7 @@ def _input_words(each: Input, scale: float) -> tuple[str, ...]:
 
 
 def free_port() -> int:
-    """A port that is free at this moment."""
+    """Return a port that is free now."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         number: int = listening.getsockname()[1]
@@ -58,10 +60,10 @@ def free_port() -> int:
 
 
 @dataclass
-class Places:
-    """What the places stand for in one run.
+class Placeholders:
+    """The values of the placeholders in one run.
 
-    lock_library: what is preloaded; settings: variables that go with it, also those of counting.
+    lock_library: the preload library; settings: its environment variables.
     """
 
     program: Program
@@ -74,16 +76,16 @@ class Places:
 
     @cached_property
     def port(self) -> int:
-        """Of this run's server."""
+        """The port of this run's server."""
         return free_port()
 
     def choose_another_port(self) -> None:
-        """For when another program took the port before the server did."""
+        """Choose another port, after another program has taken this one."""
         self.__dict__.pop("port", None)
 
     @cached_property
     def _added(self) -> dict[str, str]:
-        """What the environment of a process under the lock has more."""
+        """The variables that a process under the lock has in addition."""
         program = self.program
         existing = os.environ.get("LD_PRELOAD")
         more = [*program.preload, *([existing] if existing else [])]
@@ -92,13 +94,13 @@ class Places:
         return preload(self.lock_library, below) | dict(self.settings) | own
 
     def environment(self, command: Command) -> dict[str, str]:
-        """The environment in which a command is started."""
+        """Return the environment of a command."""
         if command not in self.program.locked or _names_lock(command):
             return bare()
         return bare() | self._added
 
     def words(self, command: Command) -> list[str]:
-        """The words of a command."""
+        """Return the words of a command."""
         if isinstance(command, str):
             return ["sh", "-ec", self.fill(command, quoted=True)]
         found = []
@@ -107,7 +109,7 @@ class Places:
         return found
 
     def fill(self, text: str, quoted: bool = False) -> str:
-        """A text with its places filled. quoted: for the shell."""
+        """Return a text with its placeholders filled. quoted: for the shell."""
         quote = shlex.quote if quoted else str
         places = {
             "threads": str(self.threads),
