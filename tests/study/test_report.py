@@ -209,7 +209,7 @@ def test_what_groups_of_locks_have_in_common(monkeypatch: pytest.MonkeyPatch) ->
         ["s1", "s2"], ["p1", "p2", "p3", "foreign"]
     )
     assert sleeping == "3 of the 3 locks to avoid park their waiters, and 0 of the 2 to use."
-    assert "only poll" in polling
+    assert "never park" in polling
     assert not list(common_traits.differing_traits(["s1"], ["p1", "p2"]))
 
 
