@@ -1,7 +1,7 @@
 """Run clang-tidy once per source file of a CMake build directory, on every processor.
 
-A file that is compiled several times (plain and counting, say) is checked as it is compiled first:
-clang-tidy itself would repeat it for each.
+A file that is compiled several times (plain and counting, for example) is checked with the flags of
+its first compilation; clang-tidy itself would check it for each.
 """
 
 import json
@@ -14,13 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLANG_TIDY = ROOT / ".venv" / "bin" / "clang-tidy"
 
-# The analyzer walks every path, and a test has a great many: it takes ten times as long as all
+# The analyzer follows every path, and a test has very many: it takes ten times as long as all
 # other checks. Sources that the build writes for one lock are in a directory of the same name.
 WITHOUT_ANALYZER = "/tests"
 
 
 def once_per_file(database: Path) -> tuple[Path, list[str]]:
-    """Write a compilation database with one entry a file; return its directory and the files."""
+    """Write a compilation database with one entry per file; return its directory and the files."""
     entries = json.loads((database / "compile_commands.json").read_text())
     first = {entry["file"]: entry for entry in reversed(entries)}
     directory = database / "clang-tidy"
@@ -30,12 +30,12 @@ def once_per_file(database: Path) -> tuple[Path, list[str]]:
 
 
 def check(directory: Path, file: str) -> tuple[int, str]:
-    """Check one file; return clang-tidy's exit status and what it found."""
+    """Check one file; return clang-tidy's exit status and its output."""
     fewer = []
     if WITHOUT_ANALYZER in Path(file).parent.as_posix():
         fewer.append("-clang-analyzer-*")
     if directory.parent in Path(file).parents:
-        # What the build writes for one lock includes the test suite.
+        # A source that the build generates for one lock includes the test suite.
         fewer.append("-bugprone-suspicious-include")
     done = subprocess.run(
         [CLANG_TIDY, "--quiet", f"--checks={','.join(fewer)}", "-p", directory, file],
@@ -43,7 +43,7 @@ def check(directory: Path, file: str) -> tuple[int, str]:
         text=True,
         check=False,
     )
-    # What it says on stderr is a count of suppressed warnings, unless it could not work at all.
+    # Its stderr is a count of suppressed warnings, unless clang-tidy itself failed.
     return done.returncode, done.stdout or (done.stderr if done.returncode else "")
 
 

@@ -12,8 +12,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support import fuzzing, harness, locate  # noqa: E402  (where it is has to be said first)
 
 
-def one_of_each_way_of_waiting() -> list[str]:
-    """The first lock of the registry for each waiting policy."""
+def one_lock_per_waiting_policy() -> list[str]:
+    """Return the first lock of the registry for each waiting policy."""
     first: dict[str, str] = {}
     for name in locate.lock_names():
         first.setdefault(str(locate.traits(name)["waiting"]), name)
@@ -21,15 +21,15 @@ def one_of_each_way_of_waiting() -> list[str]:
 
 
 def main() -> int:
-    """Until the time is up; the status says whether there was a difference."""
+    """Run programs until the time is up; return 1 if there was a difference."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="for each lock (30)")
-    parser.add_argument("--locks", default="", help="names with commas; one of each way of waiting")
+    parser.add_argument("--locks", default="", help="names with commas; one of each waiting policy")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first (the time)")
     parser.add_argument("--steps", type=int, default=300, help="of each program (300)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     chosen = parser.parse_args()
-    locks = chosen.locks.split(",") if chosen.locks else one_of_each_way_of_waiting()
+    locks = chosen.locks.split(",") if chosen.locks else one_lock_per_waiting_policy()
     extra = dict(word.split("=", 1) for word in chosen.set)
     spent = dict.fromkeys(locks, 0.0)
     differences = 0
@@ -55,7 +55,7 @@ def main() -> int:
                 differences += 1
                 print(f"seed {seed}, {lock}:\n{found.description}", flush=True)
         if programs % 20 == 0:
-            left = sum(max(0.0, 60 * chosen.minutes - one) for one in spent.values())
+            left = sum(max(0.0, 60 * chosen.minutes - seconds) for seconds in spent.values())
             print(f"{programs} programs, {differences} differences, {left / 60:.0f} min to go")
             sys.stdout.flush()
     print(f"{programs} programs, {differences} differences")

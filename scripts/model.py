@@ -1,6 +1,6 @@
 """Check every lock on the model checker and print one table; `./dev model`.
 
-With the budget of 10 seconds for a search the whole takes about an hour on two processors.
+With the budget of 10 seconds for a search this takes about an hour on two processors.
 """
 
 import argparse
@@ -21,7 +21,7 @@ FORM = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
 
 
 def print_rows(_: str, text: str) -> None:
-    """The rows of one lock, with all the checker says where one fails."""
+    """Print the rows of one lock, or the checker's whole output if one fails."""
     rows = model.rows(text)
     if not rows or any(row.verdict != "passed" for row in rows):
         print(text, end="")
@@ -31,7 +31,7 @@ def print_rows(_: str, text: str) -> None:
 
 
 def write(rows: list[model.Row], path: Path) -> None:
-    """As CSV or JSON, by the name of the file."""
+    """Write the rows as CSV or JSON, by the name of the file."""
     with path.open("w", newline="") as file:
         if path.suffix == ".json":
             json.dump([asdict(row) for row in rows], file, indent=1)
@@ -43,7 +43,7 @@ def write(rows: list[model.Row], path: Path) -> None:
 
 
 def main() -> int:
-    """Status 1 if anything fails."""
+    """Check the locks; return 1 if anything fails."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

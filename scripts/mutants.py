@@ -1,10 +1,9 @@
-"""Plant one fault after the other in every lock and see that the model checker finds it;
-`./dev mutants`.
+"""Plant one fault after the other in every lock and check that the model checker finds it; `./dev
+mutants`.
 
 A fault is one memory order weakened, one store, wake or fence dropped, or one read-modify-write
-torn in two. Those that nothing finds have to be explained beside the code; what is explained gets
-a tenth of the budget, as every other does at first. With 2 seconds for a search all locks take
-up to an hour.
+split in two. Survivors have to be explained beside the code; an explained fault gets a tenth of the
+budget, as every other does at first. With 2 seconds for a search all locks take up to an hour.
 """
 
 import argparse
@@ -22,14 +21,14 @@ FORM = "{:<16} {:>7} {:>10} {:>9}"
 
 
 def verdict(mutant: mutants.Mutant) -> str:
-    """What became of it, in one word."""
+    """Return the result for a mutant, in one word."""
     if mutant.caught:
         return "caught"
     return "explained" if mutants.explained(mutant) else "survived"
 
 
 def print_counts(name: str, text: str) -> None:
-    """One row, and each survivor below it."""
+    """Print one row, and each survivor below it."""
     found = mutants.parse(text)
     if not mutants.is_complete(text):
         print(f"{name}: not all mutants were tried\n{text}", end="")
@@ -42,14 +41,14 @@ def print_counts(name: str, text: str) -> None:
 
 
 def main() -> int:
-    """Status 1 if a mutant survives unexplained."""
+    """Try all mutants; return 1 if one survives unexplained."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--locks", default="", help="names with commas; all by default")
     parser.add_argument("--budget", type=float, default=2, help="seconds for a search (2)")
     parser.add_argument("--jobs", type=int, default=model.processors(), help="locks at a time")
-    parser.add_argument("--json", type=Path, help="also write every mutant and what became of it")
+    parser.add_argument("--json", type=Path, help="also write every mutant and its verdict")
     options = parser.parse_args()
     names = model.chosen(options.locks)
 

@@ -37,7 +37,7 @@ def test_a_process_that_uses_more_memory_touches_more() -> None:
 
 def test_a_process_that_ends_ends_the_looks() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        looks = working_set.Touches(process.pid)
+        looks = working_set.TouchSampler(process.pid)
         process.wait()
     seen = looks.stop()
     assert seen is None or seen >= 0

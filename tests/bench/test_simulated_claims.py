@@ -144,8 +144,8 @@ def test_the_command_simulates_and_writes_what_it_found(lockwright: Path, tmp_pa
 
 def test_bad_requests_get_one_line(lockwright: Path) -> None:
     for words, said in (
-        (["--simulated", "--seconds", "1"], "--simulated runs each claim for a time of its own"),
-        (["--simulated", "--warm-up", "1"], "--simulated runs each claim for a time of its own"),
+        (["--simulated", "--seconds", "1"], "--simulated has a fixed time for each claim"),
+        (["--simulated", "--warm-up", "1"], "--simulated has a fixed time for each claim"),
         (["--simulated", "--runs", "5"], "--runs"),
         (["--simulated", "--claims", "no-such"], "no claim 'no-such'"),
         (["--timeout", "3"], "--timeout is for simulations"),

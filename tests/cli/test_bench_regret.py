@@ -89,7 +89,7 @@ def test_mechanisms_are_switched_off_in_turn(cli: Any, tmp_path: Path) -> None:
         (["--longest-wait", "0"], ["--longest-wait"]),
         (["--machine", "no-such"], ["no machine is named"]),
         (["--machine", "a-64", "--cells", "hog"], ["none of these cells"]),
-        (["--resume"], ["--resume keeps the options"]),
+        (["--resume"], ["--resume uses the options"]),
         (["--lock", "null", "--ablate"], ["can be switched off"]),
     ],
 )

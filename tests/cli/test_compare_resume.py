@@ -91,7 +91,7 @@ def test_an_interruption_says_how_to_resume_and_that_works(
     assert "Traceback" not in err
     kept = interrupted.runs()
     assert 3 <= len(kept) < 12
-    words = shlex.split(last.partition("go on with: ")[2])
+    words = shlex.split(last.partition("continue with: ")[2])
     assert words[: len(command) + 2] == [*command, "compare", "--resume"]
     result = cli(*words[len(command) :])
     assert result.status == 0, result.err

@@ -25,9 +25,9 @@ GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
     "--locks": ("", click.types.StringParamType, "A,B,...", "Locks.*, separated by commas, or"),
     "--runs": ("", click.IntRange, "N", r"Runs of .*\."),
     "--seconds": ("", grammar.FiniteRange, "S", r"Measure for S seconds.*\."),
-    "--warm-up": ("", grammar.FiniteRange, "S", r"Run for S seconds before that\."),
+    "--warm-up": ("", grammar.FiniteRange, "S", r"Run for S seconds before the measurement\."),
     "--timeout": ("", grammar.FiniteRange, "S", r"Kill a run, and all .* after S seconds\."),
-    "--seed": ("", click.IntRange, "N", r"Start of everything random\."),
+    "--seed": ("", click.IntRange, "N", r"Seed of the random numbers\."),
     "--json": ("", click.Path, "FILE", f"Also write .* as JSON {_TO_FILE}"),
     "--csv": ("", click.Path, "FILE", f"Also write .* as CSV {_TO_FILE}"),
     "--html": ("", click.Path, "FILE", f"Also write .* as HTML {_TO_FILE}"),
@@ -96,8 +96,19 @@ def test_the_page_has_the_options() -> None:
 def test_help_is_in_the_imperative() -> None:
     """Every command begins with one of these verbs; workloads begin with what they measure."""
     verbs = {
-        *("Calibrate", "Compare", "Convert", "Describe", "Find", "List", "Make", "Measure", "Name"),
-        *("Print", "Run", "Say", "Show", "Test", "Try", "Write"),
+        *(
+            "Calibrate",
+            "Compare",
+            "Compute",
+            "Convert",
+            "Describe",
+            "Find",
+            "List",
+            "Make",
+            "Measure",
+            "Name",
+        ),
+        *("Print", "Run", "Report", "Show", "Test", "Try", "Write"),
     }
     for name, command in COMMANDS.items():
         if name.removeprefix("bench ") not in catalogue().workloads:

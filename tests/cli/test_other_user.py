@@ -62,7 +62,7 @@ def test_profile_of_another_user(cli: Cli, public: Path, tmp_path: Path) -> None
     assert result.status == 0, result.err
     profile = record.read(path)
     assert profile.process.lock_calls == 5000
-    assert f"it is of process {profile.pid}" in profile.partial
+    assert f"it describes process {profile.pid}" in profile.partial
     assert "10 acquisitions" in profile.partial
 
 

@@ -125,7 +125,7 @@ def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile
     text = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\nordinal = 3\n'
     result = cli("run", "--stats", "--plan", plan(text), "--", program("several", "-g"), "1")
     assert result.status == 0, result.err
-    assert entries(result)["symbol hidden, ordinal 3  (no mutex was there)"] == ("ttas", 0)
+    assert entries(result)["symbol hidden, ordinal 3  (no mutex matched)"] == ("ttas", 0)
     assert entries(result)["all others"] == ("pthread", 7)
 
 
@@ -140,13 +140,12 @@ def test_what_matches_nothing_is_told_without_stats_too(
     result = cli("run", "--plan", given, "--", several, "1", "and a child")
     assert (result.status, result.err) == (
         0,
-        f"lockwright: {given}: no mutex was there for site make, ordinal 9; "
-        "symbol shown, ordinal 1\n",
+        f"lockwright: {given}: no mutex matched site make, ordinal 9; symbol shown, ordinal 1\n",
     )
     in_a_child = plan(idle.replace("make", f"{several}:make"))
     result = cli("run", "--plan", in_a_child, "--", "sh", "-c", f"{several} 1; kill -TERM $$")
     assert result.status == -15, result.err
-    assert result.err.endswith(f"no mutex was there for site {several}:make, ordinal 9\n")
+    assert result.err.endswith(f"no mutex matched site {several}:make, ordinal 9\n")
     result = cli("run", "--plan", plan(found), "--", several, "1", "and a child")
     assert (result.status, result.err) == (0, "")
 

@@ -280,7 +280,7 @@ def test_verdict_names_what_is_promising_but_not_certain() -> None:
     assert verdict.sentence.startswith("At 4 threads no lock is shown to differ from pthread. ")
     assert re.search(
         r"The most promising is b at 4 threads: 1\.44 times as good as pthread "
-        r"\(95 % CI [\d.]+ to [\d.]+\), which chance may explain; more --runs can tell\.$",
+        r"\(95 % CI [\d.]+ to [\d.]+\), which may be chance; use more --runs\.$",
         verdict.sentence,
     ), verdict.sentence
     assert verdict.command == "lockwright run --lock b -- prog 4"

@@ -153,7 +153,7 @@ def test_each_machine_makes_every_run_also_if_it_was_away(
     _, said = run.communicate(timeout=200)
     assert run.returncode == 1, said
     assert "b has left with" in said
-    assert "go on with: " in said
+    assert "continue with: " in said
     assert made(db).count(("a",)) == 12
     assert 2 <= made(db).count(("b",)) < 12
     assert not is_running(str(tmp_path / "slow"))

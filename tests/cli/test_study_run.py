@@ -230,7 +230,7 @@ def test_ctrl_c_says_how_to_go_on(
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGINT
-    assert "interrupted, what was measured is kept; go on with: " in said
+    assert "interrupted, the results so far are saved; continue with: " in said
     assert said.splitlines()[-1].endswith("study run s.toml --cache " + str(tmp_path / "cache"))
     assert count(tmp_path / "s.sqlite") >= 2
 

@@ -144,7 +144,7 @@ def test_an_interrupted_race_says_what_it_found_and_goes_on(
     assert process.returncode == 130
     assert rows(out).keys() == {"pthread", "ttas", "futex"}
     assert "no lock is shown to be better than pthread" in out
-    line = shlex.split(err.splitlines()[-1].partition("go on with: ")[2])
+    line = shlex.split(err.splitlines()[-1].partition("continue with: ")[2])
     assert line[-len(words) - 1 :] == ["--resume", *words]
     kept = runs(base)
     done = captured(line, env=environment)

@@ -253,7 +253,7 @@ def test_pprof(profile: Profile) -> None:
 def test_a_profile_of_nothing_has_every_format() -> None:
     empty = replace(made_profile(), mutexes=(), timeline=(), command=())
     for each in formats.FORMATS.values():
-        assert isinstance(each.made(empty), str | bytes)
+        assert isinstance(each.convert(empty), str | bytes)
 
 
 def test_places_without_symbols(profile: Profile) -> None:
@@ -277,12 +277,12 @@ def test_places_without_symbols(profile: Profile) -> None:
     ],
 )
 def test_the_name_says_the_format(name: str, wanted: str) -> None:
-    assert formats.of_name(Path(name)) == wanted
+    assert formats.format_of(Path(name)) == wanted
 
 
 def test_a_name_that_says_nothing_is_refused() -> None:
     with pytest.raises(LockwrightError, match="does not say which format") as raised:
-        formats.of_name(Path("profile.json"))
+        formats.format_of(Path("profile.json"))
     assert "--format" in raised.value.todo
 
 

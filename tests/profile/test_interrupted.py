@@ -163,6 +163,6 @@ def test_while_another_makes_the_file(tmp_path: Path) -> None:
     program = compiled(MAKE_ONE, tmp_path)
     with buffers.new() as path:
         profiled([program], path)
-        (beside,) = buffers.beside(path, 1)
+        (beside,) = buffers.further_files(path, 1)
         takers = [each for each in Buffer(beside).threads if each["acquisitions"] > 0]
         assert len(takers) == 4

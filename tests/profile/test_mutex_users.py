@@ -14,7 +14,7 @@ def buffer(*threads: tuple[int, int, int]) -> Buffer:
     """Of threads with a number, acquisitions, and waits."""
     names = ("number", "acquisitions", "contended")
     rows = np.array(list(threads), dtype=[(name, np.uint64) for name in names])
-    known: Any = SimpleNamespace(threads=rows, passed_over=np.zeros(len(rows), np.int64))
+    known: Any = SimpleNamespace(threads=rows, unsampled=np.zeros(len(rows), np.int64))
     return cast(Buffer, known)
 
 

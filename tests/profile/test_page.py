@@ -84,7 +84,7 @@ def test_figures_are_those_of_the_profile(profile: Profile, text: str) -> None:
     said = Reader(text).said
     assert "Threads waited 2.05 s in all for 10 mutexes: 12 % of the time" in said
     assert "300k by 8 threads; 90k found it held (30 %)" in said
-    assert "20k waits, 21k signals, 4,000 wake-ups in vain" in said
+    assert "20k waits, 21k signals, 4,000 futile wake-ups" in said
     assert "9 at most, 8.4 on average" in said
     assert "130 created, 4 destroyed, 128 at one time" in said
     assert "not measurable here" in said
@@ -140,7 +140,7 @@ def test_bins_keep_the_weight_and_the_place() -> None:
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        ({"mutexes": (), "timeline": ()}, "took no mutex that a profile looks into"),
+        ({"mutexes": (), "timeline": ()}, "took no mutex that can be profiled"),
         ({"partial": "the program was killed"}, "the program was killed"),
     ],
 )
@@ -154,7 +154,7 @@ def test_mutexes_that_nobody_waited_for(profile: Profile) -> None:
         for each in profile.mutexes
     )
     said = Reader(page.render(replace(profile, mutexes=quiet, process=Process()))).said
-    assert "No thread waited for any of the 10 mutexes seen." in said
+    assert "No thread waited for any of the 10 mutexes taken." in said
 
 
 def test_names_are_no_markup(profile: Profile) -> None:

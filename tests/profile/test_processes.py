@@ -23,7 +23,7 @@ def test_the_one_that_takes_most_though_few(tmp_path: Path) -> None:
     done = profile(path)
     assert done.returncode == 0, done.stderr
     seen = record.read(path)
-    assert f"it is of process {seen.pid}" in seen.partial
+    assert f"it describes process {seen.pid}" in seen.partial
     (mutex,) = seen.mutexes
     assert mutex.name.endswith("of_second")
     assert mutex.type == "recursive"
@@ -31,7 +31,7 @@ def test_the_one_that_takes_most_though_few(tmp_path: Path) -> None:
     assert seen.process.lock_calls == 300
     assert 100 < mutex.acquisitions < 200
     others = (
-        "2 other processes that took mutexes are not in it (at most 34 acquisitions, no waiting)"
+        "2 other processes that took mutexes are not included (at most 34 acquisitions, no waiting)"
     )
     assert others in seen.partial
     assert others in done.stderr
@@ -42,5 +42,5 @@ def test_one_that_may_make_no_file_is_named(tmp_path: Path) -> None:
     assert done.returncode == 0
     first, second = done.stderr.splitlines()
     assert first == "lockwright: the program took no mutex"
-    assert "one other process that took mutexes is not in it" in second
-    assert "may be of interest, but could make no file" in second
+    assert "one other process that took mutexes is not included" in second
+    assert "may be relevant, but could not create a file" in second

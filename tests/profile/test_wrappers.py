@@ -123,14 +123,14 @@ def check_names(profile: Profile) -> None:
         assert mutex.place.frame.symbol.endswith("make((anonymous namespace)::guard&)")
         for site in mutex.sites:
             assert site.stack[0].symbol.endswith("take((anonymous namespace)::guard&)")
-            assert f"{who}::{what} (" in site.shown
-            assert "take)" in site.shown
+            assert f"{who}::{what} (" in site.label
+            assert "take)" in site.label
     accounts = [each for each in profile.mutexes if each.place.kind == FIRST_TAKEN]
     accounts = [each for each in accounts if each.acquisitions > 1000]
     assert len(accounts) == 2
     for each in accounts:
         assert "account::add" in each.name
-        assert "via" not in each.sites[0].shown
+        assert "via" not in each.sites[0].label
 
 
 @native
@@ -146,8 +146,8 @@ def test_of_several_processes_the_one_that_works(tmp_path: Path) -> None:
     profile, status = profiled(tmp_path, "children")
     assert status == 7
     check_names(profile)
-    assert f"it is of process {profile.pid}" in profile.partial
-    assert "2 other processes that took mutexes are not in it" in profile.partial
+    assert f"it describes process {profile.pid}" in profile.partial
+    assert "2 other processes that took mutexes are not included" in profile.partial
     taken = sum(each.acquisitions for each in profile.mutexes)
     assert 10_000 < taken < 1.1 * 3 * 24_000
     # Those before it had a file count, of both threads.
@@ -159,7 +159,7 @@ def test_a_program_that_becomes_another(tmp_path: Path) -> None:
     profile, status = profiled(tmp_path, "exec")
     assert status == 0
     check_names(profile)
-    assert "became another program" in profile.partial
+    assert "executed another program" in profile.partial
 
 
 @native
@@ -174,6 +174,6 @@ def test_without_symbols_functions_are_known_by_where_they_begin(tmp_path: Path)
     assert len(made) == 2
     for each in made:
         assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.name)
-        assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.sites[0].shown)
+        assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.sites[0].label)
     assert made[0].name.partition(" ")[0] != made[1].name.partition(" ")[0]
     assert made[0].name.partition(" ")[2] == made[1].name.partition(" ")[2]

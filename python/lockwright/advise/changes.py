@@ -93,7 +93,7 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
     if not all_met(evidence):
         return None
     text = (
-        f"Shorten the section that begins at {site.shown}: move all work that does not need the"
+        f"Shorten the section that begins at {site.label}: move all work that does not need the"
         " mutex before or after it. No lock makes a section shorter."
     )
     return Change("smaller section", index, text, evidence)

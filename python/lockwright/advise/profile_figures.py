@@ -16,9 +16,9 @@ class ProfileFigures:
         self.mutexes = profile.mutexes
 
     @cached_property
-    def from_within(self) -> bool:
+    def is_preloaded(self) -> bool:
         """Whether the profiler was loaded into the program, and so recorded its calls."""
-        return self.profile.from_within
+        return self.profile.is_preloaded
 
     @cached_property
     def seconds(self) -> float:

@@ -101,7 +101,7 @@ def _questions(
         "locks that park, or that skip waiters that do not run" if many else "locks that spin",
         traits.survives_oversubscription if many else traits.spins,
     )
-    unknown = "" if figures.from_within else "not measurable here"
+    unknown = "" if figures.is_preloaded else "not measurable here"
     blocking = figures.blocking_rate >= thresholds.BLOCKING or "handover" in fired
     yield _Question(
         "Do threads often block for other reasons (condition variables, input and output)?",
@@ -151,7 +151,7 @@ def _competition(figures: ProfileFigures) -> str:
 
 def _failures(figures: ProfileFigures) -> str:
     failed = figures.per_cpu_second(sum(mutex.failed_trylocks for mutex in figures.mutexes))
-    return f"failed trylocks: {with_unit(failed if figures.from_within else None, '1/cpu s')}"
+    return f"failed trylocks: {with_unit(failed if figures.is_preloaded else None, '1/cpu s')}"
 
 
 def _memory(figures: ProfileFigures) -> str:

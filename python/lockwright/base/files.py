@@ -40,11 +40,11 @@ def check_all_writable(named: Mapping[str, Path]) -> None:
 
     named: the path of each option.
     """
-    seen: dict[Path, str] = {}
+    options: dict[Path, str] = {}
     for option, path in named.items():
         check_writable(path, option)
         # Two results may go to the same device or pipe, one after the other.
-        other = seen.setdefault(path.resolve(), option)
+        other = options.setdefault(path.resolve(), option)
         if other != option and not _is_special(path):
             raise LockwrightError(
                 f"{other} and {option} name the same file {path}", "give each a file of its own"

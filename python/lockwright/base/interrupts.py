@@ -39,7 +39,7 @@ def stop_on_signals() -> Iterator[None]:
 
 
 def until_stopped(work: Callable[[], object]) -> Stopped | None:
-    """Call `work`, and return the signal that ended it early, if one did."""
+    """Call `work`, and return the signal that interrupted it, or None."""
     try:
         with stop_on_signals():
             work()

@@ -28,7 +28,8 @@ class _Console(Console):
 
 
 class _Errors(Console):
-    """The same on standard error: the exit status still reports how the program ended."""
+    """A console on standard error. If its reader leaves, the exit status still reports how the
+    program ended."""
 
     def on_broken_pipe(self) -> None:
         """Continue without output."""

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from lockwright.bench.real_program import RealProgram
-from lockwright.compare.plan import AS_IT_IS, Slot
+from lockwright.compare.plan import UNSPECIFIED, Slot
 from lockwright.compare.runner import Runner
 from lockwright.compare.stats import NEAR
 from lockwright.machine import calibration
@@ -60,7 +60,7 @@ def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) ->
         for number in range(1, pairs + 1):
             values = {}
             for name in (lock, other) if number % 4 < 2 else (other, lock):
-                slot = Slot(AS_IT_IS, number, name)
+                slot = Slot(UNSPECIFIED, number, name)
                 values[name] = runner.measure(slot, known.path_of(name)).value
             mine, others = values[lock], values[other]
             if mine and others and min(mine, others) > 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
-from lockwright.compare.plan import AS_IT_IS, Plan
+from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.preload.locks import BASELINE
 from lockwright.study.campaign import plan as campaign
 from lockwright.study.campaign.plan import EACH, NO_PINNING, Member
@@ -54,7 +54,7 @@ class RealProgram:
         return Plan(
             self.words,
             locks,
-            (AS_IT_IS,),
+            (UNSPECIFIED,),
             runs,
             0,
             self.metric,

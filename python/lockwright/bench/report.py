@@ -22,11 +22,11 @@ from lockwright.run.bench_program import (
     LIBC,
     Outcome,
     Subject,
-    left_alone,
     metered,
     number,
     run,
     seconds_used,
+    unserved_calls,
 )
 
 
@@ -76,7 +76,7 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     meters: Meters | None = None
     meter_rows: list[dict[str, object]] = field(default_factory=list)
-    _left_alone: dict[str, None] = field(default_factory=dict)
+    _unserved_calls: dict[str, None] = field(default_factory=dict)
 
     def record(self, subject: Subject, turn: int, outcome: Outcome, **more: object) -> None:
         """Keeps one run's lines, and its failure if it was one."""
@@ -92,7 +92,7 @@ class Report:
                 "meters": dict(outcome.meters),
             }
         )
-        self._left_alone |= dict.fromkeys(left_alone(subject, outcome.lines))
+        self._unserved_calls |= dict.fromkeys(unserved_calls(subject, outcome.lines))
         if outcome.failure and not outcome.timed_out:
             where = ", ".join(f"{k} {v}" for k, v in more.items())
             self.failures.append(
@@ -109,7 +109,7 @@ class Report:
 
     def remarks(self) -> list[str]:
         """What a reader must know of the other libraries and of the meters."""
-        return [*self._left_alone, *(self.meters.notes() if self.meters else [])]
+        return [*self._unserved_calls, *(self.meters.notes() if self.meters else [])]
 
     def write(self, path: Path) -> None:
         """Writes everything as one JSON document."""

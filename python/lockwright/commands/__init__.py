@@ -1,1 +1,2 @@
-"""One file per subcommand of `lockwright`, each with a click command named `command`."""
+"""The subcommands of `lockwright`, a module or package each, with a click command named
+`command`."""

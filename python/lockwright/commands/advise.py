@@ -1,4 +1,4 @@
-"""`lockwright advise`: what a profile says."""
+"""`lockwright advise`: the bottleneck in a profile, and the locks to try."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import click
 from lockwright.commands.common import grammar
 
 
-@click.command("advise", cls=grammar.FormerFlag)
+@click.command("advise", cls=grammar.JsonFlagCommand)
 @click.argument("profile", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--top",
@@ -18,15 +18,15 @@ from lockwright.commands.common import grammar
     help="Name at most N locks.",
     metavar="N",
 )
-@click.option("--all", "every", is_flag=True, help="Also show the evidence that decided nothing.")
+@click.option("--all", "every", is_flag=True, help="Also print the evidence that was not decisive.")
 @grammar.json_file("the whole advice", was_flag=True)
 def command(profile: Path, size: int, every: bool, json_file: Path | None) -> None:
     """Name the bottleneck, the locks to try, and what to change in the program.
 
     PROFILE is a file that 'lockwright profile -o' wrote. It is compared with the nine bottlenecks
-    that the papers on locks name; each is shown with the figures that decided. Six questions then
-    narrow down the locks, and those that are left are ranked. Nothing is run: 'lockwright compare'
-    with the locks that are named measures what they bring, and 'lockwright tune' does all of it.
+    of the papers on locks; each is printed with the figures that decided. Six questions then
+    narrow down the locks, and the remaining ones are ranked. Nothing is run: 'lockwright compare'
+    with these locks measures their effect, and 'lockwright tune' does all of it.
     """
     from lockwright.advise import advise
     from lockwright.advise.show import show
@@ -34,9 +34,9 @@ def command(profile: Path, size: int, every: bool, json_file: Path | None) -> No
     from lockwright.base.terminal import output
     from lockwright.profile import record
 
-    seen = record.read(profile)
-    advice = advise(seen, size=size)
+    recorded = record.read(profile)
+    advice = advise(recorded, size=size)
     if json_file is not None:
         files.write(json_file, advice.to_json() + "\n", "--json")
     if json_file != files.STANDARD_OUTPUT:
-        show(output(), seen, advice, every)
+        show(output(), recorded, advice, every)

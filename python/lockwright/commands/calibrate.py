@@ -1,4 +1,4 @@
-"""`lockwright calibrate`: measure this machine, and set the numbers of the locks by it."""
+"""`lockwright calibrate`: measure this machine, and set the parameters of the locks accordingly."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from lockwright.commands.common import grammar
 @grammar.runs(7, of="each measurement")
 @grammar.timeout(30.0)
 def command(output: Path | None, runs: int, timeout: float) -> None:
-    """Measure this machine and set the numbers of the locks by it.
+    """Measure this machine and set the parameters of the locks accordingly.
 
-    From then on `lockwright run` and `lockwright compare` use these settings, but for what the
-    environment sets. `lockwright info LOCK` shows where each number comes from. Without a
-    calibration the locks keep their defaults.
+    From then on `lockwright run` and `lockwright compare` use these settings, unless the
+    environment overrides them. `lockwright info LOCK` prints the origin of each value. Without a
+    calibration the locks use their defaults.
     """
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError

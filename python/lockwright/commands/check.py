@@ -22,7 +22,7 @@ _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
     "--type",
     "type_",
     metavar="NAME",
-    help="Class template in the header, as NAME or NAME<Env, ...>.  [default: named as the file]",
+    help="Class template in the header, as NAME or NAME<Env, ...>.  [default: the file's name]",
 )
 @click.option(
     "--threads", type=click.IntRange(2, 5), metavar="N", help="Run only programs of N threads."
@@ -44,7 +44,7 @@ def command(
 
     Extent: 'exhaustive' is every interleaving; 'bound=N' every one with at most N switches away
     from a thread that could continue; 'random' as many as the budget allows. If one fails, it is
-    shown step by step, and the exit status is 1.
+    printed step by step, and the exit status is 1.
     """
     import json
 
@@ -52,7 +52,7 @@ def command(
     from lockwright.run import checker
 
     subject = _subject(lock, type_)
-    _say(f"compiling the checker for {subject.name}")
+    _print_status(f"compiling the checker for {subject.name}")
     try:
         program = checker.build(subject)
     finally:
@@ -81,8 +81,8 @@ def command(
     if problem:
         _show(problem, steps)
     else:
-        whole = sum(row["extent"] == "exhaustive" for row in rows)
-        print(f"Nothing fails: {len(rows)} programs, {whole} of them in every interleaving.")
+        exhaustive = sum(row["extent"] == "exhaustive" for row in rows)
+        print(f"Nothing fails: {len(rows)} programs, {exhaustive} of them in every interleaving.")
     if json_file is not None:
         failure = problem and {**problem, "steps": steps}
         result = {"lock": subject.name, "type": subject.type, "header": subject.header}
@@ -97,7 +97,7 @@ def _subject(lock: str, type_: str | None) -> "Subject":
     from lockwright.run import checker
 
     if "/" in lock or Path(lock).suffix in (".hpp", ".h", ".hh", ".hxx") or Path(lock).is_file():
-        return checker.of_header(Path(lock), type_)
+        return checker.subject_of_header(Path(lock), type_)
     if type_ is not None:
         raise click.UsageError("--type is for a header: a lock of the list has its type")
     if registry().find(lock).name == BASELINE:
@@ -105,20 +105,21 @@ def _subject(lock: str, type_: str | None) -> "Subject":
             f"{BASELINE} is the C library's mutex, whose source is not here",
             "choose another lock, or a header",
         )
-    return checker.of_registry(lock)
+    return checker.subject_of_registry(lock)
 
 
 def _arguments(
     subject: "Subject", program: Path, threads: int | None, scenario: str | None
 ) -> list[str]:
-    """What tells the checker which programs to run. Raises LockwrightError if there is none."""
+    """Return the checker's arguments that select its programs. Raises LockwrightError if there is
+    none."""
     from difflib import get_close_matches
 
     from lockwright.base.errors import LockwrightError
     from lockwright.run import checker
 
     arguments = []
-    known = [fields[1:] for fields in checker.lines(program, ["--list"], patience=60)]
+    known = [fields[1:] for fields in checker.output_fields(program, ["--list"], patience=60)]
     if scenario is not None:
         names = list(dict.fromkeys(name for name, _ in known))
         if scenario not in names:
@@ -162,23 +163,23 @@ def _show(problem: dict[str, object], steps: list[str]) -> None:
 
 
 def _watched(program: Path, arguments: list[str], budget: float) -> Iterator[list[str]]:
-    """Yield the checker's lines, and on a terminal what it is at."""
+    """Yield the checker's lines, and print the current search on a terminal."""
     from lockwright.run import checker
 
-    # A search begins with all, goes on by bounds, and a failure is then searched for again.
+    # A search tries all interleavings, then bounds, and a failure is searched for again.
     patience = 20 * budget + 60
     try:
-        for fields in checker.lines(program, arguments, patience):
+        for fields in checker.output_fields(program, arguments, patience):
             _clear()
             if fields[0] == "begin":
-                _say(f"searching: {fields[1]} with {fields[2]} threads")
+                _print_status(f"searching: {fields[1]} with {fields[2]} threads")
             yield fields
     finally:
         _clear()
 
 
-def _say(text: str) -> None:
-    """A line on the terminal while something takes its time; nothing for a pipe."""
+def _print_status(text: str) -> None:
+    """Print the current step on a terminal; nothing for a pipe."""
     if sys.stderr.isatty():
         print(f"{text} ...", end="", file=sys.stderr, flush=True)
 

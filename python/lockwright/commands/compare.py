@@ -12,7 +12,7 @@ from lockwright.commands.common.comparison_options import ComparisonOptions, com
 @click.command("compare", context_settings={"allow_interspersed_args": False})
 @grammar.locks("all", value="all")
 @grammar.runs(5)
-@grammar.whole("--warmup", 1, "Runs of each lock before those, which do not count.", least=0)
+@grammar.whole("--warmup", 1, "Warm-up runs of each lock, which do not count.", least=0)
 @comparison_options
 def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> int:
     """Run a program under several locks and show which is best.
@@ -23,10 +23,10 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
 
     Rounds are interleaved: each runs every lock once, in an order shuffled per round. A run that
     takes longer than --timeout is killed with all its children; after two, that lock is not run
-    further at that number of threads. Standard input is empty, and what --prepare leaves running
-    lives until its run has ended.
+    further at that number of threads. Standard input is empty, and processes left by --prepare
+    are killed at the end of the run.
 
-    Results are kept as they come: repeat the command with --resume if it was interrupted.
+    Each run is saved when it ends: repeat the command with --resume if it was interrupted.
 
     Example: lockwright compare --threads 1,2,16 -- kccachetest wicked -th {threads} 20000
     """
@@ -52,7 +52,7 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
         try:
             meters = Meters(energy=options.energy, counters=options.counters)
             if options.resume:
-                comparison = steps.interrupted(store, prepared.plan)
+                comparison = steps.find_interrupted(store, prepared.plan)
                 steps.check_same(comparison, prepared.facts_of_run())
                 store.adopt(comparison)
                 meters.idle = steps.idle_of(comparison)
@@ -61,7 +61,7 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
                     counts = probe(prepared.plan, known, runner)
                 comparison = steps.begin(store, prepared, counts, meters)
             if added:
-                print_line(f"{BASELINE} is added: every ratio is to it")
+                print_line(f"{BASELINE} is added as the reference of every ratio")
             steps.print_notes(prepared)
             reading = meters if meters.wanted else None
             with Runner(comparison.plan, prepared.program, prepared.settings, reading) as runner:
@@ -74,15 +74,15 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
             try:
                 steps.write_files(options, lambda option: steps.render(option, made))
             finally:
-                # Last, so that it is what remains in sight; a file that fails does not hide it.
+                # Last, so that it stays visible; printed also if a file cannot be written.
                 use = steps.runnable_line(made.verdict.command)
-                table.conclude(screen, made.verdict, use)
+                table.print_verdict(screen, made.verdict, use)
                 sys.stdout.flush()
             store.finish(comparison)
         except interrupts.Stopped as stopped:
             if comparison is None:
                 print_line(
-                    "interrupted before the first counted run; nothing is kept, so just start again"
+                    "interrupted before the first counted run; nothing is saved: start again"
                 )
             else:
                 steps.print_interrupted(options)

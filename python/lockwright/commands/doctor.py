@@ -1,4 +1,4 @@
-"""`lockwright doctor`: what on this machine disturbs a measurement of locks."""
+"""`lockwright doctor`: the disturbances of a measurement of locks on this machine."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from lockwright.commands.common import grammar
 
 @click.command("doctor")
 @grammar.seconds(1.0, least=0.1, of=" the load of other programs")
-@click.option("--all", "every", is_flag=True, help="Also explain what is in order.")
+@click.option("--all", "every", is_flag=True, help="Also explain the findings that are ok.")
 @grammar.json_file("the findings, and the facts about the machine,")
 def command(seconds: float, every: bool, json_file: Path | None) -> None:
-    """Say what on this machine disturbs a measurement of locks, and what to do about it.
+    """Report what on this machine disturbs a measurement of locks, and the remedies.
 
-    Nothing is changed. Each line is one finding: ok; warn, where it disturbs a measurement or
-    keeps one from being made; or absent, where the machine does not have it or does not say.
-    Below a warning stands what it does to a measurement, and after an arrow what to do.
+    Nothing is changed. Each line is one finding: ok; warn, if it disturbs a measurement or
+    prevents one; or absent, if the machine does not have it or does not report it.
+    Below a warning are its effect on a measurement and, after an arrow, the remedy.
 
     The findings are stored with the results of compare and bench, too.
     """

@@ -30,7 +30,7 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
     pprof       .pb.gz, .pprof                   go tool pprof
     folded      .folded, .collapsed              flamegraph.pl
 
-    The stacks in them are those of waiting threads, as heavy as the time waited, with the mutex as
+    The stacks are those of waiting threads, weighted by the time waited, with the mutex as
     the innermost function; in pprof it is a label. Perfetto gets the timeline alone, the Firefox
     Profiler both.
 
@@ -39,6 +39,6 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
     from lockwright.export import formats
     from lockwright.profile import record
 
-    name = wanted or formats.of_name(output)
+    name = wanted or formats.format_of(output)
     formats.write(record.read(profile), output, name)
     click.echo(f"wrote {output}, for {formats.FORMATS[name].opened_by}", err=True)

@@ -1,4 +1,4 @@
-"""`lockwright info`: all about one lock."""
+"""`lockwright info`: the properties of a lock."""
 
 from typing import TYPE_CHECKING
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 _REALTIME = {
-    "by priority": "by priority: of the threads that wait, the one of the highest priority is next",
-    "own order": "own order: which thread is next does not depend on priorities",
-    "starves": "starves: a thread that waits keeps a holder of lower priority off their processor",
+    "by priority": "by priority: the waiter of the highest priority is next",
+    "own order": "own order: the successor does not depend on priorities",
+    "starves": "starves: a waiter keeps a holder of lower priority off their processor",
 }
-"""Under SCHED_FIFO and SCHED_RR, by Lock.realtime."""
+"""Behaviour under SCHED_FIFO and SCHED_RR, by Lock.realtime."""
 
 _OVERSUBSCRIPTION = {
     True: "threads make progress though they outnumber the processors",
     False: "not known to make progress with more threads than processors",
 }
-"""By Lock.survives_oversubscription."""
+"""Text by Lock.survives_oversubscription."""
 
 
 @click.command("info")
 @click.argument("name", metavar="LOCK", shell_complete=complete.lock)
 def command(name: str) -> None:
-    """Describe a lock: what it is, what it costs, where it comes from."""
+    """Describe a lock: its properties, costs and source."""
     import os
 
     from rich.table import Table
@@ -42,7 +42,7 @@ def command(name: str) -> None:
     calibrated, remark = calibration.load()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
-    # A path that is cut short is no path.
+    # Paths are wrapped, not cut.
     table.add_column(overflow="fold")
     for label, value in (
         ("category", lock.category),
@@ -68,7 +68,7 @@ def command(name: str) -> None:
     console.print(f"{lock.name}: {lock.summary}\n")
     console.print(table)
     if lock.tunables:
-        console.print("\nNumbers, each set by an environment variable:", style="bold")
+        console.print("\nParameters, each set by an environment variable:", style="bold")
         for each in calibration.settings(lock, calibrated, os.environ):
             console.print(f"{each.number.variable}: {_value(each)}", soft_wrap=True)
             console.print(f"    {each.number.meaning} ({each.number.source})", soft_wrap=True)
@@ -78,10 +78,11 @@ def command(name: str) -> None:
 
 
 def _outside(each: int) -> str:
-    """Mutexes that are gone count too, for a while: many programs never destroy one."""
+    """Return the bytes outside a mutex; those of gone mutexes count for a while, as many programs
+    never destroy one."""
     if each == 0:
         return "0 per mutex"
-    return f"{each} for each mutex in use; that of mutexes which are gone is used again"
+    return f"{each} for each mutex in use, reused when it is gone"
 
 
 def _value(setting: "Setting") -> str:

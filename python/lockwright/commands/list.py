@@ -1,4 +1,4 @@
-"""`lockwright list`: every lock, with what is known about it."""
+"""`lockwright list`: every lock with its properties."""
 
 import json
 import sys
@@ -9,11 +9,11 @@ import click
 from lockwright.commands.common import grammar
 
 _MEANINGS = (
-    ("spin", "a waiter polls, which takes a processor from whoever could let it in"),
+    ("spin", "a waiter polls, which takes a processor from the holder"),
     ("park", "a waiter sleeps in the kernel until it is woken"),
-    ("FIFO", "threads get in in the order in which they came"),
-    ("by priority", "of waiters with real-time priorities, the one of the highest is next"),
-    ("light", "taking a free lock costs one atomic operation, and no queue node"),
+    ("FIFO", "threads acquire the lock in the order of their requests"),
+    ("by priority", "the waiter of the highest real-time priority is next"),
+    ("light", "acquiring a free lock takes one atomic operation and no queue node"),
     (
         "hardened trylock",
         "a trylock is slow enough that calling it in a loop does not flood the lock",
@@ -28,17 +28,17 @@ _MEANINGS = (
 )
 
 _REFERENCES_FIT = 120
-"""Columns from which on the references have room beside the rest."""
+"""Columns from which the table has room for the references."""
 
 
-@click.command("list", cls=grammar.FormerFlag)
+@click.command("list", cls=grammar.JsonFlagCommand)
 @grammar.json_file("the whole registry", was_flag=True)
 def command(json_file: Path | None) -> None:
     """List all locks, with category, waiting policy, properties, bytes and reference.
 
     A lock's bytes are three figures: inside the program's own mutex + outside it for each mutex +
-    for each lock that a thread holds or awaits. --json has more of each lock: what becomes of
-    threads with real-time priorities, for example, or the numbers that can be set.
+    for each lock that a thread holds or awaits. --json has more properties, such as the order of
+    threads with real-time priorities, and the parameters.
     """
     from lockwright.base import files
     from lockwright.preload.locks import registry
@@ -66,10 +66,8 @@ def command(json_file: Path | None) -> None:
         row.append("+".join(map(str, sizes)))
         table.add_row(*row, *([lock.reference] if with_references else []))
     screen.print(table)
-    # What reads a pipe wants rows and nothing else.
+    # A pipe gets rows only.
     if sys.stdout.isatty():
         screen.print()
         print_terms(screen, _MEANINGS)
-        screen.print(
-            "\nAll about one of them, with its reference: lockwright info LOCK", style="dim"
-        )
+        screen.print("\nDetails of a lock, with its reference: lockwright info LOCK", style="dim")

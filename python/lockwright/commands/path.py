@@ -1,4 +1,4 @@
-"""`lockwright path`: where the library of a lock lies, and the headers for programs."""
+"""`lockwright path`: the path of a lock's library, and of the headers for programs."""
 
 import click
 
@@ -7,7 +7,7 @@ from lockwright.commands.common import complete
 
 @click.command("path")
 @click.argument("name", metavar="[LOCK]", required=False, shell_complete=complete.lock)
-@click.option("--counting", is_flag=True, help="Print that of the library that counts.")
+@click.option("--counting", is_flag=True, help="Print the path of the counting library.")
 @click.option(
     "--include", is_flag=True, help="Print the directory of lockwright/pthread.h, for -I."
 )

@@ -1,4 +1,4 @@
-"""`lockwright profile`: which mutex of a program costs how much, and where."""
+"""`lockwright profile`: the cost of each mutex of a program, and its call sites."""
 
 import contextlib
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @grammar.whole(
     "--pid",
     None,
-    "Observe a running process from outside: only its waits that sleep are seen. Needs the "
+    "Observe a running process from outside: only its sleeping waiters are found. Needs the "
     "right to trace the process.",
     metavar="PID",
 )
@@ -43,12 +43,12 @@ def command(
     seconds: float | None,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a program and say which of its mutexes cost most.
+    """Run a program and report which of its mutexes cost most.
 
     The program keeps the C library's own mutexes; a sample of all acquisitions and all contended
-    ones are recorded. Its exit status, signals, input and output are its own, also where it
+    ones are recorded. Its exit status, signals, input and output are unchanged, also if it
     took no mutex or the profile cannot be written; the summary comes on stderr. Of several
-    processes, the one that spends most time on mutexes is shown.
+    processes, the one that spends most time on mutexes is reported.
     """
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError, explain
@@ -63,12 +63,12 @@ def command(
     if pid is not None:
         from lockwright.profile.attach import profile_process
 
-        _put_out(profile_process(pid, seconds or 10.0), wanted)
+        _write_outputs(profile_process(pid, seconds or 10.0), wanted)
         return 0
-    foreground.leave_to_program()
+    foreground.ignore_termination()
     found = profile_command(list(arguments), environment)
     try:
-        _put_out(found.profile, wanted)
+        _write_outputs(found.profile, wanted)
     except LockwrightError as error:
         explain(error)
     return foreground.end_as(found.status)
@@ -88,28 +88,30 @@ def _check(
     if rwlock is not None and pid is not None:
         raise LockwrightError(
             "--rwlock goes with a command",
-            "locks of a process that runs already stay what they are",
+            "the locks of a running process cannot be replaced",
         )
 
 
-def _with_rwlocks(way: str | None) -> dict[str, str]:
-    """Return the environment, in which they are kept unless asked for: else a setting for another
-    command would change what is profiled."""
+def _with_rwlocks(replacement: str | None) -> dict[str, str]:
+    """Return the environment with the replacement of reader-writer locks: none unless requested, so
+    that a setting for another command does not change the profile."""
     import os
 
     from lockwright.base.errors import LockwrightError
     from lockwright.preload.locks import RWLOCK
 
-    if way not in (None, "keep", "mutex"):
-        raise LockwrightError(f"invalid value '{way}' for --rwlock", "choose from keep, mutex")
-    return dict(os.environ) | {RWLOCK: way or "keep"}
+    if replacement not in (None, "keep", "mutex"):
+        raise LockwrightError(
+            f"invalid value '{replacement}' for --rwlock", "choose from keep, mutex"
+        )
+    return dict(os.environ) | {RWLOCK: replacement or "keep"}
 
 
-def _put_out(profile: "Profile", wanted: list[Path]) -> None:
+def _write_outputs(profile: "Profile", wanted: list[Path]) -> None:
     from lockwright.base import files
 
     with contextlib.ExitStack() as at_last:
-        # A file that has no room any more does not take the others with it.
+        # If one file cannot be written, the others still are.
         at_last.callback(_show, profile)
         for path in reversed(wanted):
             if path.suffix == ".html":
@@ -135,7 +137,7 @@ def _show(profile: "Profile") -> None:
     from lockwright.base import terminal
     from lockwright.profile import summary
 
-    # The program has ended; where nobody takes the figures, its status still counts.
+    # The program has ended: its status is returned even if the figures cannot be printed.
     with contextlib.suppress(OSError):
         console = terminal.errors()
         console.print(f"lockwright: {summary.sentence(profile)}", soft_wrap=True)

@@ -12,7 +12,7 @@ import click
 
 from lockwright.base import numbers
 from lockwright.commands.common import complete, grammar
-from lockwright.commands.common.options import of_other_locks
+from lockwright.commands.common.options import other_lock_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,17 +30,16 @@ if TYPE_CHECKING:
     "--plan",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Put several locks in place, each mutex getting the one that this plan names: "
-    "docs/plans.md.",
+    help="Put several locks in place, as this plan assigns them to mutexes: docs/plans.md.",
 )
 @click.option(
-    "--stats", is_flag=True, help="Print on stderr afterwards what the lock was used for."
+    "--stats", is_flag=True, help="Print the counts of the lock's operations on stderr afterwards."
 )
 @click.option(
     "--cond",
     type=click.Choice(["fifo", "cr"]),
-    help="Let a condition variable wake the waiter that waits longest, or mostly the one that came "
-    "last, which keeps few threads of a pool active (concurrency restriction).  [default: fifo]",
+    help="Let a condition variable wake the longest waiter first, or mostly the latest one, "
+    "so that few threads of a pool are active (concurrency restriction).  [default: fifo]",
 )
 @click.option(
     "--sem",
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     help="Keep the C library's semaphores, or replace them by ones that wake as with --cond cr.  "
     "[default: libc]",
 )
-@of_other_locks
+@other_lock_options
 @grammar.command_line("[--] CMD...", required=True)
 def command(
     lock: str | None,
@@ -62,8 +61,8 @@ def command(
 ) -> int:
     """Run a program with a lock in the place of its mutexes, or with several by a plan.
 
-    Exit status, signals, input and output are the program's own, also where it took no mutex. If it
-    cannot be started, the status is 2.
+    Exit status, signals, input and output of the program are unchanged, also if it took no mutex.
+    If it cannot be started, the status is 2.
     """
     from lockwright.base.errors import warn
     from lockwright.machine import calibration
@@ -98,7 +97,7 @@ def command(
     for variables in calibration.calibrated_variables(locks, subject.locks, chosen).values():
         environment = environment | variables
     if subject.plan is not None:
-        environment = environment | subject.follow(program)
+        environment = environment | subject.compile_plan(program)
     if stats or subject.entries:
         return _run_counted(subject, program, list(arguments), environment, stats)
     from lockwright.run.foreground import PYTHON_IGNORES
@@ -113,9 +112,9 @@ def command(
 
 @dataclass
 class _Subject:
-    """What is put in place. locks: their names; path: of what is preloaded; plan: which mutex gets
-    which, if there are several; entries: what the plan says in the order in which it is counted,
-    once it is followed."""
+    """The lock or plan to put in place. locks: their names; path: of the preloaded library; plan:
+    the assignment of locks to mutexes, if there are several; entries: those of the plan in the
+    order of their counts, once it is compiled."""
 
     name: str
     locks: list[str]
@@ -124,11 +123,12 @@ class _Subject:
     entries: "Sequence[Entry]" = ()
 
     def number(self, index: int) -> int:
-        """Return which of the plan's tables an entry is."""
+        """Return the number of an entry's table in the plan."""
         return self.entries[index].number
 
-    def follow(self, program: Path) -> dict[str, str]:
-        """Return the variable that tells the library the plan."""
+    def compile_plan(self, program: Path) -> dict[str, str]:
+        """Compile the plan for the program, and return the variable that passes it to the
+        library."""
         from lockwright.plan import compiled
 
         assert self.plan is not None
@@ -158,7 +158,7 @@ def _subject(
     from lockwright.plan.read import read
 
     given = read(plan, locks)
-    # Of the baseline there is nothing to set, and it may not have been built.
+    # The baseline has no parameters, and may not have been built.
     known = [each for each in given.all_locks if each in locks.names]
     return _Subject(str(plan), known, locks.path_of_mixed(counting=counting), given)
 
@@ -174,8 +174,8 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 def _run_counted(
     subject: _Subject, program: Path, argv: list[str], environment: dict[str, str], whole: bool
 ) -> int:
-    """Run the program, and says afterwards what was counted, or, if not the whole, which parts of
-    the plan have found no mutex."""
+    """Run the program, and afterwards print all counts or, unless `whole`, the entries of the plan
+    without a mutex."""
     from lockwright.base.errors import explain, warn
     from lockwright.preload import counters
     from lockwright.preload.locks import preload
@@ -184,7 +184,7 @@ def _run_counted(
     with counters.counters_file() as path:
         environment = preload(subject.path, environment, program)
         environment[counters.VARIABLE] = str(path)
-        foreground.leave_to_program()
+        foreground.ignore_termination()
         try:
             end = foreground.run(program, argv, environment)
         except OSError as error:
@@ -192,11 +192,11 @@ def _run_counted(
         try:
             counts = counters.read(path)
         except OSError as error:
-            # The program has ended, and with what it did, so do we.
+            # The program has ended: return its status.
             warn(f"the counters file has disappeared: {error.strerror}")
             return foreground.end_as(end.status)
     if not whole:
-        _say_what_found_nothing(subject, counts)
+        _print_unused_entries(subject, counts)
     elif reason := counters.why_unused(counts, argv[0], end.process):
         explain(reason)
     else:
@@ -204,35 +204,35 @@ def _run_counted(
     return foreground.end_as(end.status)
 
 
-def _say_what_found_nothing(subject: _Subject, counts: "Counts") -> None:
-    """In one line, if an entry has given no mutex its lock."""
+def _print_unused_entries(subject: _Subject, counts: "Counts") -> None:
+    """Print a line with the entries that apply to no mutex, if there are any."""
     found = counts.by_entry[1:]
     idle = [each for each, number in zip(subject.entries, found, strict=False) if number == 0]
     if idle:
         idle.sort(key=lambda entry: entry.number)
         words = "; ".join(entry.description for entry in idle)
         with contextlib.suppress(OSError):
-            print(f"lockwright: {subject.name}: no mutex was there for {words}", file=sys.stderr)
+            print(f"lockwright: {subject.name}: no mutex matched {words}", file=sys.stderr)
 
 
 def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
-    """Return a line for each entry of the plan, the first for all mutexes that none is about."""
+    """Return a line for each entry of the plan, the first for mutexes without an entry."""
     if subject.plan is None:
         return []
-    said = [
+    names_and_labels = [
         (subject.plan.locks, "all others"),
         *((e.locks, e.description) for e in subject.entries),
     ]
     rows = [
         (", ".join(names), f"{number:,}", what)
-        for (names, what), number in zip(said, counts.by_entry, strict=False)
+        for (names, what), number in zip(names_and_labels, counts.by_entry, strict=False)
     ]
-    # As in the plan.
+    # In the order of the plan.
     order = [0, *(1 + i for i in sorted(range(len(subject.entries)), key=subject.number))]
-    wide = max(len(names) for names, _, _ in rows)
+    width = max(len(names) for names, _, _ in rows)
     return ["  mutexes by the plan"] + [
-        f"    {names:<{wide}} {number:>9}  {what}"
-        + ("  (no mutex was there)" if number == "0" and at else "")
+        f"    {names:<{width}} {number:>9}  {what}"
+        + ("  (no mutex matched)" if number == "0" and at else "")
         for at in order
         for names, number, what in [rows[at]]
     ]
@@ -267,8 +267,8 @@ def _show(subject: _Subject, counts: "Counts") -> None:
     if counts.unresolved:
         lines.append(
             f"  {counts.unresolved} names of the locking API did not resolve to the lock:"
-            " part of what the program does is not seen"
+            " these calls are not counted"
         )
-    # The program has ended; where nobody takes the figures, its status still counts.
+    # The program has ended: its status is returned even if the figures cannot be printed.
     with contextlib.suppress(OSError):
         print("\n".join(lines), file=sys.stderr, flush=True)

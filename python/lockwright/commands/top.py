@@ -9,11 +9,11 @@ from lockwright.commands.common import grammar
 
 @click.command("top", context_settings={"allow_interspersed_args": False})
 @grammar.real("--interval", 1.0, "Seconds between two updates.", metavar="S", min=0.1, max=3600)
-@grammar.output_to_file("the program's own output", default="a file that is named at the end")
+@grammar.output_to_file("the program's own output", default="a file named at the end")
 @grammar.whole(
     "--pid",
     None,
-    "Observe a running process from outside: only its waits that sleep are seen. Needs the "
+    "Observe a running process from outside: only its sleeping waiters are found. Needs the "
     "right to trace the process.",
     metavar="PID",
 )
@@ -28,7 +28,7 @@ def command(
     per second; and the places in the code where the holders took it. The key q or Ctrl-C ends the
     program. Without a terminal there is a line for each interval.
 
-    The program is run as by 'lockwright profile', and the exit status is its own. A process of
+    The program is run as by 'lockwright profile', and its exit status is returned. A process of
     --pid is not ended by q or Ctrl-C.
     """
     from lockwright.base.errors import LockwrightError
@@ -50,22 +50,22 @@ def _attach(interval: float, pid: int) -> int:
     import time
 
     from lockwright.base.terminal import errors
-    from lockwright.profile.attached import EVERY, Attached
+    from lockwright.profile.attached import PERIOD, Attached
     from lockwright.profile.attached_live import AttachedLive
     from lockwright.profile.top import Streams, Top
 
     with Attached(pid) as target:
         streams = Streams(sys.stdout, 0 if sys.stdin is not None and sys.stdin.isatty() else None)
         top = Top(streams, target.program, f"{pid}: {shlex.join(target.command)}", interval)
-        live, goes_on = AttachedLive(target), True
+        live, is_running = AttachedLive(target), True
         try:
             with top.displayed():
-                while not top.stopped and (goes_on := target.look()):
-                    top.look_at(live)
-                    time.sleep(EVERY)
+                while not top.stopped and (is_running := target.sample()):
+                    top.show_attached(live)
+                    time.sleep(PERIOD)
         except KeyboardInterrupt:
             pass
-        if not goes_on:
+        if not is_running:
             errors().print(f"lockwright: process {pid} has ended", soft_wrap=True)
     return 0
 
@@ -78,7 +78,7 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
     from lockwright.base.terminal import errors
     from lockwright.preload import binary
     from lockwright.profile import collect, summary
-    from lockwright.profile.top import Top, diverted
+    from lockwright.profile.top import Top, redirected_output
     from lockwright.run import foreground
 
     program = binary.find(arguments[0])
@@ -88,15 +88,15 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
         handle, name = tempfile.mkstemp(prefix="lockwright-top-", suffix=".log")
         os.close(handle)
         path = Path(name)
-    foreground.leave_to_program()
+    foreground.ignore_termination()
     try:
-        with diverted(path) as streams:
+        with redirected_output(path) as streams:
             top = Top(streams, str(program), shlex.join(arguments), interval)
             with top.displayed():
-                found = collect.profile_command(list(arguments), also=top.look)
+                found = collect.profile_command(list(arguments), on_sample=top.show_buffer)
     finally:
-        is_kept = output is not None or (path.exists() and path.stat().st_size > 0)
-        if not is_kept:
+        has_output = output is not None or (path.exists() and path.stat().st_size > 0)
+        if not has_output:
             path.unlink(missing_ok=True)
     console = errors()
     console.print(f"lockwright: {summary.sentence(found.profile)}", soft_wrap=True)
@@ -104,6 +104,6 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
         console.print(summary.table(found.profile))
     elif found.profile.partial:
         console.print(f"lockwright: {found.profile.partial}", soft_wrap=True)
-    if is_kept:
+    if has_output:
         console.print(f"lockwright: the program's output is in {path}", soft_wrap=True)
     return 0 if top.stopped else foreground.end_as(found.status)

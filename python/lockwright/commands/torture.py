@@ -44,7 +44,7 @@ def command(
 ) -> int:
     """Try to break a lock, or every lock.
 
-    Threads use mutexes and condition variables in all ways that programs do, under disturbances:
+    Threads use mutexes and condition variables in every legal way, under disturbances:
     pauses, signals, cancellations, forks, stops of the whole process, migrations. The checks:
     mutual exclusion, progress of every thread, the order of admission where the lock promises one,
     deadlines, and memory that does not grow.

@@ -1,1 +1,1 @@
-"""Comparing locks under one program: plan, measure, keep, judge, show."""
+"""Comparison of locks under one program: plan, runs, statistics, verdict, report."""

@@ -1,4 +1,4 @@
-"""The results for other programs: JSON with everything, CSV with one line per run."""
+"""Results for other programs: JSON with everything, CSV with one line per run."""
 
 import csv
 import io
@@ -6,23 +6,23 @@ import json
 from dataclasses import asdict, fields
 from typing import Any
 
-from lockwright.compare.plan import AS_IT_IS
+from lockwright.compare.plan import UNSPECIFIED
 from lockwright.compare.report import Report
 from lockwright.run.record import Record
 
 SCHEMA = 1
-"""Raised when a field changes its meaning or goes."""
+"""Increased when a field is removed or changes its meaning."""
 
 
 def to_json(report: Report) -> str:
-    """Return the whole comparison. threads is null where the command names no number of threads."""
+    """Return the comparison as JSON. threads is null where the command has no number of threads."""
     comparison = report.comparison
     plan = asdict(comparison.plan)
     plan["other_libraries"] = {
         library.name: str(library.path) for library in comparison.plan.other_libraries
     }
     plan["threads"] = [_threads(threads) for threads in comparison.plan.threads]
-    whole = {
+    document = {
         "schema": SCHEMA,
         "title": report.title,
         "started": comparison.started,
@@ -40,13 +40,14 @@ def to_json(report: Report) -> str:
         **report.more,
         "runs": [_row(run) for run in report.records],
     }
-    return json.dumps(whole, indent=2) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def to_csv(report: Report) -> str:
-    """One line per run, warm-up ones (round below 1) too; columns are those of Record and unit.
+    """Return one line per run, warm-up runs (round below 1) included; columns are those of Record
+    and unit.
 
-    What was read around the runs has a column for each of it, at the end.
+    Each metered value has a column at the end.
     """
     text = io.StringIO()
     names = [field.name for field in fields(Record)]
@@ -62,7 +63,7 @@ def to_csv(report: Report) -> str:
 
 
 def _threads(threads: int) -> int | None:
-    return None if threads == AS_IT_IS else threads
+    return None if threads == UNSPECIFIED else threads
 
 
 def _row(row: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The report: one HTML file that needs nothing else, not even a network.
+"""The HTML report, one file that needs no other file and no network.
 
-page/page.html holds its structure, page.css its looks, page.js draws the plots with plotly.js; what
-it shares with other reports is in lockwright.page.
+page/page.html has its structure, page.css its style; page.js draws the plots with plotly.js; the
+common parts of all reports are in lockwright.page.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lockwright.base import numbers
 from lockwright.compare import metered, table, verdict
-from lockwright.compare.plan import AS_IT_IS
+from lockwright.compare.plan import UNSPECIFIED
 from lockwright.compare.report import Report
 from lockwright.compare.stats import Summary
 from lockwright.machine import provenance
@@ -23,8 +23,8 @@ from lockwright.run.record import FAILED, TIMEOUT, describe_status
 
 
 class Card(NamedTuple):
-    """The best lock at a number of threads, and what it gains. kind: class of the element. near:
-    locks within 5 % of it."""
+    """The best lock at a number of threads, and its gain. kind: CSS class. near: locks within 5 %
+    of it."""
 
     kind: str
     where: str
@@ -34,7 +34,7 @@ class Card(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Its lines, and notes below."""
+    """The rows of a table, and notes below it."""
 
     title: str
     columns: Sequence[str]
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 def render(report: Report) -> str:
-    """Return the whole file as text."""
+    """Return the file as text."""
     plan = report.comparison.plan
     return templates.fill(
         "compare/page/page.html",
@@ -51,24 +51,24 @@ def render(report: Report) -> str:
         title=report.title,
         plan=plan,
         report=report,
-        measured=_measured(report),
+        measured=_quantity_text(report),
         cards=[_card(report, summaries) for summaries in report.tables],
         tables=[
             *(_table(report, summaries) for summaries in report.tables),
             *(_metered(report, each) for each in report.meter_tables),
         ],
-        ratio=table.quotient(plan),
+        ratio=table.ratio_definition(plan),
         legend=dict([*table.legend(plan), *metered.legend(plan, report.meter_tables)]),
         warnings=[*report.remarks, *report.warnings],
         provenance=_provenance(report),
     )
 
 
-def _measured(report: Report) -> str:
+def _quantity_text(report: Report) -> str:
     plan = report.comparison.plan
     what = f"{plan.unit} from the program's output" if plan.metric else "wall time in seconds"
     better = "lower" if plan.lower_is_better else "higher"
-    return f"Measured: {what} ({better} is better), {plan.how_often}."
+    return f"Measured: {what} ({better} is better), {plan.runs_description}."
 
 
 def _card(report: Report, summaries: Sequence[Summary]) -> Card:
@@ -77,7 +77,7 @@ def _card(report: Report, summaries: Sequence[Summary]) -> Card:
     if best is None:
         best = next((summary for summary in summaries if summary.mark == "*"), None)
     threads = summaries[0].threads
-    where = "" if threads == AS_IT_IS else verdict.heading(report.comparison.plan, threads)
+    where = "" if threads == UNSPECIFIED else verdict.heading(report.comparison.plan, threads)
     if best is None:
         name, gain = "none", "no lock finished all of its runs"
     elif best.lock == BASELINE:
@@ -91,7 +91,7 @@ def _card(report: Report, summaries: Sequence[Summary]) -> Card:
             gain += f" ({numbers.interval(best.ratio.low, best.ratio.high)})"
         if not beats:
             gain += ", which may be chance"
-    # The best median may be that of a lock whose runs vary too much to be sure of.
+    # The best median may be of a lock whose runs vary too much for a conclusion.
     what = "best median" if best is None or best.mark == "*" else "shown to be better"
     where = f"{where}: {what}" if where else what
     near = [summary.lock for summary in summaries if summary.mark == "="]
@@ -106,22 +106,25 @@ def _table(report: Report, summaries: Sequence[Summary]) -> Table:
         kind = {"*": "winner", "=": "close"}.get(summary.mark, "")
         cells = zip(table.cells(plan, summary), _keys(summary), strict=True)
         rows.append(Row(list(cells), kind if summary.complete else "incomplete"))
-    title = "" if threads == AS_IT_IS else verdict.heading(plan, threads)
+    title = "" if threads == UNSPECIFIED else verdict.heading(plan, threads)
     return Table(title, table.columns(plan), rows, table.notes(plan, summaries))
 
 
-def _metered(report: Report, one: metered.Table) -> Table:
-    """Energy and counters at a number of threads."""
+def _metered(report: Report, measured: metered.Table) -> Table:
+    """Return the table of energy and counters at a number of threads."""
     rows = []
-    for cells in one.rows:
+    for cells in measured.rows:
         lock = cells[0]
-        keys = (lock, *(repr(one.medians[lock].get(h, "")) for h in one.headings[1:]))
+        keys = (
+            lock,
+            *(repr(measured.medians[lock].get(h, "")) for h in measured.headings[1:]),
+        )
         rows.append(Row(list(zip(cells, keys, strict=True))))
-    return Table(table.metered_heading(report.comparison.plan, one), one.headings, rows)
+    return Table(table.metered_heading(report.comparison.plan, measured), measured.headings, rows)
 
 
 def _keys(summary: Summary) -> tuple[str, ...]:
-    """What each column is sorted by; empty for a cell without a value."""
+    """Return the sort key of each column; empty for a cell without a value."""
     ratio = summary.ratio
     numbers = (
         summary.median,
@@ -137,7 +140,7 @@ def _provenance(report: Report) -> dict[str, str]:
     facts = {
         "started": comparison.started,
         "command": shlex.join(plan.command),
-        "runs": f"{plan.how_often}, at most {plan.timeout:g} s each",
+        "runs": f"{plan.runs_description}, at most {plan.timeout:g} s each",
     }
     if plan.metric:
         facts["metric"] = f"{plan.metric} ({plan.unit})"
@@ -145,7 +148,7 @@ def _provenance(report: Report) -> dict[str, str]:
         facts["prepare"] = plan.prepare
     for library in plan.other_libraries:
         facts[library.name] = str(library.path)
-    # What was read around the runs has tables and remarks of its own.
+    # Energy and counters have their own tables and remarks.
     known = {name: fact for name, fact in comparison.provenance.items() if name != FACTS}
     facts |= provenance.printable(known)
     probe = comparison.probe
@@ -156,7 +159,7 @@ def _provenance(report: Report) -> dict[str, str]:
 
 
 def _data(report: Report) -> dict[str, Any]:
-    """What page.js draws. Not a number and infinity do not occur: values are checked finite."""
+    """Return the data that page.js draws. All values are finite."""
     plan = report.comparison.plan
     panels = []
     for threads, summaries in zip(plan.threads, report.tables, strict=True):
@@ -174,7 +177,7 @@ def _data(report: Report) -> dict[str, Any]:
         ]
         panels.append(
             {
-                "label": "" if threads == AS_IT_IS else verdict.heading(plan, threads),
+                "label": "" if threads == UNSPECIFIED else verdict.heading(plan, threads),
                 "threads": threads,
                 "runs": runs,
                 "rows": [_point(summary) for summary in summaries],

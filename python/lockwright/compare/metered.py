@@ -1,4 +1,4 @@
-"""What was read around the runs of a comparison, for each lock: energy and counters."""
+"""Energy and counters of the runs of a comparison, for each lock."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from lockwright.run.record import Record
 
 @dataclass(frozen=True)
 class Column:
-    """heading, what it means, and the figure of one run; None where it is not there."""
+    """A column of the table: heading, meaning, and the value of one run, None if missing."""
 
     heading: str
     meaning: str
@@ -25,12 +25,12 @@ def _columns(plan: Plan, idle: Idle | None) -> list[Column]:
     energy = [
         Column(
             "watts",
-            "mean power of all packages, and of their memory where it has a counter",
+            "mean power of all packages, and of their memory if it has a counter",
             lambda run: meters.total_watts(run.meters),
         ),
         Column(
             "above idle",
-            "those watts less what the idle machine took before the first run",
+            "those watts minus the idle machine's before the first run",
             lambda run: meters.above_idle(run.meters, idle),
         ),
         Column(
@@ -48,9 +48,9 @@ def _columns(plan: Plan, idle: Idle | None) -> list[Column]:
         for name, meaning in (
             ("cycles", "processor cycles in a run"),
             ("instructions", "instructions in a run"),
-            ("cache_misses", "accesses of a run that the last cache did not serve"),
-            ("migrations", "times a thread of a run went on on another processor"),
-            ("context_switches", "times a thread of a run left a processor to another"),
+            ("cache_misses", "misses of the last-level cache in a run"),
+            ("migrations", "times a thread of a run moved to another processor"),
+            ("context_switches", "context switches of a run"),
             ("page_faults", "page faults of a run, minor and major"),
         )
     ]
@@ -68,7 +68,7 @@ def _per_watt(run: Record) -> float | None:
 
 @dataclass(frozen=True)
 class Table:
-    """Medians over the counted runs that ended, as text: headings, and rows of a lock each.
+    """Medians over the counted runs that ended: headings, and a row of texts for each lock.
 
     medians: the same as numbers, by lock and heading.
     """
@@ -80,7 +80,7 @@ class Table:
 
 
 def tables(plan: Plan, records: Sequence[Record], idle: Idle | None) -> list[Table]:
-    """One for each number of threads; none where nothing was measured."""
+    """Return one table for each number of threads for which something was measured."""
     found = []
     for threads in plan.threads:
         medians = {
@@ -119,7 +119,7 @@ def _medians(columns: Sequence[Column], runs: Sequence[Record]) -> dict[str, flo
     return found
 
 
-def legend(plan: Plan, shown: Sequence[Table]) -> list[tuple[str, str]]:
-    """What the columns of these tables mean."""
-    used = {heading for each in shown for heading in each.headings}
+def legend(plan: Plan, printed: Sequence[Table]) -> list[tuple[str, str]]:
+    """Return the meaning of the columns of these tables."""
+    used = {heading for each in printed for heading in each.headings}
     return [(c.heading, c.meaning) for c in _columns(plan, None) if c.heading in used]

@@ -1,4 +1,4 @@
-"""What a comparison is to do: made from the arguments, checked before anything runs."""
+"""The plan of a comparison: made from the arguments, checked before anything runs."""
 
 import json
 import math
@@ -13,18 +13,18 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.other_libraries import OtherLibrary
 
-AS_IT_IS = 0
+UNSPECIFIED = 0
 """Stands for the number of threads where the command names none."""
 _MOST_THREADS = 100_000
 _MOST_RUNS = 100_000
 _METRIC = "--metric 'rate: ([0-9.]+)'"
 _SEED = 20
-"""Start of the order of runs. Fixed, so that an interrupted comparison goes on in its order."""
+"""Seed of the order of runs. Fixed, so that an interrupted comparison resumes in its order."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One run to make. round: counted ones from 1, warm-up ones below 1."""
+    """A run to make. round: from 1; warm-up runs are below 1."""
 
     threads: int
     round: int
@@ -32,7 +32,7 @@ class Slot:
 
     @property
     def counted(self) -> bool:
-        """Whether this run is no warm-up."""
+        """True if this is not a warm-up run."""
         return self.round >= 1
 
 
@@ -40,10 +40,10 @@ class Slot:
 class Plan:
     """A comparison. timeout: seconds per run; metric: None measures wall time in seconds.
 
-    locks: what is compared, the names of peers at its end; peers: whose libraries are not ours;
-    energy, counters: what else is measured. budget: seconds in which locks are tried and dropped,
-    margin: the difference that is of account then; budget is None where every lock makes all runs.
-    reserves: those of the locks that join only if one of their family leads.
+    locks: the compared locks, followed by the names of other_libraries, which are not Lockwright's;
+    energy, counters: whether they are measured too. budget: seconds in which locks are tried and
+    dropped, None if every lock makes all runs; margin: the smallest difference that matters then.
+    reserves: locks that join only if one of their family leads.
     """
 
     command: tuple[str, ...]
@@ -66,7 +66,8 @@ class Plan:
     def slots(self) -> Iterator[Slot]:
         """Yield every run, in order: a round runs each lock once, in an order shuffled per round.
 
-        So drift of the machine hits all locks alike, and none always follows the same other.
+        So a drift of the machine affects all locks alike, and no lock always follows the same
+        other.
         """
         for threads in self.threads:
             for number in range(1 - self.warmup, self.runs + 1):
@@ -77,19 +78,19 @@ class Plan:
 
     def argv(self, threads: int) -> list[str]:
         """Return the command for that number of threads."""
-        if threads == AS_IT_IS:
+        if threads == UNSPECIFIED:
             return list(self.command)
         return [template.expand(word, threads) for word in self.command]
 
     def preparation(self, threads: int) -> str | None:
         """Return the shell command to run before each run."""
-        if self.prepare is None or threads == AS_IT_IS:
+        if self.prepare is None or threads == UNSPECIFIED:
             return self.prepare
         return template.expand(self.prepare, threads)
 
     @property
-    def how_often(self) -> str:
-        """How many runs each lock makes, in words."""
+    def runs_description(self) -> str:
+        """The number of runs of each lock, in words."""
         if self.budget is not None:
             return (
                 f"every lock run in rounds until it is shown to be worse, {self.budget:g} s at most"
@@ -98,21 +99,21 @@ class Plan:
         return f"{self.runs} runs of each lock, {warmup}"
 
     @property
-    def more(self) -> str:
-        """What makes the figures surer, as the user asks for it."""
+    def precision_advice(self) -> str:
+        """The option that narrows the confidence intervals, in words."""
         return "more --runs" if self.budget is None else "a larger --budget"
 
     def path_of(self, lock: str, registry: Registry) -> Path:
-        """What is preloaded for a lock, or for a peer."""
+        """Return the library to preload for a lock or for another library's name."""
         mine = self.other_library(lock)
         return registry.path_of(lock) if mine is None else mine.path
 
     def other_library(self, lock: str) -> OtherLibrary | None:
-        """Return the peer of that name; None if a lock has it."""
+        """Return the other library of that name; None if it names a lock."""
         return next((each for each in self.other_libraries if each.name == lock), None)
 
     def to_json(self) -> str:
-        """One line that is equal for equal plans."""
+        """Return one line that is equal for equal plans."""
         return json.dumps(asdict(self), sort_keys=True, default=str)
 
     @classmethod
@@ -128,7 +129,7 @@ class Plan:
         return cls(**fields)
 
     def difference(self, other: "Plan") -> str | None:
-        """Name of the first option in which the plans differ; None if they are equal."""
+        """Return the first option in which the plans differ; None if they are equal."""
         mine, others = asdict(self), asdict(other)
         for name, value in mine.items():
             if value != others[name]:
@@ -137,8 +138,7 @@ class Plan:
 
 
 def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
-    """Return the locks that a comma-separated list names, and whether the baseline was added to
-    them.
+    """Return the locks that a comma-separated list names, and whether the baseline was added.
 
     Raises LockwrightError if one is unknown or none is named.
     """
@@ -156,13 +156,14 @@ def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
 
 
 def choose_threads(text: str | None) -> tuple[int, ...]:
-    """Thread counts of a comma-separated list. Raises LockwrightError if it is malformed."""
+    """Return the thread counts of a comma-separated list. Raises LockwrightError if it is
+    malformed."""
     if text is None:
-        return (AS_IT_IS,)
+        return (UNSPECIFIED,)
     counts = []
     for part in text.split(","):
         word = part.strip()
-        # isdecimal alone would let through digits of other scripts.
+        # isdecimal alone would accept digits of other scripts.
         if not (word.isascii() and word.isdecimal()) or not 1 <= int(word) <= _MOST_THREADS:
             raise LockwrightError(
                 f"--threads {text}: '{word}' is not a number of threads",
@@ -173,7 +174,7 @@ def choose_threads(text: str | None) -> tuple[int, ...]:
 
 
 def check(plan: Plan) -> None:
-    """Raise LockwrightError for a plan that cannot be carried out as it stands."""
+    """Raise LockwrightError for a plan that cannot be carried out."""
     for option, number, least in (("--runs", plan.runs, 1), ("--warmup", plan.warmup, 0)):
         if not least <= number <= _MOST_RUNS:
             raise LockwrightError(
@@ -189,12 +190,12 @@ def check(plan: Plan) -> None:
         _check_metric(plan.metric)
     words = [*plan.command, plan.prepare or ""]
     used = template.uses_threads(words)
-    if used and AS_IT_IS in plan.threads:
+    if used and UNSPECIFIED in plan.threads:
         raise LockwrightError(
             "the command has a placeholder for threads, but --threads is not given",
             "add it, as in --threads 2,4,16",
         )
-    if not used and AS_IT_IS not in plan.threads:
+    if not used and UNSPECIFIED not in plan.threads:
         raise LockwrightError(
             "--threads is given, but the command has no {threads}",
             "put {threads} where the program takes its number of threads",

@@ -1,4 +1,5 @@
-"""The run before all others: proves that the program takes mutexes and that they are ours."""
+"""The probe run before all others: checks that the program takes mutexes of the preloaded
+library."""
 
 from dataclasses import asdict
 
@@ -12,12 +13,12 @@ from lockwright.preload.locks import BASELINE, Registry
 
 
 def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]:
-    """Count of one run under the counting baseline at the smallest number of threads.
+    """Return the counts of a run under the counting baseline at the smallest number of threads.
 
-    Raises LockwrightError if the run fails, takes no mutex, or shows no metric.
+    Raises LockwrightError if the run fails, takes no mutex, or prints no metric.
     """
     threads = min(plan.threads)
-    shown = _shown(plan, threads)
+    command = _command_text(plan, threads)
     with counters.counters_file() as path:
         library = registry.path_of(BASELINE, counting=True)
         answer = runs.run(threads, library, {counters.VARIABLE: str(path)})
@@ -26,7 +27,7 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
     check_time(plan, threads, answer)
     if problem:
         raise LockwrightError(
-            f"a first run of '{shown}' failed ({problem})",
+            f"a first run of '{command}' failed ({problem})",
             "make the command work by itself first",
         )
     ended = loads.Ended(answer.ending.pid, answer.ending.name)
@@ -36,7 +37,7 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
         raise LockwrightError(
             f"all mutexes of '{plan.command[0]}' stay with the C library "
             "(process-shared, robust or priority), so no lock can change how it runs",
-            "compare on a program that has ordinary mutexes",
+            "compare with a program that has ordinary mutexes",
         )
     if counts.unresolved:
         print_line(
@@ -47,23 +48,23 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
 
 
 def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
-    """Raise LockwrightError if a first run took too long."""
+    """Raise LockwrightError if a probe run took too long."""
     if answer.ending.outcome == "timeout":
         raise LockwrightError(
-            f"a first run of '{_shown(plan, threads)}' {answer.problem}",
+            f"a first run of '{_command_text(plan, threads)}' {answer.problem}",
             "give it less work, or raise --timeout",
         )
 
 
 def check_metric(plan: Plan, threads: int, answer: runner.Answer) -> None:
-    """Raise LockwrightError if a first run that ended well did not print the metric."""
+    """Raise LockwrightError if a successful probe run did not print the metric."""
     if plan.metric is not None and number(answer.ending.metric) is None:
         raise LockwrightError(
-            f"a first run of '{_shown(plan, threads)}': "
+            f"a first run of '{_command_text(plan, threads)}': "
             f"{runner.why_no_number(answer.ending.metric)}",
             "correct --metric, with ( ) around the number, as in --metric 'rate: ([0-9.]+)'",
         )
 
 
-def _shown(plan: Plan, threads: int) -> str:
+def _command_text(plan: Plan, threads: int) -> str:
     return " ".join(plan.argv(threads))[:120]

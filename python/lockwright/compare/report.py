@@ -1,4 +1,4 @@
-"""Everything a finished comparison has to say, gathered for whoever shows it."""
+"""The content of a finished comparison's report, in every format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from lockwright.run.record import Record
 class Report:
     """tables: one list of summaries per number of threads, in the plan's order, best first.
 
-    meter_tables: energy and counters, likewise; remarks: what a reader must know of these.
-    more: parts of the JSON file that not every comparison has.
+    meter_tables: energy and counters, likewise; remarks: remarks on these. more: parts of the JSON
+    file that only some comparisons have.
     """
 
     comparison: Comparison
@@ -34,7 +34,7 @@ class Report:
 def make(
     comparison: Comparison, title: str, records: Sequence[Record], meters: Meters | None = None
 ) -> Report:
-    """Return the report on all runs of a comparison. meters: what was read around them."""
+    """Return the report on all runs of a comparison. meters: those of its runs."""
     plan = comparison.plan
     tables = [stats.summarise(plan, records, threads) for threads in plan.threads]
     return Report(

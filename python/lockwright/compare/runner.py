@@ -1,4 +1,4 @@
-"""Makes single runs of a comparison, and says in a record what came of each."""
+"""Makes single runs of a comparison, and records how each ended."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from lockwright.run.record import Record
 
 @dataclass(frozen=True)
 class Answer:
-    """How a run ended; if the --prepare command failed, how that did."""
+    """The end of a run or, if the --prepare command failed, of that command."""
 
     ending: Ending
     in_preparation: bool = False
@@ -32,7 +32,7 @@ class Answer:
 
 
 class Runner:
-    """Starts runs one at a time; `close` (or leaving the `with` block) kills what still runs."""
+    """Starts runs one at a time; `close` (or leaving the `with` block) kills a run in progress."""
 
     def __init__(
         self,
@@ -42,10 +42,8 @@ class Runner:
         meters: Meters | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """program: path of the command's program. settings: variables to set for a lock.
-
-        meters: what is read around each measured run. environment: of the command.
-        """
+        """program: path of the command's program. settings: variables to set for a lock. meters:
+        read around each measured run. environment: of the command."""
         self._plan = plan
         self._program = program
         self._settings = settings or {}
@@ -62,7 +60,7 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """Kill a program that still runs, and waits for that."""
+        """Kill a program that still runs, and wait for its end."""
         self._processes.close()
 
     def run(
@@ -73,16 +71,16 @@ class Runner:
         meters: Meters | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """One run with `library` preloaded and `extra` added to the environment.
+        """Make one run with `library` preloaded and `extra` added to the environment.
 
-        meters: what is read around it. timeout: seconds that it may take; None for the plan's.
+        meters: read around it. timeout: limit in seconds; None for the plan's.
         """
         environment = preload(library, self._environment, self._program) | (extra or {})
         process = self._process(self._plan.argv(threads), environment, self._program)
         return self._run(threads, process, meters, timeout)
 
     def run_through(self, threads: int, words: Sequence[str]) -> Answer:
-        """One run of the command by another one that `words` start, to which it is appended."""
+        """Make one run of the command by a wrapper that `words` start, to which it is appended."""
         argv = [*words, *self._plan.argv(threads)]
         return self._run(threads, self._process(argv, self._environment))
 
@@ -101,7 +99,7 @@ class Runner:
     ) -> Answer:
         if preparation := self._plan.preparation(threads):
             shell = Process(["/bin/sh", "-c", preparation], self._environment, out="nowhere")
-            # What it leaves running belongs to the run.
+            # Processes that it leaves running belong to the run.
             prepared = self._processes.run(shell, self._plan.timeout, clear=False)
             if prepared.problem() is not None:
                 left = self._processes.clear()
@@ -113,8 +111,7 @@ class Runner:
         return Answer(ending)
 
     def measure(self, slot: Slot, library: Path, timeout: float | None = None) -> Record:
-        """Return the run that `slot` asks for. timeout: seconds that it may take; None for the
-        plan's."""
+        """Make the run of `slot`. timeout: limit in seconds; None for the plan's."""
         started = results.now()
         extra = self._settings.get(slot.lock)
         answer = self.run(slot.threads, library, extra, self._meters, timeout)
@@ -152,7 +149,7 @@ class Runner:
 
 
 def why_no_number(text: str | None) -> str:
-    """Say why `number` found none."""
+    """Return why the output has no value of --metric."""
     if text is None:
         return "its output has no match of --metric"
     return f"--metric matched '{text[:60]}', which is not a number"

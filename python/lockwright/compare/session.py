@@ -1,4 +1,4 @@
-"""Carries a comparison out: every run that is still to be made, in order, each kept at once."""
+"""Carries out a comparison: makes the missing runs in order, and saves each at once."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from lockwright.compare import stats
 from lockwright.compare.plan import Slot
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
-from lockwright.compare.warnings import at
+from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import Registry
 from lockwright.run.record import Record
 
@@ -15,7 +15,7 @@ from lockwright.run.record import Record
 def carry_out(
     comparison: Comparison, store: Store, registry: Registry, runner: Runner
 ) -> list[Record]:
-    """Make the missing runs and return all, those of earlier sittings included."""
+    """Make the missing runs, and return all, including those of earlier invocations."""
     plan = comparison.plan
     libraries = {lock: plan.path_of(lock, registry) for lock in plan.locks}
     records = store.records(comparison)
@@ -41,6 +41,6 @@ def _show(display: Display, slot: Slot, done: Sequence[Record], to_do: Sequence[
         ([(each.threads, each.lock), each.threads] for each in to_do),
     )
     number = f"round {slot.round}" if slot.counted else "warm-up"
-    where = at(slot.threads).removeprefix(" at ")
+    where = at_threads(slot.threads).removeprefix(" at ")
     about = ", ".join(part for part in (where, number, slot.lock) if part)
     display.next(about, ", ".join(part for part in (where, number) if part), left)

@@ -1,4 +1,4 @@
-"""What the runs of a comparison come to, lock by lock. Pure functions of plan and records."""
+"""Statistics of a comparison for each lock. Pure functions of plan and records."""
 
 import statistics
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio, paired_ratio, spread, with_significance
 
 NEAR = 0.95
-"""A lock within 5 % of the best is marked: m >= 0.95 max, or m <= min / 0.95 for times."""
+"""Limit for a mark: within 5 % of the best, m >= 0.95 max, or m <= min / 0.95 for times."""
 
 GIVE_UP = 2
 """Time-outs at one number of threads after which a lock is not run there again."""
@@ -19,12 +19,12 @@ GIVE_UP = 2
 
 @dataclass(frozen=True)
 class Summary:
-    """One lock at one number of threads.
+    """The results of a lock at one number of threads.
 
-    values: of the counted runs that finished, in order of rounds; median and spread are None
-    where there are too few; gave_up: not run further after GIVE_UP time-outs; mark: `*` for the
-    best, `=` for one within 5 % of it, else empty. fate: what became of it where locks are dropped;
-    limit: seconds after which its runs were killed then.
+    values: of the counted runs that finished, in order of rounds; median and spread are None where
+    there are too few; gave_up: no more runs after GIVE_UP time-outs; mark: `*` for the best, `=`
+    for one within 5 % of it, else empty. fate: why it was dropped or retained, where locks are
+    dropped; limit: time limit of its runs in seconds then.
     """
 
     threads: int
@@ -44,12 +44,12 @@ class Summary:
 
     @property
     def complete(self) -> bool:
-        """Whether every counted run finished."""
+        """True if every counted run finished."""
         return len(self.values) == self.wanted
 
 
 def has_given_up(records: Sequence[Record], threads: int, lock: str) -> bool:
-    """Return whether a lock has used up its time-outs at this number of threads, warm-up
+    """Return whether a lock has had GIVE_UP time-outs at this number of threads, warm-up runs
     included."""
     timeouts = sum(
         r.outcome == record.TIMEOUT for r in records if (r.threads, r.lock) == (threads, lock)
@@ -58,7 +58,7 @@ def has_given_up(records: Sequence[Record], threads: int, lock: str) -> bool:
 
 
 def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summary]:
-    """One summary per lock, the best first and those without a median last."""
+    """Return one summary per lock, the best first and those without a median last."""
     counted = [r for r in records if r.threads == threads and r.counted]
     by_lock = {
         lock: {r.round: r.value for r in counted if r.lock == lock and r.value is not None}
@@ -71,8 +71,9 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
         ratios[lock] = paired_ratio(
             [mine[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
         )
-    rivals = [lock for lock in plan.locks if lock != BASELINE]
-    ratios |= zip(rivals, with_significance([ratios[lock] for lock in rivals]), strict=True)
+    candidates = [lock for lock in plan.locks if lock != BASELINE]
+    significant = with_significance([ratios[lock] for lock in candidates])
+    ratios |= zip(candidates, significant, strict=True)
     summaries = []
     for lock in plan.locks:
         values = tuple(by_lock[lock][number] for number in sorted(by_lock[lock]))
@@ -98,7 +99,8 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
 
 
 def marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
-    """Sorted, with marks. Only a lock that finished every counted run can be marked."""
+    """Return the summaries sorted and with marks. Only a lock that finished every counted run can
+    be marked."""
 
     def order(summary: Summary) -> tuple[bool, float]:
         if summary.median is None:

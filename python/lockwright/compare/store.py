@@ -1,4 +1,4 @@
-"""Results in an SQLite file, each run committed as soon as it has ended."""
+"""Results in an SQLite file; each run is committed as soon as it has ended."""
 
 import json
 import os
@@ -52,7 +52,8 @@ CREATE TABLE IF NOT EXISTS run (
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the file: one comparison, finished or not. probe: counts of the probe run."""
+    """A row of the file: one comparison, finished or not. owner: the process that carries it out,
+    as `this_process` names it. probe: counts of the probe run."""
 
     id: int
     started: str
@@ -64,9 +65,9 @@ class Comparison:
 
 
 def default_path() -> Path:
-    """Where results go if no file is named: a file in the user's state directory."""
+    """Return the results file in the user's state directory."""
     state = os.environ.get("XDG_STATE_HOME", "")
-    # The base directory specification tells to ignore a relative path.
+    # The base directory specification says to ignore a relative path.
     if state.startswith("/"):
         base = Path(state)
     else:
@@ -74,13 +75,13 @@ def default_path() -> Path:
             base = Path.home() / ".local" / "state"
         except RuntimeError as error:
             raise LockwrightError(
-                "there is no home directory to keep the results in", "name a file with --db"
+                "there is no home directory for the results", "name a file with --db"
             ) from error
     return base / "lockwright" / "comparisons.sqlite"
 
 
 class Store:
-    """An open results file. Every method raises LockwrightError if the file fails it."""
+    """An open results file. Every method raises LockwrightError if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
         """Open the file, creating it and its directories as needed."""
@@ -88,12 +89,12 @@ class Store:
         with self._guard():
             self._connection = results.connect(path, _SCHEMA, _FORMAT)
             self._connection.execute("PRAGMA journal_mode = WAL")
-            # The kernel's crash is not guarded against, a kill at any moment is.
+            # This survives a kill at any moment, but not a crash of the kernel.
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._complete()
+            self._add_missing_columns()
 
-    def _complete(self) -> None:
-        """Add what files of this format did not have at first."""
+    def _add_missing_columns(self) -> None:
+        """Add the columns that older files of this format lack."""
         rows = self._connection.execute("SELECT name FROM pragma_table_info('run')").fetchall()
         if "meters" not in {row["name"] for row in rows}:
             self._connection.execute("ALTER TABLE run ADD COLUMN meters TEXT NOT NULL DEFAULT '{}'")
@@ -102,7 +103,7 @@ class Store:
         return results.explain_errors(self.path, "with --resume")
 
     def close(self) -> None:
-        """Close the file; what was added is in it already."""
+        """Close the file; all added runs are already in it."""
         with self._guard():
             self._connection.close()
 
@@ -134,15 +135,16 @@ class Store:
         return found
 
     def adopt(self, comparison: Comparison) -> None:
-        """Make this process the owner. Raises LockwrightError if the owner is still alive."""
-        resume.check_owner(comparison.owner, "comparison")
+        """Make this process the one that carries it out. Raises LockwrightError if the previous one
+        is alive."""
+        resume.check_not_running(comparison.owner, "comparison")
         with self._guard():
             self._connection.execute(
                 "UPDATE comparison SET owner = ? WHERE id = ?", (this_process(), comparison.id)
             )
 
     def add(self, comparison: Comparison, record: Record) -> None:
-        """Keep a run."""
+        """Add a run."""
         values = asdict(record) | {"meters": json.dumps(dict(record.meters))}
         names = ", ".join(_RUN_COLUMNS)
         marks = ", ".join("?" * len(_RUN_COLUMNS))

@@ -1,4 +1,4 @@
-"""The tables that a comparison ends with on a terminal, and their texts for the report too."""
+"""The tables of a comparison on a terminal, and their texts for the report."""
 
 import textwrap
 from collections.abc import Sequence
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 def columns(plan: Plan) -> tuple[str, ...]:
-    """Headings of the table, with a line break where one helps a narrow screen."""
+    """Return the headings of the table, with line breaks for narrow terminals."""
     return "lock", f"median\n({plan.unit})", "rel. sd", f"ratio to\n{BASELINE}", "95 % CI"
 
 
 def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
-    """One row, a text per column. A lock without a value says why in the place of its median."""
+    """Return one row, a text per column. For a lock without a value, the median's column has the
+    reason."""
     name = f"{summary.mark or ' '} {summary.lock}"
     if summary.median is not None:
         median = numbers.figure(summary.median)
@@ -46,7 +47,7 @@ def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
 
 
 def remarks(plan: Plan, summary: Summary) -> str:
-    """What went wrong, in words; empty if nothing did."""
+    """Return the problems of a lock's runs, in words; "" if there are none."""
     if summary.fate:
         return summary.fate
     parts = []
@@ -64,7 +65,7 @@ def remarks(plan: Plan, summary: Summary) -> str:
 
 
 def notes(plan: Plan, summaries: Sequence[Summary]) -> list[str]:
-    """Return the remarks on all rows, one line for all locks that share one."""
+    """Return the remarks on all rows, one line for all locks with the same remark."""
     found: dict[str, list[str]] = {}
     for summary in summaries:
         if text := remarks(plan, summary):
@@ -72,8 +73,8 @@ def notes(plan: Plan, summaries: Sequence[Summary]) -> list[str]:
     return [f"{', '.join(locks)}: {text}" for text, locks in found.items()]
 
 
-def quotient(plan: Plan) -> str:
-    """What the ratio is, exactly."""
+def ratio_definition(plan: Plan) -> str:
+    """Return the exact definition of the ratio."""
     what = "time" if plan.metric is None else "figure"
     above, below = f"the lock's {what}", f"{BASELINE}'s"
     if plan.lower_is_better:
@@ -82,20 +83,20 @@ def quotient(plan: Plan) -> str:
 
 
 def legend(plan: Plan) -> list[tuple[str, str]]:
-    """What the marks and columns mean, as (term, meaning)."""
+    """Return the meaning of the marks and columns, as (term, meaning)."""
     return [
         ("*", "best median" if plan.budget is None else "the best"),
         ("=", "within 5 % of the best median"),
         ("rel. sd", "standard deviation of the runs, in per cent of their mean"),
-        ("ratio", f"{quotient(plan)}; above 1 is better than {BASELINE}"),
-        ("95 % CI", f"{_interval(plan)}; where 1 is in it, chance may explain the difference"),
+        ("ratio", f"{ratio_definition(plan)}; above 1 is better than {BASELINE}"),
+        ("95 % CI", f"{_interval(plan)}; if it contains 1, the difference may be chance"),
     ]
 
 
 def _interval(plan: Plan) -> str:
     if plan.budget is None:
         return "confidence interval of the ratio"
-    return "confidence interval of all ratios together, whenever one looks at them"
+    return "confidence interval of all ratios together, valid at any time"
 
 
 def show(console: Console, report: "Report") -> None:
@@ -120,40 +121,40 @@ def show(console: Console, report: "Report") -> None:
         print_wrapped(console, "Warning: ", warning, "yellow")
 
 
-def metered_heading(plan: Plan, one: metered.Table) -> str:
-    """Title of the table of energy and counters for a number of threads."""
-    return f"energy and counters, {heading(plan, one.threads)}, medians"
+def metered_heading(plan: Plan, table: metered.Table) -> str:
+    """Return the title of the table of energy and counters for a number of threads."""
+    return f"energy and counters, {heading(plan, table.threads)}, medians"
 
 
-def _grid(one: metered.Table) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for place, column in enumerate(one.headings):
-        table.add_column(column, justify="right" if place else "left")
-    for row in one.rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+def _grid(table: metered.Table) -> Table:
+    grid = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for index, column in enumerate(table.headings):
+        grid.add_column(column, justify="right" if index else "left")
+    for row in table.rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    return grid
 
 
-def conclude(console: Console, verdict: Verdict, use: str | None) -> None:
-    """Print what was found, and the shell line that uses it."""
+def print_verdict(console: Console, verdict: Verdict, use: str | None) -> None:
+    """Print the verdict, and the shell line that uses it."""
     console.print()
     print_wrapped(console, "", verdict.sentence, "bold")
     if use:
         console.print("Use it:", style="bold")
-        # One line however long, so that it can be copied.
+        # One line of any length, so that it can be copied.
         console.print(f"  {use}", soft_wrap=True)
 
 
-def _table(plan: Plan, summaries: Sequence[Summary], whole_lines: bool) -> Table:
+def _table(plan: Plan, summaries: Sequence[Summary], is_one_line: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     last = len(columns(plan)) - 1
-    for place, column in enumerate(columns(plan)):
-        text = column.replace("\n", " ") if whole_lines else column
-        if place == 0:
+    for index, column in enumerate(columns(plan)):
+        text = column.replace("\n", " ") if is_one_line else column
+        if index == 0:
             table.add_column(f"  {text}", no_wrap=True)
         else:
-            # Where the terminal is narrow, the interval goes on two lines rather than be cut.
-            table.add_column(text, justify="right", no_wrap=place != last)
+            # On a narrow terminal the interval is wrapped rather than cut.
+            table.add_column(text, justify="right", no_wrap=index != last)
     for summary in summaries:
         style = {"*": "bold green", "=": "green"}.get(summary.mark, "")
         if not summary.complete:

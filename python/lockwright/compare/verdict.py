@@ -1,4 +1,4 @@
-"""What a comparison found, in two sentences, and the command that uses it."""
+"""The verdict of a comparison, in two sentences, and the command that uses it."""
 
 import os
 import shlex
@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lockwright.base import numbers
-from lockwright.compare.plan import AS_IT_IS, Plan
+from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.compare.stats import Summary
-from lockwright.compare.warnings import at
+from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE, options_of
 
 ALIKE = 1.10
-"""A program whose every lock is surely within 10 % of the baseline is called not lock-sensitive."""
+"""Limit of the ratios of a program that is not lock-sensitive: every lock's confidence interval is
+within 10 % of the baseline."""
 
 Table = Sequence[Summary]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """sentence: what was found; command: a shell line that runs the program with the winner."""
+    """sentence: the conclusion; command: a shell line that runs the program with the winner."""
 
     sentence: str
     command: str | None
@@ -41,26 +42,25 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     others = [f"{_where(threads)}{what}" for what, threads in rest.items()]
     command = None
     if gains:
-        # The largest number of threads is where locks differ most, and where it matters which is
-        # used.
+        # Locks differ most at the largest number of threads.
         table, best = max(gains, key=lambda gain: gain[0][0].threads)
-        command = use(plan, best)
+        command = run_command(plan, best)
         others += _caution(best.lock, [each for each in tables if each is not table])
     if others:
         text = "; ".join(others)
         sentences.append(text[:1].upper() + text[1:])
-    if not gains and (hope := _most_promising(tables)) is not None:
+    if not gains and (candidate := _most_promising(tables)) is not None:
         sentences.append(
-            f"The most promising is {hope.lock}{at(hope.threads)}: {measure(plan, hope)},"
-            " which chance may explain; more --runs can tell"
+            f"The most promising is {candidate.lock}{at_threads(candidate.threads)}: "
+            f"{measure(plan, candidate)}, which may be chance; use more --runs"
         )
-        command = use(plan, hope)
+        command = run_command(plan, candidate)
     return Verdict(" ".join(f"{text}." for text in sentences), command)
 
 
-def use(plan: Plan, lock: Summary) -> str:
-    """Return the line that runs the program under that lock, by itself, with other locks as they
-    are in our own environment."""
+def run_command(plan: Plan, lock: Summary) -> str:
+    """Return the shell line that runs the program under that lock, with the current environment's
+    treatment of other locks."""
     words = shlex.join(plan.argv(lock.threads))
     library = plan.other_library(lock.lock)
     if library is not None:
@@ -85,8 +85,8 @@ def _baseline(table: Table) -> Summary:
 
 
 def _most_promising(tables: Sequence[Table]) -> Summary | None:
-    """Return the lock with the best ratio to the baseline, if that is worth another look."""
-    hopes = [
+    """Return the lock with the best ratio to the baseline, if it is above ALIKE."""
+    candidates = [
         (summary.ratio.value, summary)
         for table in tables
         for summary in table
@@ -95,13 +95,13 @@ def _most_promising(tables: Sequence[Table]) -> Summary | None:
         and summary.ratio is not None
         and summary.ratio.value > ALIKE
     ]
-    return max(hopes, key=lambda hope: hope[0])[1] if hopes else None
+    return max(candidates, key=lambda candidate: candidate[0])[1] if candidates else None
 
 
 def _gain(plan: Plan, best: Summary) -> str:
-    # The best median may be that of a lock whose runs vary too much to be sure of.
+    # The best median may be of a lock whose runs vary too much for a conclusion.
     what = "is best" if best.mark == "*" else "is shown to be better"
-    text = f"{best.lock} {what}{at(best.threads)}"
+    text = f"{best.lock} {what}{at_threads(best.threads)}"
     if best.ratio is None:
         return f"{text}, where {BASELINE} finished no run"
     return f"{text}: {measure(plan, best)}"
@@ -123,7 +123,7 @@ def _without_winner(table: Table) -> str:
     if not any(summary.complete for summary in table):
         return "no lock finished all of its runs"
     if ratios and all(ratio.low is None for ratio in ratios):
-        return "a single round cannot tell the locks apart; more --runs can"
+        return "a single round cannot distinguish the locks; use more --runs"
     if all(s.complete for s in table) and len(ratios) == len(others):
         ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end is not None]
         if all(1 / ALIKE <= end <= ALIKE for end in ends):
@@ -135,7 +135,7 @@ def _without_winner(table: Table) -> str:
 
 
 def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
-    """What speaks against the winner at other numbers of threads."""
+    """Return the results against the winner at other numbers of threads."""
     hung: list[int] = []
     worse: list[str] = []
     for table in tables:
@@ -151,8 +151,8 @@ def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
 
 
 def _where(threads: Sequence[int]) -> str:
-    """Return `at 1 and 16 threads `, or nothing where the command names no number of threads."""
-    if AS_IT_IS in threads:
+    """Return `at 1 and 16 threads `, or "" where the command has no number of threads."""
+    if UNSPECIFIED in threads:
         return ""
     *most, last = map(str, threads)
     where = f"{', '.join(most)} and {last}" if most else last
@@ -160,7 +160,7 @@ def _where(threads: Sequence[int]) -> str:
 
 
 def heading(plan: Plan, threads: int) -> str:
-    """Title of the table for a number of threads."""
-    if threads == AS_IT_IS:
+    """Return the title of the table for a number of threads."""
+    if threads == UNSPECIFIED:
         return shlex.join(plan.command)
-    return at(threads).strip().removeprefix("at ")
+    return at_threads(threads).strip().removeprefix("at ")

@@ -1,39 +1,39 @@
-"""Reasons to trust a comparison less, each as one sentence, in the manner of hyperfine."""
+"""Warnings about the reliability of a comparison, each one sentence, as in hyperfine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from lockwright.base import numbers
-from lockwright.compare.plan import AS_IT_IS, Plan
+from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.machine.load import BUSY
 from lockwright.run.record import Record
 from lockwright.stats import inference
 
 WIDE_SPREAD = 0.05
-"""Relative standard deviation above which 5 % between locks cannot be told in a few runs."""
+"""Relative standard deviation above which a few runs cannot show a difference of 5 %."""
 
 FAR = 10.0
-"""Robust standard deviations from the median that make an outlier; hyperfine's threshold."""
+"""Robust standard deviations from the median beyond which a value is an outlier; hyperfine's
+threshold."""
 
 SMALL = 0.05
-"""Share of the median below which no deviation is called an outlier, however steady the rest."""
+"""Share of the median below which a deviation is never an outlier."""
 
 SHORT = 0.1
-"""Seconds below which starting the program is much of what is measured."""
+"""Seconds below which the start of the program dominates the measurement."""
 
 _Cell = tuple[int, str]
-"""Threads and lock: one row of the tables."""
+"""Number of threads and lock: one row of the tables."""
 
 
-def at(threads: int) -> str:
-    """Return ` at N threads`, or nothing where the command names no number of threads."""
-    if threads == AS_IT_IS:
+def at_threads(threads: int) -> str:
+    """Return ` at N threads`, or "" where the command has no number of threads."""
+    if threads == UNSPECIFIED:
         return ""
     return f" at {threads} thread{'' if threads == 1 else 's'}"
 
 
 def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
-    """Return all warnings, at most one of each kind, with how much it concerns and the worst of
-    it."""
+    """Return all warnings, at most one of each kind, with the number of rows and the worst case."""
     cells: dict[_Cell, list[Record]] = {}
     for run in records:
         if run.counted and run.value is not None:
@@ -41,7 +41,7 @@ def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
     values = {cell: [run.value or 0.0 for run in runs] for cell, runs in cells.items()}
     found = [
         _spread(plan, values),
-        *_outstanding(plan, values),
+        *_outlier_warnings(plan, values),
         _disturbed([run for run in records if run.counted and run.others is not None]),
         _short(cells),
     ]
@@ -58,25 +58,25 @@ def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
         return None
     worst = max(wide, key=wide.__getitem__)
     return (
-        f"{_of(len(wide), len(values))} rel. sd is above {numbers.percent(WIDE_SPREAD)}, highest "
-        f"with {_named(worst)} ({numbers.percent(wide[worst])}); "
-        f"{plan.more} can make the ratios surer"
+        f"{_in_rows(len(wide), len(values))} rel. sd is above {numbers.percent(WIDE_SPREAD)}, "
+        f"highest with {_named(worst)} ({numbers.percent(wide[worst])}); "
+        f"{plan.precision_advice} narrows the confidence intervals"
     )
 
 
-def _outstanding(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> Iterable[str]:
+def _outlier_warnings(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> Iterable[str]:
     outliers = {cell: _outliers(mine) for cell, mine in values.items()}
     first = [cell for cell, places in outliers.items() if 0 in places]
     if first and plan.warmup == 0:
         yield (
-            f"{_of(len(first), len(values))} the first run stands out, as with {_named(first[0])}; "
-            "caches may have been cold: use --warmup"
+            f"{_in_rows(len(first), len(values))} the first run is an outlier, as with "
+            f"{_named(first[0])}; caches may have been cold: use --warmup"
         )
         outliers = {cell: places - {0} for cell, places in outliers.items()}
     odd = {cell: len(places) for cell, places in outliers.items() if places}
     if odd:
         yield (
-            f"{_of(len(odd), len(values))} there are outliers, {sum(odd.values())} in all, "
+            f"{_in_rows(len(odd), len(values))} there are outliers, {sum(odd.values())} in all, "
             f"as with {_named(max(odd, key=odd.__getitem__))}; something else may have "
             "disturbed them: repeat on a quiet machine"
         )
@@ -101,23 +101,24 @@ def _short(cells: Mapping[_Cell, Sequence[Record]]) -> str | None:
         return None
     worst = min(short, key=short.__getitem__)
     return (
-        f"{_of(len(short), len(cells))} runs took less than {SHORT * 1000:.0f} ms, the shortest "
-        f"{short[worst] * 1000:.2g} ms with {_named(worst)}; give the program more work"
+        f"{_in_rows(len(short), len(cells))} runs took less than {SHORT * 1000:.0f} ms, "
+        f"the shortest {short[worst] * 1000:.2g} ms with {_named(worst)}; "
+        "give the program more work"
     )
 
 
-def _of(some: int, all_: int) -> str:
-    """Return how much a warning concerns: its first words."""
+def _in_rows(some: int, all_: int) -> str:
+    """Return the first words of a warning: the number of rows that it concerns."""
     return f"in {some} of {all_} rows,"
 
 
 def _named(cell: _Cell) -> str:
     threads, lock = cell
-    return f"{lock}{at(threads)}"
+    return f"{lock}{at_threads(threads)}"
 
 
 def _outliers(values: Sequence[float]) -> set[int]:
-    """Places of the outliers among values in order of rounds."""
+    """Return the indices of the outliers among values in order of rounds."""
     if len(values) < 3:
         return set()
     middle = sorted(values)[len(values) // 2]

@@ -139,7 +139,7 @@ class ElfFile:
 
     @property
     def has_lines(self) -> bool:
-        """Whether the file has debug information with source lines."""
+        """True if the file has debug information with source lines."""
         return ".debug_line" in self.sections
 
     def section(self, name: str, most: int = 1 << 24) -> bytes:
@@ -187,7 +187,7 @@ class ElfFile:
 
     @property
     def is_program(self) -> bool:
-        """Whether it is marked as a program, which the dynamic linker never preloads.
+        """True if it is marked as a program, which the dynamic linker never preloads.
 
         A library that can be run, such as the C library, is not marked.
         """

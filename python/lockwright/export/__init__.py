@@ -1,1 +1,1 @@
-"""Profiles as a page and in the formats of other programs."""
+"""Profiles as an HTML page and in the formats of other programs."""

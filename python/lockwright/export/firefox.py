@@ -13,13 +13,13 @@ from lockwright.export.labels import line_of, site_name, thread_name
 from lockwright.profile.record import Frame, Moment, Profile, Site
 
 _VERSION = 62
-"""Of the processed format: the tables of all threads are shared."""
+"""Version of the processed format, in which the tables of all threads are shared."""
 
 _RAW_VERSION = 24
-"""Of the format that Firefox itself writes, which a file has to name too."""
+"""Version of the format that Firefox itself writes, which a file has to name too."""
 
 _INTERVAL = 1
-"""Phase of a marker that has a beginning and an end."""
+"""Phase of a marker with a start and an end."""
 
 _CATEGORIES = (("Other", "grey"), ("Waiting", "orange"), ("Holding", "green"))
 _WAITING, _HOLDING = 1, 2
@@ -29,11 +29,11 @@ _LIBRARY = 1
 
 
 def firefox_json(profile: Profile) -> str:
-    """One track over the whole run, whose samples are the stacks of waiters by the time waited;
-    and one for each thread of the timeline, with markers for what it waited for and held."""
+    """Return one track over the whole run, whose samples are the stacks of waiters weighted by the
+    time waited; and one for each thread of the timeline, with markers for its waits and holds."""
     shared = _Shared()
     threads = [_whole_run(profile, shared), *_threads(profile, shared)]
-    whole = {
+    document = {
         "meta": _meta(profile),
         "libs": shared.libs,
         "pages": [],
@@ -42,7 +42,7 @@ def firefox_json(profile: Profile) -> str:
         "shared": shared.tables(),
         "threads": threads,
     }
-    return json.dumps(whole, allow_nan=False, separators=(",", ":"))
+    return json.dumps(document, allow_nan=False, separators=(",", ":"))
 
 
 def _meta(profile: Profile) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _meta(profile: Profile) -> dict[str, Any]:
 
 
 class _Shared:
-    """What all threads point into: texts, files, functions, frames and stacks."""
+    """The tables that all threads refer to: texts, files, functions, frames and stacks."""
 
     def __init__(self) -> None:
         self.libs: list[dict[str, Any]] = []
@@ -100,8 +100,8 @@ class _Shared:
         return self._texts.setdefault(text, len(self._texts))
 
     def stack(self, site: Site | None, mutex: str) -> int:
-        """Return the innermost frame, which is the mutex, as if it were a function that was
-        called."""
+        """Return the number of a site's stack; the innermost frame is the mutex, as if it were a
+        called function."""
         last: int | None = None
         for frame in reversed(site.stack) if site else ():
             last = self._stack(self._source_frame(frame), last)
@@ -114,7 +114,7 @@ class _Shared:
     def _source_frame(self, frame: Frame) -> int:
         file, line = line_of(frame.source)
         source = self._files.setdefault(file, len(self._files)) if file else None
-        key = (frame.symbol or frame.shown, self._module(frame.module), source)
+        key = (frame.symbol or frame.label, self._module(frame.module), source)
         function = self._functions.setdefault(key, len(self._functions))
         return self._frame(function, frame.offset, line or None, 0)
 
@@ -186,7 +186,8 @@ def _table(**columns: Sequence[Any]) -> dict[str, Any]:
 
 
 def _whole_run(profile: Profile, shared: _Shared) -> dict[str, Any]:
-    """Return the stacks have no times of their own: they are spread evenly over the run."""
+    """Return the track over the whole run. The stacks have no times: they are spread evenly over
+    it."""
     found = [
         (shared.stack(site, mutex.name), site.waited)
         for mutex in profile.mutexes
@@ -202,16 +203,16 @@ def _threads(profile: Profile, shared: _Shared) -> Iterable[dict[str, Any]]:
     moments: dict[int, list[Moment]] = {}
     for moment in sorted(profile.timeline, key=lambda each: each.begin):
         moments.setdefault(moment.thread, []).append(moment)
-    for thread, of in sorted(moments.items()):
+    for thread, of_thread in sorted(moments.items()):
         samples = []
-        for moment in of:
+        for moment in of_thread:
             if moment.kind == "wait":
                 mutex = profile.mutexes[moment.mutex]
                 site = mutex.sites[moment.site] if 0 <= moment.site < len(mutex.sites) else None
                 stack = shared.stack(site, mutex.name)
                 samples.append((moment.begin, stack, moment.end - moment.begin))
         name = thread_name(profile, thread)
-        markers = _markers(of, profile, shared)
+        markers = _markers(of_thread, profile, shared)
         yield _thread(profile, name, str(thread), samples, markers, False)
 
 

@@ -1,14 +1,14 @@
-"""Folded stacks, one with its weight on each line, as Brendan Gregg's flamegraph.pl reads them."""
+"""Folded stacks, each with its weight on a line, the input of Brendan Gregg's flamegraph.pl."""
 
 from lockwright.profile.record import Profile
 
 
 def folded_stacks(profile: Profile) -> str:
-    """Nanoseconds waited in each stack, outermost frame first, the mutex last."""
+    """Return the nanoseconds waited in each stack, outermost frame first, the mutex last."""
     lines: dict[str, int] = {}
     for mutex in profile.mutexes:
         for site in mutex.sites:
-            names = [*(frame.shown for frame in reversed(site.stack)), mutex.name]
+            names = [*(frame.label for frame in reversed(site.stack)), mutex.name]
             # A semicolon ends a frame, and the last space a stack.
             line = ";".join(" ".join(name.replace(";", ":").split()) for name in names)
             lines[line] = lines.get(line, 0) + round(site.waited)

@@ -1,4 +1,4 @@
-"""Profiles in the formats of other programs."""
+"""The formats of profiles, by file name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ def _html(profile: Profile) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """A format: how its files end, what opens them, and what makes one."""
+    """A format: the endings of its files, the program that opens them, and its converter."""
 
     endings: tuple[str, ...]
     opened_by: str
-    made: Callable[[Profile], str | bytes]
+    convert: Callable[[Profile], str | bytes]
 
 
 FORMATS = {
@@ -39,8 +39,8 @@ FORMATS = {
 }
 
 
-def of_name(path: Path) -> str:
-    """Return the format that a file's name asks for. Raises LockwrightError if it asks for none."""
+def format_of(path: Path) -> str:
+    """Return the format that a file's name ends in. Raises LockwrightError if it is unknown."""
     for name, each in FORMATS.items():
         if path.name.lower().endswith(each.endings):
             return name
@@ -52,5 +52,5 @@ def of_name(path: Path) -> str:
 
 
 def write(profile: Profile, path: Path, name: str, option: str = "-o") -> None:
-    """Put a profile into a file in the format of that name. Raises LockwrightError on failure."""
-    files.write(path, FORMATS[name].made(profile), option)
+    """Write a profile to a file in the format of that name. Raises LockwrightError on failure."""
+    files.write(path, FORMATS[name].convert(profile), option)

@@ -1,17 +1,16 @@
-"""What the formats have in common: sources of frames, and names of threads."""
+"""Labels common to the formats: sources of frames, and names of threads."""
 
 from lockwright.profile.record import Moment, Profile
 
 
 def line_of(source: str) -> tuple[str, int]:
-    """File and line of a source such as `table.cpp:84`; "" and 0 for what is not known."""
+    """Return file and line of a source such as `table.cpp:84`; "" and 0 where unknown."""
     file, _, line = source.rpartition(":")
     return (file, int(line)) if file and line.isdigit() else (source, 0)
 
 
 def thread_name(profile: Profile, thread: int) -> str:
-    """Return the name of a thread of the timeline, with its number where others are called the
-    same."""
+    """Return the name of a thread of the timeline, with its number if others have the same name."""
     name = profile.thread_names.get(str(thread))
     if name is None:
         return f"thread {thread}"
@@ -19,6 +18,5 @@ def thread_name(profile: Profile, thread: int) -> str:
 
 
 def site_name(profile: Profile, moment: Moment) -> str:
-    """Return the place in the program from which a moment's thread came; "" where it is not
-    known."""
+    """Return the call site of a moment; "" if unknown."""
     return profile.mutexes[moment.mutex].taken_at(moment.site, moment.kind == "hold")

@@ -12,12 +12,13 @@ _COUNTED = 5
 """Mutexes whose number of waiters is drawn as a line."""
 
 _LANES = 16
-"""Numbers set apart for each thread: what overlaps without being nested goes to another track."""
+"""Track numbers reserved for each thread: moments that overlap without nesting are on separate
+tracks."""
 
 
 def perfetto_json(profile: Profile) -> str:
-    """Return a track for each thread with its waiting and holding, and one for the waiters of a
-    mutex."""
+    """Return a track for each thread with its waiting and holding, and one for the waiters of each
+    of the first mutexes."""
     threads: dict[int, list[Moment]] = {}
     for moment in profile.timeline:
         threads.setdefault(moment.thread, []).append(moment)
@@ -26,33 +27,34 @@ def perfetto_json(profile: Profile) -> str:
     for thread, moments in sorted(threads.items()):
         for lane, nested in enumerate(lanes(moments)):
             track = thread * _LANES + min(lane, _LANES - 1) + 1
-            of = thread_name(profile, thread)
-            said = of if lane == 0 else f"{of}, overlapping"
-            events.append(_name_event(profile, "thread_name", track, said))
+            thread_label = thread_name(profile, thread)
+            track_label = thread_label if lane == 0 else f"{thread_label}, overlapping"
+            events.append(_name_event(profile, "thread_name", track, track_label))
             events += (_slice(profile, moment, track) for moment in nested)
     events += _waiters(profile)
-    whole = {
+    document = {
         "displayTimeUnit": "ns",
         "otherData": {"exporter": "lockwright", "started": profile.started},
         "traceEvents": events,
     }
-    return json.dumps(whole, allow_nan=False, separators=(",", ":"))
+    return json.dumps(document, allow_nan=False, separators=(",", ":"))
 
 
 def lanes(moments: Iterable[Moment]) -> list[list[Moment]]:
-    """Moments of one thread, so that in each list any two are apart or one within the other.
+    """Return the moments of one thread in lists, within each of which any two are disjoint or
+    nested.
 
     A thread may release mutexes in another order than it took them.
     """
     found: list[list[Moment]] = []
     open_in: list[list[Moment]] = []
     for moment in sorted(moments, key=lambda each: (each.begin, -each.end)):
-        for lane, still in zip(found, open_in, strict=True):
-            while still and still[-1].end <= moment.begin:
-                still.pop()
-            if not still or moment.end <= still[-1].end:
+        for lane, unfinished in zip(found, open_in, strict=True):
+            while unfinished and unfinished[-1].end <= moment.begin:
+                unfinished.pop()
+            if not unfinished or moment.end <= unfinished[-1].end:
                 lane.append(moment)
-                still.append(moment)
+                unfinished.append(moment)
                 break
         else:
             found.append([moment])
@@ -69,7 +71,7 @@ def _slice(profile: Profile, moment: Moment, track: int) -> dict[str, Any]:
     site = site_name(profile, moment)
     begin, end = _microseconds(moment.begin), _microseconds(moment.end)
     length = end - begin
-    # A reader adds the two up, and must not come out behind what begins there.
+    # A reader adds both; the sum must not exceed the start of the next moment.
     while begin + length > end:
         length = math.nextafter(length, 0)
     return {
@@ -85,27 +87,27 @@ def _slice(profile: Profile, moment: Moment, track: int) -> dict[str, Any]:
 
 
 def _microseconds(ns: float) -> float:
-    """To the nanosecond, which is as fine as a reader's clock."""
+    """Return microseconds, rounded to the resolution of a reader's clock, a nanosecond."""
     return round(ns) / 1e3
 
 
 def _waiters(profile: Profile) -> list[dict[str, Any]]:
-    """Return how many waited, at each time at which that changed."""
+    """Return the number steps waiters at each time at which it changed."""
     changes: dict[int, dict[float, int]] = {}
     for moment in profile.timeline:
         if moment.kind == "wait" and moment.mutex < _COUNTED:
-            of = changes.setdefault(moment.mutex, {})
-            of[moment.begin] = of.get(moment.begin, 0) + 1
-            of[moment.end] = of.get(moment.end, 0) - 1
+            steps = changes.setdefault(moment.mutex, {})
+            steps[moment.begin] = steps.get(moment.begin, 0) + 1
+            steps[moment.end] = steps.get(moment.end, 0) - 1
     events = []
-    for mutex, of in sorted(changes.items()):
+    for mutex, steps in sorted(changes.items()):
         waiting = 0
-        for when, change in sorted(of.items()):
+        for when, change in sorted(steps.items()):
             waiting += change
             events.append(
                 {
                     "ph": "C",
-                    "name": f"waiters of {profile.mutexes[mutex].name}",
+                    "name": f"waiters steps {profile.mutexes[mutex].name}",
                     "ts": _microseconds(when),
                     "pid": profile.pid,
                     "args": {"waiters": waiting},

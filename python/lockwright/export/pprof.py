@@ -17,15 +17,15 @@ _KINDS = (
     ("acquisitions", "count"),
     ("held", "nanoseconds"),
 )
-"""The first two are those of Go's mutex profiles."""
+"""The kinds of values; the first two are those of Go's mutex profiles."""
 
 _APART = 1 << 40
-"""Bytes from one file's first address to the next one's: offsets of all files begin at 0."""
+"""Distance between the address ranges of two files in bytes: offsets of all files begin at 0."""
 
 
 def pprof_bytes(profile: Profile) -> bytes:
-    """Return a sample for each stack, with a label for its mutex; time waited is what is shown
-    first."""
+    """Return a sample for each stack, with a label for its mutex; time waited is the default
+    view."""
     table = _Table()
     kinds = [message((1, table.text(kind)), (2, table.text(unit))) for kind, unit in _KINDS]
     key = table.text("mutex")
@@ -39,7 +39,7 @@ def pprof_bytes(profile: Profile) -> bytes:
                 message((1, places), (2, [round(value) for value in values]), (3, label))
             )
     comment = table.text("lockwright: time that threads waited for mutexes")
-    whole = (
+    document = (
         repeated(1, kinds)
         + repeated(2, samples)
         + repeated(3, table.mappings())
@@ -53,14 +53,14 @@ def pprof_bytes(profile: Profile) -> bytes:
             (13, [comment]),
             (14, table.text("delay")),
         )
-        # The last: all others have put their texts into it.
+        # The last, because all others add texts to it.
         + repeated(6, table.texts)
     )
-    return gzip.compress(whole, mtime=0)
+    return gzip.compress(document, mtime=0)
 
 
 def _began(started: str) -> int:
-    """Nanoseconds since 1970, or 0."""
+    """Return the nanoseconds since 1970, or 0."""
     with contextlib.suppress(ValueError):
         return round(datetime.fromisoformat(started).timestamp() * 1e9)
     return 0
@@ -89,7 +89,7 @@ class _Table:
         if frame not in self._locations:
             number = self._locations[frame] = len(self._locations) + 1
             file, line = line_of(frame.source)
-            of = message((1, self._function(frame.symbol or frame.shown, file)), (2, line))
+            of = message((1, self._function(frame.symbol or frame.label, file)), (2, line))
             module = self._module(frame)
             address = module * _APART + frame.offset
             self.locations.append(message((1, number), (2, module), (3, address), (4, of)))
@@ -99,8 +99,10 @@ class _Table:
         key = (name, file)
         if key not in self._functions:
             number = self._functions[key] = len(self._functions) + 1
-            said = self.text(name)
-            self.functions.append(message((1, number), (2, said), (3, said), (4, self.text(file))))
+            text_number = self.text(name)
+            self.functions.append(
+                message((1, number), (2, text_number), (3, text_number), (4, self.text(file)))
+            )
         return self._functions[key]
 
     def _module(self, frame: Frame) -> int:
@@ -109,7 +111,8 @@ class _Table:
         return number
 
     def mappings(self) -> list[bytes]:
-        """What was loaded. That functions and lines are known keeps pprof from looking them up."""
+        """Return the loaded files, marked as having functions and lines, so that pprof does not
+        look them up."""
         return [
             message(
                 (1, number),

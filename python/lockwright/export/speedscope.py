@@ -10,15 +10,15 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 def speedscope_json(profile: Profile) -> str:
-    """Return two profiles over all stacks, of time waited and of time held; and one for each thread
-    of the timeline, in the order of time, of its waiting."""
+    """Return two profiles over all stacks, of time waited and of time held; and one of the waiting
+    of each thread of the timeline, in order of time."""
     table = _Table()
     profiles = [
         _sampled(profile, table, "time waited", lambda site: site.waited),
         _sampled(profile, table, "time held (estimated)", lambda site: site.held),
         *_threads(profile, table),
     ]
-    whole = {
+    document = {
         "$schema": _SCHEMA,
         "exporter": "lockwright",
         "name": " ".join(profile.command) or "profile",
@@ -26,7 +26,7 @@ def speedscope_json(profile: Profile) -> str:
         "shared": {"frames": table.frames},
         "profiles": profiles,
     }
-    return json.dumps(whole, allow_nan=False, separators=(",", ":"))
+    return json.dumps(document, allow_nan=False, separators=(",", ":"))
 
 
 class _Table:
@@ -37,12 +37,12 @@ class _Table:
         self._known: dict[tuple[str, str], int] = {}
 
     def stack(self, site: Site | None, mutex: str) -> list[int]:
-        """Return the outermost first, and the mutex last."""
+        """Return the frames of a stack, the outermost first, and the mutex last."""
         frames = reversed(site.stack) if site else ()
         return [*(self._frame(each) for each in frames), self._frame_number(mutex, "")]
 
     def _frame(self, frame: Frame) -> int:
-        return self._frame_number(frame.symbol or frame.shown, frame.source)
+        return self._frame_number(frame.symbol or frame.label, frame.source)
 
     def _frame_number(self, name: str, source: str) -> int:
         key = (name, source)
@@ -92,7 +92,8 @@ def _threads(profile: Profile, table: _Table) -> list[dict[str, Any]]:
 
 
 def _events(profile: Profile, table: _Table, moments: list[Moment]) -> list[dict[str, Any]]:
-    """Open and closes the stack of each; a thread waits for one mutex at a time."""
+    """Return the events that open and close the stack of each moment; a thread waits for one mutex
+    at a time."""
     events: list[dict[str, Any]] = []
     last = 0.0
     for moment in moments:

@@ -6,9 +6,10 @@ Value = int | str | bytes | list[int]
 
 
 def message(*fields: tuple[int, Value]) -> bytes:
-    """Fields by their numbers: whole numbers as varints, lists of them packed, the rest by length.
+    """Return the encoded fields, by their numbers: whole numbers as varints, lists of them packed,
+    the rest by length.
 
-    What has its default, 0 or nothing, is left out, as in proto3.
+    Default values, 0 or empty, are left out, as in proto3.
     """
     return b"".join(_field(number, value) for number, value in fields if value)
 

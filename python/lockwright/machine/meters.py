@@ -99,7 +99,7 @@ class Meters:
 
     @property
     def wanted(self) -> bool:
-        """Whether anything is requested."""
+        """True if anything is requested."""
         return self.energy or self.counters
 
     def measure_idle(

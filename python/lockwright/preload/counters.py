@@ -67,7 +67,7 @@ class Counts:
 
     @property
     def took_a_lock(self) -> bool:
-        """Whether any lock was taken."""
+        """True if any lock was taken."""
         return self.taken > 0
 
 

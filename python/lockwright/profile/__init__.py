@@ -1,1 +1,1 @@
-"""Which mutexes cost a program time, where in its code, and which threads wait for which."""
+"""The profile of a program's mutexes: their cost, call sites and blocking threads."""

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 
 from lockwright.base.results import now
-from lockwright.profile.attached import EVERY, Attached, Seen, Wait, place_of
+from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
 from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.record import (
     Distribution,
@@ -20,17 +20,17 @@ from lockwright.profile.record import (
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import resource_use
 
-MECHANISM = "attached: 100 looks a second in /proc"
+MECHANISM = "attached: 100 samples a second of /proc"
 
 _LIMITS = (
-    "it was looked at from outside: acquisitions that did not sleep were not seen, and how long"
-    " mutexes were held is not known"
+    "it was sampled from outside: acquisitions that did not sleep and the length of critical"
+    " sections are not known"
 )
 
 
 def profile_process(pid: int, seconds: float) -> Profile:
-    """Watches a process for so many seconds, or until it ends. Raises LockwrightError without the
-    permission to, and for a pid that names no process."""
+    """Sample a process for `seconds`, or until it ends. Raises LockwrightError without the
+    permission, and if there is no such process."""
     with Attached(pid) as target:
         return _profile(target, seconds)
 
@@ -40,17 +40,17 @@ def _profile(target: Attached, seconds: float) -> Profile:
     after = before
     try:
         while target.elapsed < 1e9 * seconds:
-            if not target.look():
+            if not target.sample():
                 partial = f"{_LIMITS}; the process ended meanwhile"
                 break
             with contextlib.suppress(OSError):
                 after = resource_use(target.process)[0]
-            time.sleep(EVERY)
+            time.sleep(PERIOD)
     except KeyboardInterrupt:
         pass
-    duration, seen = target.elapsed, target.seen
-    seen.waits += target.asleep.items()
-    mutexes, timeline = _mutexes(seen, target.symbols(), duration)
+    duration, samples = target.elapsed, target.samples
+    samples.waits += target.asleep.items()
+    mutexes, timeline = _mutexes(samples, target.symbols(), duration)
     return Profile(
         command=target.command,
         pid=int(target.process.name),
@@ -58,26 +58,26 @@ def _profile(target: Attached, seconds: float) -> Profile:
         mechanism=MECHANISM,
         process=Process(
             duration=duration,
-            processors=len(seen.processors) or len(os.sched_getaffinity(0)),
-            threads_most=seen.threads_most,
-            threads_mean=seen.threads / max(seen.looks, 1),
+            processors=len(samples.processors) or len(os.sched_getaffinity(0)),
+            threads_most=samples.threads_most,
+            threads_mean=samples.threads / max(samples.count, 1),
             **{name: value - before.get(name, 0) for name, value in after.items()},  # type: ignore[arg-type]
         ),
         mutexes=mutexes,
         timeline=timeline,
-        thread_names={str(tid): name for tid, name in seen.names.items()},
+        thread_names={str(tid): name for tid, name in samples.names.items()},
         partial=partial,
     )
 
 
 def _mutexes(
-    seen: Seen, symbols: Symbols, duration: float
+    samples: Samples, symbols: Symbols, duration: float
 ) -> tuple[tuple[Mutex, ...], tuple[Moment, ...]]:
     by_address: defaultdict[int, list[tuple[int, Wait]]] = defaultdict(list)
-    for tid, wait in seen.waits:
-        # Locks of malloc, of Go and of Rust are waited for in the same way: only a mutex names a
-        # thread of the process, whenever it is held.
-        if wait.address in seen.owned:
+    for tid, wait in samples.waits:
+        # Waiters for the locks of malloc, Go and Rust sleep in the same way: only a mutex records
+        # a thread of the process as its owner while it is held.
+        if wait.address in samples.owned:
             by_address[wait.address].append((tid, wait))
     order = sorted(by_address, key=lambda a: -sum(w.end - w.begin for _, w in by_address[a]))
     mutexes, moments = [], []
@@ -94,7 +94,9 @@ def _mutexes(
                 name=name_of(place, True),
                 place=place,
                 address=address,
-                type=("normal", "recursive", "error-checking", "adaptive")[seen.kinds[address] & 3],
+                type=("normal", "recursive", "error-checking", "adaptive")[
+                    samples.kinds[address] & 3
+                ],
                 acquisitions=0.0,
                 contended=len(waits),
                 waiting=Distribution(
@@ -108,9 +110,9 @@ def _mutexes(
                 ),
                 holding=Distribution(),
                 hand_over=Distribution(),
-                waiters_mean=seen.waiters[address] / max(seen.waited[address], 1),
-                waiters_most=seen.most[address],
-                sampled_times=seen.looks,
+                waiters_mean=samples.waiters[address] / max(samples.waited[address], 1),
+                waiters_most=samples.most[address],
+                sampled_times=samples.count,
                 threads=len({tid for tid, _ in waits}),
                 sites=tuple(
                     Site(

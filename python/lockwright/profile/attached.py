@@ -1,8 +1,8 @@
-"""Finds the sleeping waiters of a running process, from what /proc shows.
+"""Finds the sleeping waiters of a running process from /proc.
 
 A thread that sleeps for a mutex is in the system call futex with the mutex's address, and the mutex
-holds the number of its owner. Nothing is injected into the process, and it is not stopped. What
-does not sleep is not seen: uncontended acquisitions, and the length of critical sections.
+contains its owner. Nothing is injected into the process, and it is not stopped. Only sleeping
+waiters are found: uncontended acquisitions and the length of critical sections are not.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from lockwright.elf.file import load
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
-EVERY = 0.01
+PERIOD = 0.01
 """Seconds between two samples."""
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}
@@ -36,8 +36,8 @@ _LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", "liblockwright-")
 
 @dataclass
 class Wait:
-    """One thread that sleeps for one mutex. begin, end: ns since the first sample; caller: address
-    of the code that called the lock function, 0 if unknown."""
+    """A thread that sleeps for a mutex. begin, end: ns since the first sample; caller: address of
+    the code that called the lock function, 0 if unknown."""
 
     address: int
     begin: float
@@ -46,12 +46,13 @@ class Wait:
 
 
 @dataclass
-class Seen:
+class Samples:
     """Sums over the samples, by the address of the mutex.
 
     waits: finished waits, with their threads. waiters: waiting threads, summed over the samples;
-    waited: samples with any waiter; most: waiters in one sample. owned: mutexes that were seen with
-    an owner in the process. names: of threads. threads: summed over the samples.
+    waited: samples with any waiter; most: waiters in one sample. owned: mutexes with an owner in
+    the process in any sample. names: of threads. count: of samples. threads: summed over the
+    samples.
     """
 
     waits: list[tuple[int, Wait]] = field(default_factory=list)
@@ -61,21 +62,21 @@ class Seen:
     kinds: dict[int, int] = field(default_factory=dict)
     owned: set[int] = field(default_factory=set)
     names: dict[int, str] = field(default_factory=dict)
-    looks: int = 0
+    count: int = 0
     threads: int = 0
     threads_most: int = 0
     processors: set[int] = field(default_factory=set)
 
 
 class Attached:
-    """A process that is sampled. asleep: the unfinished waits, by thread."""
+    """A sampled process. asleep: the unfinished waits, by thread."""
 
     def __init__(self, pid: int) -> None:
         """Raise LockwrightError without the permission to, and for a pid that names no process."""
         futex = _FUTEX.get(platform.machine())
         if futex is None:
             raise LockwrightError(
-                f"--pid is not known on {platform.machine()}", "give a command instead"
+                f"--pid is not supported on {platform.machine()}", "give a command instead"
             )
         self._futex = futex
         self.process = Path(f"/proc/{pid}")
@@ -86,13 +87,13 @@ class Attached:
             raise LockwrightError(f"there is no process {pid}", "see 'ps -e'") from error
         except OSError as error:
             raise LockwrightError(
-                f"process {pid} may not be looked into: {error.strerror}",
+                f"process {pid} cannot be examined: {error.strerror}",
                 "run as root, or as its user with /proc/sys/kernel/yama/ptrace_scope at 0",
             ) from error
         command = (self.process / "cmdline").read_bytes().split(b"\0")[:-1]
         self.command = tuple(os.fsdecode(word) for word in command)
         self.program = str((self.process / "exe").readlink())
-        self.seen = Seen()
+        self.samples = Samples()
         self.asleep: dict[int, Wait] = {}
         self.began = time.monotonic()
         self.mappings = _mappings(self.process)
@@ -110,67 +111,66 @@ class Attached:
         return 1e9 * (time.monotonic() - self.began)
 
     def symbols(self) -> Symbols:
-        """Resolve addresses, also in files that were loaded since."""
+        """Return the symbols of the process, including files loaded since the start."""
         with contextlib.suppress(OSError):
             self.mappings = _mappings(self.process)
             self._code = [each for each in self.mappings if each[1]]
         return Symbols([each for each, _ in self.mappings], self.program)
 
-    def look(self) -> bool:
-        """Record the waiter of each mutex; False if the process has ended."""
+    def sample(self) -> bool:
+        """Record the waiters of each mutex; return False if the process has ended."""
         try:
             tids = [int(each.name) for each in (self.process / "task").iterdir()]
             if len(tids) == 1 and _is_zombie(self.process):
                 return False
         except OSError:
             return False
-        seen, asleep, at = self.seen, self.asleep, self.elapsed
-        seen.looks += 1
-        seen.threads += len(tids)
-        seen.threads_most = max(seen.threads_most, len(tids))
+        samples, asleep, at = self.samples, self.asleep, self.elapsed
+        samples.count += 1
+        samples.threads += len(tids)
+        samples.threads_most = max(samples.threads_most, len(tids))
         now_asleep: defaultdict[int, int] = defaultdict(int)
         for tid in tids:
-            if seen.looks == 1:
+            if samples.count == 1:
                 with contextlib.suppress(OSError):
-                    seen.processors |= os.sched_getaffinity(tid)
+                    samples.processors |= os.sched_getaffinity(tid)
             found = _sleeper(
                 self.process / "task" / str(tid) / "syscall", self._memory, self._futex, tids
             )
             known = asleep.get(tid)
             if known is not None and (found is None or found[0] != known.address):
-                seen.waits.append((tid, asleep.pop(tid)))
+                samples.waits.append((tid, asleep.pop(tid)))
                 known = None
             if found is None:
                 continue
             address, kind, stack, is_owned = found
             now_asleep[address] += 1
             if is_owned:
-                seen.owned.add(address)
-            seen.kinds[address] = kind
+                samples.owned.add(address)
+            samples.kinds[address] = kind
             if known is None:
                 known = asleep[tid] = Wait(
                     address, at, at, _caller(self._memory, stack, self._code)
                 )
                 with contextlib.suppress(OSError):
                     text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
-                    seen.names[tid] = text.rstrip("\n")
-            # A look stands for the time around it.
-            known.end = at + 1e9 * EVERY
+                    samples.names[tid] = text.rstrip("\n")
+            # A sample stands for the period after it.
+            known.end = at + 1e9 * PERIOD
         for address, count in now_asleep.items():
-            seen.waiters[address] += count
-            seen.waited[address] += 1
-            seen.most[address] = max(seen.most[address], count)
+            samples.waiters[address] += count
+            samples.waited[address] += 1
+            samples.most[address] = max(samples.most[address], count)
         return True
 
 
 def _is_zombie(process: Path) -> bool:
-    """Return whether the process is a zombie: it has ended, and its parent has not waited for
-    it."""
+    """Return whether the process has ended, and its parent has not waited for it."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 def place_of(address: int, caller: int, symbols: Symbols) -> Place:
-    """Return the symbol of the variable that a mutex lies in, or else the caller that waits for
+    """Return the symbol of the variable that contains a mutex, or else the caller that waits for
     it."""
     if symbols.mapping(address) is not None:
         return Place(OBJECT, symbols.place(address))
@@ -181,7 +181,7 @@ def _sleeper(
     path: Path, memory: int, futex: int, tids: list[int]
 ) -> tuple[int, int, int, bool] | None:
     """Return the address of the mutex that a thread may sleep for, its kind, the thread's stack
-    pointer, and whether the mutex has an owner now."""
+    pointer, and whether the mutex has an owner now; None if it does not sleep for one."""
     try:
         words = path.read_text().split()
         if len(words) < 9 or int(words[0]) != futex:
@@ -245,14 +245,14 @@ def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
                 bases[path] = _base(Path(path), start - int(words[2], 16))
             found.append((Mapping(path, start, end, bases[path]), "x" in words[1]))
         elif not path and found and found[-1][0].end == start and "w" in words[1]:
-            # Variables that begin as zero.
+            # Zero-initialised variables.
             last = found[-1][0]
             found.append((Mapping(last.path, start, end, last.base), False))
     return found
 
 
 def _base(path: Path, start: int) -> int:
-    """Return the address from which a file's addresses count, if its first byte is mapped at
+    """Return the address to which a file's addresses are relative, if its first byte is mapped at
     `start`."""
     with contextlib.suppress(OSError):
         header = load(path).header

@@ -1,48 +1,48 @@
-"""What the mutexes of a process that is attached to do at the moment."""
+"""The state of an attached process's mutexes over the last interval."""
 
 from collections import defaultdict
 
-from lockwright.profile.attached import EVERY, Attached, place_of
+from lockwright.profile.attached import PERIOD, Attached, place_of
 from lockwright.profile.live import Row, State
 from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.symbols import Symbols
 
-_RECENT = 2.5e9 * EVERY
-"""Nanoseconds that a sample counts as waiting for a thread that waits in it."""
+_RECENT = 2.5e9 * PERIOD
+"""Nanoseconds after a sample for which a thread that waited in it counts as waiting."""
 
 
 class AttachedLive:
     """Sums up the samples since the last call, and clears them."""
 
     def __init__(self, target: Attached) -> None:
-        """target: which something else looks at."""
+        """target: the process, which the caller samples."""
         self._target = target
         self._before = 0.0
         self._names: dict[int, str] = {}
         self._symbols: Symbols | None = None
 
     def state(self, most: int) -> State:
-        """Return the mutexes that cost most since the last call. Acquisitions and holders are not
-        known; `holder` is where the mutex was waited for."""
+        """Return the mutexes with most waiting since the last call. Acquisitions and holders are
+        not known; `holder` is where the mutex was waited for."""
         target, now = self._target, self._target.elapsed
-        seen = target.seen
+        samples = target.samples
         began, self._before = self._before, now
         lost: defaultdict[int, float] = defaultdict(float)
         by: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
         waiting: defaultdict[int, int] = defaultdict(int)
-        for _, wait in (*seen.waits, *target.asleep.items()):
-            if wait.address in seen.owned:
+        for _, wait in (*samples.waits, *target.asleep.items()):
+            if wait.address in samples.owned:
                 length = max(0.0, min(wait.end, now) - max(wait.begin, began))
                 lost[wait.address] += length
                 by[wait.address][wait.caller] += length
         for wait in target.asleep.values():
-            if wait.address in seen.owned and now - wait.end < _RECENT:
+            if wait.address in samples.owned and now - wait.end < _RECENT:
                 waiting[wait.address] += 1
-        seen.waits.clear()
+        samples.waits.clear()
         seconds = max(now - began, 1.0) / 1e9
         rows = []
-        for address in sorted(lost, key=lambda one: -lost[one])[:most]:
-            caller = max(by[address], key=lambda one: by[address][one])
+        for address in sorted(lost, key=lambda key: -lost[key])[:most]:
+            caller = max(by[address], key=lambda key: by[address][key])
             rows.append(
                 Row(
                     name=self._name(address, caller),
@@ -50,11 +50,11 @@ class AttachedLive:
                     waiting=waiting[address],
                     contended=None,
                     rate=None,
-                    holder=self._current_symbols().caller(caller).brief if caller else "",
+                    holder=self._current_symbols().caller(caller).short_label if caller else "",
                 )
             )
-        threads = round(seen.threads / seen.looks) if seen.looks else 0
-        seen.threads = seen.looks = 0
+        threads = round(samples.threads / samples.count) if samples.count else 0
+        samples.threads = samples.count = 0
         return State(now, threads, sum(waiting.values()), sum(lost.values()) / seconds, tuple(rows))
 
     def _current_symbols(self) -> Symbols:
@@ -64,7 +64,7 @@ class AttachedLive:
 
     def _name(self, address: int, caller: int) -> str:
         if address not in self._names:
-            # It may lie in a file that was loaded since.
+            # It may lie in a file that was loaded later.
             if self._current_symbols().mapping(address) is None:
                 self._symbols = None
             self._names[address] = name_of(place_of(address, caller, self._current_symbols()), True)

@@ -1,6 +1,6 @@
-"""The file in which a profiled program notes what it does with its mutexes, also while it runs.
+"""The file to which a profiled program writes its mutex operations while it runs.
 
-src/probe/profile_buffer.hpp has its layout. Durations and times are in ticks of the processor's
+Its layout is in src/probe/profile_buffer.hpp. Durations and times are in ticks of the processor's
 clock.
 """
 
@@ -26,13 +26,13 @@ WAIT, HOLD = "wait", "hold"
 """Kinds of moments."""
 
 _TICKS = 50
-"""That it takes about to acquire and release a free mutex."""
+"""Ticks that it takes about to acquire and release a free mutex."""
 
 _COUNTED = 0.01
-"""Of an acquisition, what a call is worth of which a profile says no more than that it was."""
+"""Weight, in acquisitions, of a call that is counted but not profiled."""
 
 _MOST_FILES = 8
-"""That processes make besides the first."""
+"""Limit on the files of other processes than the first."""
 
 Rows = NDArray[Any]
 
@@ -43,17 +43,17 @@ def constant(name: str) -> int:
 
 
 def table_size(name: str) -> int:
-    """Return the entries of a table of the buffer."""
+    """Return the number of entries of a table of the buffer."""
     return layouts().field(_BUFFER, name).count
 
 
 def is_void(records: Any) -> Any:
-    """Of records: that another one is in use for the mutex."""
+    """Return, for each record, whether another one is in use for the mutex."""
     return (records["kind"] & constant("record::is_void")) != 0
 
 
 def is_shared(records: Any) -> Any:
-    """Of records: that it is for all mutexes of some initialisers."""
+    """Return, for each record, whether it is for all mutexes of some initialisers."""
     return (records["kind"] & constant("record::is_shared")) != 0
 
 
@@ -62,16 +62,16 @@ def init_site(record: Any) -> int:
     return int(record["init_site"]) & ((1 << constant("init_stack_shift")) - 1)
 
 
-def beside(path: Path, count: int = _MOST_FILES) -> list[Path]:
-    """Return the paths of the first files of other processes than the first, which may be empty."""
+def further_files(path: Path, count: int = _MOST_FILES) -> list[Path]:
+    """Return the paths of the files for other processes than the first, which may be empty."""
     return [Path(f"{path}.{number}") for number in range(1, min(count, _MOST_FILES) + 1)]
 
 
 @dataclass(frozen=True)
-class Noted:
-    """A process that said of itself that it took mutexes. pid: 0 for all that there was no room
-    for. taken: at most, and before it had a file. is_unseen: it takes many or waits, and there was
-    no file for it."""
+class ProcessNote:
+    """A process that reported that it took mutexes. pid: 0 for all those without room in the table.
+    taken: the upper bound of its acquisitions before it had a file. is_unseen: it takes many or
+    waits, and there was no file for it."""
 
     pid: int
     taken: int
@@ -79,17 +79,17 @@ class Noted:
 
 
 class Buffer:
-    """What stands in the file at the moment. Arrays change while the program runs."""
+    """The current content of the file. Arrays change while the program runs."""
 
     def __init__(self, path: Path) -> None:
-        """Maps the file, which may be removed afterwards."""
+        """Map the file, which may be removed afterwards."""
         kind = layouts().dtype(_BUFFER)
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), kind.itemsize, prot=mmap.PROT_READ)
         self._mapped = np.frombuffer(self._bytes, kind, 1)[0]
 
     def check(self) -> None:
-        """Raise LockwrightError if a library of another layout has seen the file."""
+        """Raise LockwrightError if a library of another layout has opened the file."""
         layouts().check(_BUFFER, self._bytes[:64])
 
     def __getitem__(self, name: str) -> Any:
@@ -98,18 +98,18 @@ class Buffer:
 
     @property
     def pid(self) -> int:
-        """Of the process that is profiled; 0 while there is none."""
+        """The id of the profiled process; 0 if there is none."""
         return int(self["pid"])
 
     @property
     def loaded(self) -> dict[int, str]:
-        """The first processes that loaded the profiler, and the program that each was then; of the
-        first buffer."""
+        """The program that each of the first processes was when it loaded the profiler, by process
+        id; from the first buffer."""
         return loads.programs(self["loaded"]["of"])
 
     @property
     def took_any(self) -> bool:
-        """Whether the process took a mutex, and did not only make some."""
+        """True if the process took a mutex, rather than only creating some."""
         calls = [
             *("samples", "contended", "failed_trylocks", "cond_waits"),
             *("unprofiled", "rwlock_calls", "spin_calls"),
@@ -117,84 +117,84 @@ class Buffer:
         return bool(self.pid) and any(self.threads[name].any() for name in calls)
 
     @property
-    def worth(self) -> float:
+    def mutex_ticks(self) -> float:
         """Ticks that the process spent on mutexes so far: waiting, and a little for each
-        acquisition. What is counted and no more counts for less."""
+        acquisition. Calls that are only counted have less weight."""
         calls = (self.threads[name].sum() for name in ("rwlock_calls", "spin_calls"))
         return self.waited + _TICKS * (self.taken + _COUNTED * float(sum(calls)))
 
     @property
     def taken(self) -> float:
         """Acquisitions of any mutex."""
-        return float(self.threads["acquisitions"].sum()) + float(self.passed_over.sum())
+        return float(self.threads["acquisitions"].sum()) + float(self.unsampled.sum())
 
     @property
     def waited(self) -> float:
-        """Ticks, summed over the threads."""
+        """Ticks waited, summed over the threads."""
         return float(self.records["waited"].sum())
 
     @property
-    def other_processes(self) -> list[Noted]:
-        """What stands in the first buffer on other processes that took mutexes."""
+    def other_processes(self) -> list[ProcessNote]:
+        """Other processes that took mutexes, as noted in the first buffer."""
         unseen = constant("other_process::is_unseen")
         return [
-            # A thread says it again when they have doubled.
-            Noted(pid, max(2 * (taken & ~unseen) - 1, 0), bool(taken & unseen))
+            # A thread updates its note when they have doubled.
+            ProcessNote(pid, max(2 * (taken & ~unseen) - 1, 0), bool(taken & unseen))
             for pid, taken in self["other_processes"].tolist()
             if taken
         ]
 
     @property
     def creations(self) -> Rows:
-        """Calls of pthread_mutex_init by the bucket of the time since the beginning."""
+        """Calls of pthread_mutex_init by the bucket of the time since the start."""
         creations: Rows = self["creations"]
         return creations
 
     @property
     def threads(self) -> Rows:
-        """Those that were seen, by their numbers."""
+        """The recorded threads, by their numbers."""
         return self._used("threads", int(self["threads_used"]))
 
     @property
     def last_ticks(self) -> int:
-        """Ticks from the beginning to the last that any thread noted."""
+        """Ticks from the start to the last event of any thread."""
         threads = self.threads
         last = max(int(threads[name].max(initial=0)) for name in ("last_sample", "last_wait"))
         return max(last - int(self["begin_ticks"]), 0)
 
     @property
-    def passed_over(self) -> NDArray[np.int64]:
-        """Acquisitions of each thread since its last sample, for which no sample stands yet."""
+    def unsampled(self) -> NDArray[np.int64]:
+        """Acquisitions of each thread since its last sample, which no sample represents yet."""
         threads = self.threads
         passed = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
         return np.where(threads["samples"] != 0, np.maximum(passed, 0), 0)
 
     @property
     def modules(self) -> Rows:
-        """The files that addresses lie in."""
+        """The files that contain the addresses."""
         return self._used("modules", int(self["modules_used"]))
 
     @property
     def records(self) -> Rows:
-        """All records, also unused ones: these have seen no sample and no wait."""
+        """All records, also unused ones, which have no sample and no wait."""
         records: Rows = self["records"]
         return records
 
     @property
     def details(self) -> Rows:
-        """By the number that a record has, less one."""
+        """The details, by the number in a record minus one."""
         details: Rows = self["details"]
         return details
 
     @property
     def init_sites(self) -> Rows:
-        """By the number that a record has, less one."""
+        """The initialising callers, by the number in a record minus one."""
         sites: Rows = self["inits"]["sites"]
         return sites
 
     def init_stack(self, record: Any) -> tuple[int, ...]:
         """Return the addresses of the stack from which a record's mutex was initialised; empty if
-        that was not walked."""
+        it was not walked."""
         number = int(record["init_site"]) >> constant("init_stack_shift")
         stacks = self["inits"]["stacks"]
         if not 0 < number <= len(stacks):
@@ -204,14 +204,14 @@ class Buffer:
 
     @property
     def stacks(self) -> Rows:
-        """Those that were walked."""
+        """The stacks that were walked."""
         stacks = self["stacks"]
         walked: Rows = stacks[stacks["frames"] != 0]
         return walked
 
     @property
     def moments(self) -> Rows:
-        """What there is of a timeline, in no order."""
+        """The recorded part of the timeline, unordered."""
         block = constant("profile_buffer::moments_in_block")
         moments = self._used("moments", block * int(self["moment_blocks_used"]))
         noted: Rows = moments[moments["kind"] != 0]
@@ -219,7 +219,7 @@ class Buffer:
 
     @property
     def nanoseconds(self) -> float:
-        """Of one tick."""
+        """Nanoseconds of one tick."""
         if rate := int(self["ticks_per_second"]):
             return 1e9 / rate
         threads = self.threads
@@ -237,26 +237,27 @@ class Buffer:
 
 
 class Buffers:
-    """The buffers of the processes of one run, of which there can come more."""
+    """The buffers of the processes of one run, whose number can grow."""
 
     def __init__(self, path: Path) -> None:
-        """path: of that of the process that came first."""
+        """path: the file of the first process."""
         self._path = path
         self.first = Buffer(path)
         self._others: dict[Path, Buffer] = {}
 
     def all(self) -> list[Buffer]:
-        """Those that there are."""
-        # That it is not there is dear to find in /dev/shm: a program whose threads do nothing but
-        # contend runs some per cent slower if that is asked 25 times a second.
-        for path in beside(self._path, int(self.first["files"])):
+        """Return all buffers so far."""
+        # A lookup of a missing file in /dev/shm is expensive: without the known number of files, a
+        # program whose threads only contend runs some per cent slower at 25 lookups a second.
+        for path in further_files(self._path, int(self.first["files"])):
             if path not in self._others and _is_filled(path):
                 self._others[path] = Buffer(path)
         return [self.first, *self._others.values()]
 
-    def chosen(self) -> Buffer:
-        """That of the process that spent most time on mutexes, the first if it is no less."""
-        return max(self.all(), key=lambda buffer: buffer.worth)
+    def busiest(self) -> Buffer:
+        """Return the buffer of the process that spent most time on mutexes, the first one if
+        equal."""
+        return max(self.all(), key=lambda buffer: buffer.mutex_ticks)
 
 
 def _is_filled(path: Path) -> bool:
@@ -270,7 +271,8 @@ def _is_filled(path: Path) -> bool:
 
 @cache
 def lower_bounds() -> NDArray[np.float64]:
-    """Where the buckets of a histogram begin, in ticks, and where the last one ends."""
+    """Return the lower bounds of a histogram's buckets, in ticks, and the upper bound of the
+    last."""
     parts = constant("histogram::parts")
     buckets = np.arange(parts * (1 + constant("histogram::octaves")) + 1)
     octave = buckets // parts - 1
@@ -279,8 +281,8 @@ def lower_bounds() -> NDArray[np.float64]:
 
 
 def _megahertz() -> float:
-    """Return the clock of a processor whose program ended before it could be compared with
-    another."""
+    """Return the clock rate of a processor whose program ended before its clock could be compared
+    with another."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("cpu MHz"):
@@ -292,8 +294,8 @@ def _megahertz() -> float:
 
 @contextmanager
 def new() -> Iterator[Path]:
-    """The path of an empty file for a profile, that is removed at the end of the `with` block, with
-    those beside it."""
+    """Create an empty file for a profile and those beside it, and yield its path; they are removed
+    at the end of the `with` block."""
     what = "the file for the profile"
     with layouts().new_file(_BUFFER, _MAGIC, what, _MOST_FILES) as path:
         yield path

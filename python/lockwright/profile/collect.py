@@ -1,4 +1,4 @@
-"""Runs a program with the profiler in it."""
+"""Runs a program under the profiler."""
 
 import os
 import resource
@@ -41,12 +41,12 @@ class Profiled:
 def profile_command(
     command: list[str],
     environment: dict[str, str] | None = None,
-    also: Callable[[Buffer], None] | None = None,
+    on_sample: Callable[[Buffer], None] | None = None,
 ) -> Profiled:
-    """Run a command in the foreground to its end, and profiles its mutexes.
+    """Run a command in the foreground to its end, and profile its mutexes.
 
-    also: called 25 times a second with the buffer so far. Raises LockwrightError if the command
-    cannot be run with the profiler in it.
+    on_sample: called 25 times a second with the buffer so far. Raises LockwrightError if the
+    command cannot be run under the profiler.
     """
     from lockwright.profile.convert import to_profile
 
@@ -58,8 +58,8 @@ def profile_command(
     with buffers.new() as path:
         chosen = locks.preload(probe, os.environ if environment is None else environment, program)
         chosen[buffers.VARIABLE] = str(path)
-        family = Buffers(path)
-        buffer, run = _run(program, command, chosen, family, also)
+        run_buffers = Buffers(path)
+        buffer, run = _run(program, command, chosen, run_buffers, on_sample)
         found = replace(to_profile(buffer, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
         return Profiled(found, run.status)
 
@@ -68,10 +68,10 @@ def _run(
     program: Path,
     command: list[str],
     environment: dict[str, str],
-    family: Buffers,
-    also: Callable[[Buffer], None] | None,
+    run_buffers: Buffers,
+    on_sample: Callable[[Buffer], None] | None,
 ) -> tuple[Buffer, ProfiledRun]:
-    watcher = Watcher(family, also)
+    watcher = Watcher(run_buffers, on_sample)
     child = 0
 
     def started(pid: int) -> None:
@@ -88,8 +88,8 @@ def _run(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
         ) from error
     ended = time.monotonic_ns()
-    buffer, seen = watcher.stop()
-    family.first.check()
+    buffer, samples = watcher.stop()
+    run_buffers.first.check()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
     run = ProfiledRun(
@@ -100,9 +100,9 @@ def _run(
         ended,
         child,
         usage,
-        seen,
-        other_processes(family, buffer),
-        "" if buffer.took_any else loads.without_library(family.first.loaded, end.process),
-        bool(family.first.loaded),
+        samples,
+        other_processes(run_buffers, buffer),
+        "" if buffer.took_any else loads.without_library(run_buffers.first.loaded, end.process),
+        bool(run_buffers.first.loaded),
     )
     return buffer, run

@@ -1,4 +1,4 @@
-"""Makes a profile of a buffer."""
+"""Converts a buffer to a profile."""
 
 import os
 import signal
@@ -13,23 +13,24 @@ from lockwright.profile import working_set
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.distributions import weight_below
 from lockwright.profile.mutexes import Mutexes
-from lockwright.profile.open_intervals import circle
+from lockwright.profile.open_intervals import deadlock_cycle
 from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Creation, Moment, Process, Profile
 from lockwright.profile.symbols import Mapping, Symbols
 
 _MOST_MOMENTS = 20_000
-"""Moments of the timeline that are kept, the longest ones: more than a screen has room for."""
+"""Limit on the moments of the timeline, of which the longest are retained: more than fit on a
+screen."""
 
 
 def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
-    """Return the profile of a run that has ended."""
+    """Return the profile of a finished run."""
     nanoseconds = buffer.nanoseconds
     symbols = symbols_of(buffer, run.program)
     duration = _duration(buffer, run)
-    mutexes = Mutexes(buffer, symbols, run.seen, nanoseconds, duration)
+    mutexes = Mutexes(buffer, symbols, run.samples, nanoseconds, duration)
     made = mutexes.all_mutexes()
-    names = {number: name for number, name in run.seen.names.items() if name}
+    names = {number: name for number, name in run.samples.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
     return Profile(
         command=run.command,
@@ -46,7 +47,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         partial=_partial(buffer, run, mutexes),
         deadlock=tuple(
             where
-            for where in map(mutexes.index_of, circle(mutexes.unfinished))
+            for where in map(mutexes.index_of, deadlock_cycle(mutexes.unfinished))
             if where is not None
         ),
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
@@ -55,7 +56,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
 
 
 def symbols_of(buffer: Buffer, program: str) -> Symbols:
-    """Resolve the addresses in a buffer. program: path of the program that was started."""
+    """Return the symbols for the addresses in a buffer. program: path of the started program."""
     mappings = [
         Mapping(
             os.fsdecode(bytes(each["path"])),
@@ -69,26 +70,28 @@ def symbols_of(buffer: Buffer, program: str) -> Symbols:
 
 
 def _duration(buffer: Buffer, run: ProfiledRun) -> float:
-    """Nanoseconds from the first acquisition to the end."""
+    """Return the nanoseconds from the first acquisition to the end."""
     if not buffer.pid:
         return 0.0
     begin = int(buffer["begin_ns"])
     if buffer.pid == run.child:
         return max(float(run.ended_ns - begin), 1.0)
-    # Another than the one that was started may have ended long before it.
+    # Another process than the started interval may have ended long before it.
     noted = buffer.last_ticks * buffer.nanoseconds
-    return min(max(run.seen.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
+    return min(max(run.samples.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
 
 
 def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: float) -> Process:
-    threads, seen = buffer.threads, run.seen
-    calls = int(threads["acquisitions"].sum()) + int(buffer.passed_over.sum())
+    threads, samples = buffer.threads, run.samples
+    calls = int(threads["acquisitions"].sum()) + int(buffer.unsampled.sum())
     own = _own_use(buffer, run)
     return Process(
         duration=duration,
-        processors=_processors(seen.processors),
-        threads_most=max(seen.threads_most, min(len(threads), 2)),
-        threads_mean=seen.threads / seen.looks if seen.looks else float(min(len(threads), 2)),
+        processors=_processors(samples.processors),
+        threads_most=max(samples.threads_most, min(len(threads), 2)),
+        threads_mean=samples.threads / samples.count
+        if samples.count
+        else float(min(len(threads), 2)),
         lock_calls=float(calls),
         rwlock_calls=int(threads["rwlock_calls"].sum()),
         spin_calls=int(threads["spin_calls"].sum()),
@@ -102,37 +105,37 @@ def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: flo
         minor_faults=round(own["minor_faults"]),
         major_faults=round(own["major_faults"]),
         mmap_calls=int(threads["mmap_calls"].sum()),
-        touched=seen.touched,
+        touched=samples.touched,
         last_cache=working_set.last_level_cache_size(),
-        runnable=seen.runnable / seen.looks if seen.looks else None,
-        wanting=seen.wanting / seen.looks if seen.looks else None,
-        realtime=seen.realtime if seen.looks else None,
+        runnable=samples.runnable / samples.count if samples.count else None,
+        wanting=samples.wanting / samples.count if samples.count else None,
+        realtime=samples.realtime if samples.count else None,
         creation=_creation(buffer, run, duration / nanoseconds),
     )
 
 
-def _processors(looks: Counter[int]) -> int:
-    """Processors that the threads could use in most of the samples; without samples, those that
-    this process may use."""
-    (most,) = looks.most_common(1) or [(0, 0)]
+def _processors(samples: Counter[int]) -> int:
+    """Return the number of processors that the threads could use in most of the samples; without
+    samples, the number that this process may use."""
+    (most,) = samples.most_common(1) or [(0, 0)]
     return most[0] or len(os.sched_getaffinity(0))
 
 
 def _own_use(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
-    """What the process has used, without its children: the sums over all are known when they have
-    ended, those of each process at the last sample."""
-    usage, seen = run.usage, run.seen
+    """Return the resources that the process has used without its children: the sums over all are
+    known at their end, those of each process at the last sample."""
+    usage, samples = run.usage, run.samples
     whole = {
         "cpu_user": usage.ru_utime * 1e9,
         "cpu_system": usage.ru_stime * 1e9,
         "minor_faults": usage.ru_minflt,
         "major_faults": usage.ru_majflt,
     }
-    if not seen.own:
+    if not samples.own:
         return whole
     if buffer.pid != run.child:
-        return seen.own
-    return {name: max(seen.own[name], whole[name] - seen.of_others[name]) for name in whole}
+        return samples.own
+    return {name: max(samples.own[name], whole[name] - samples.of_others[name]) for name in whole}
 
 
 def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
@@ -146,7 +149,7 @@ def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
         creators=int((created > 0).sum()),
         by_most=float(created.max()) / whole if whole else 0.0,
         early=weight_below(buffer.creations, ticks / 10) / whole if whole else 0.0,
-        alive_most=max(run.seen.alive_most, whole - destroyed),
+        alive_most=max(run.samples.alive_most, whole - destroyed),
     )
 
 
@@ -172,12 +175,12 @@ def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Mom
                 site=mutexes.site_of(int(each["record"]), int(each["caller"])),
             )
         )
-    for one in mutexes.unfinished:
-        where = mutexes.index_of(one.record)
+    for interval in mutexes.unfinished:
+        where = mutexes.index_of(interval.record)
         if where is not None:
-            begin, end = ((at - start) * nanoseconds for at in (one.begin, one.end))
-            site = mutexes.site_of(one.record, one.caller)
-            found.append(Moment(one.thread, where, one.kind, begin, end, site))
+            begin, end = ((at - start) * nanoseconds for at in (interval.begin, interval.end))
+            site = mutexes.site_of(interval.record, interval.caller)
+            found.append(Moment(interval.thread, where, interval.kind, begin, end, site))
     return tuple(sorted(found, key=lambda moment: moment.begin))
 
 
@@ -187,14 +190,14 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
     if waiting := len({each.thread for each in mutexes.unfinished if each.kind == buffers.WAIT}):
         reasons.append(
-            "one thread waited for a mutex to the end"
+            "interval thread waited for a mutex to the end"
             if waiting == 1
             else f"{waiting} threads waited for mutexes to the end"
         )
     if buffer.pid not in (0, run.child):
         program = os.fsdecode(bytes(buffer["program"]))
         reasons.append(
-            f"it is of process {buffer.pid} ({program}), which spent most time on mutexes"
+            f"it describes process {buffer.pid} ({program}), which spent most time on mutexes"
         )
     if not run.was_loaded:
         reasons.append(f"the profiler's library was never loaded; {loads.ADVICE}")
@@ -205,7 +208,7 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
         )
     reasons += run.others.descriptions
     if int(buffer["images"]) > 1:
-        reasons.append("the process became another program, and what it was before is not in it")
+        reasons.append("the process executed another program; the one before is not included")
     return "; ".join(reasons)
 
 

@@ -1,4 +1,4 @@
-"""Makes distributions of a buffer's histograms."""
+"""Makes distributions from a buffer's histograms."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from lockwright.profile.record import Distribution
 def distribution(
     count: float, total: float, samples: int, weights: NDArray[Any] | None, nanoseconds: float
 ) -> Distribution:
-    """Return a distribution of which count and total are known.
+    """Return a distribution with known count and total.
 
-    total: in ticks of so many nanoseconds. weights: of the histogram's buckets; None where there is
+    total: in ticks of `nanoseconds` each. weights: of the histogram's buckets; None where there is
     only the sum.
     """
     whole = float(weights.sum()) if weights is not None else 0.0
@@ -34,7 +34,7 @@ def distribution(
 
 
 def weight_below(weights: NDArray[Any], ticks: float) -> float:
-    """Return the weight below a bound; the bucket that the bound cuts counts in proportion."""
+    """Return the weight below a bound; a bucket that contains the bound counts in proportion."""
     bounds = lower_bounds()
     widths = np.diff(bounds)
     shares = np.clip((ticks - bounds[:-1]) / widths, 0.0, 1.0)
@@ -42,7 +42,7 @@ def weight_below(weights: NDArray[Any], ticks: float) -> float:
 
 
 def _quantile(weights: NDArray[Any], share: float) -> float:
-    """Return a quantile in ticks, with the durations of a bucket spread evenly over it."""
+    """Return a quantile in ticks; the durations of a bucket are assumed uniform."""
     sums = np.cumsum(weights)
     wanted = share * float(sums[-1])
     at = int(np.searchsorted(sums, wanted, side="left"))

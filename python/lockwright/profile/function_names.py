@@ -1,4 +1,4 @@
-"""Shortens the names of functions for people."""
+"""Shortens the names of functions."""
 
 import re
 
@@ -6,8 +6,8 @@ _CLONE = re.compile(r"( \[clone [^]]*\]|\.(constprop|isra|part|cold|lto_priv|llv
 
 
 def function(symbol: str) -> str:
-    """Return a symbol without the function's parameters and without the compiler's suffixes for
-    parts and clones."""
+    """Return a symbol without the function's parameters and the compiler's suffixes for parts and
+    clones."""
     symbol = _CLONE.sub("", symbol)
     name = symbol.removesuffix(" const")
     if not name.endswith(")"):
@@ -16,13 +16,13 @@ def function(symbol: str) -> str:
     for at in range(len(name) - 1, 0, -1):
         depth += {")": 1, "(": -1}.get(name[at], 0)
         if depth == 0:
-            # An operator that has no parameters in its name is no name without what it calls.
+            # An operator without parameters in its name: the parentheses are its name.
             return symbol if name[:at].endswith("operator") else name[:at]
     return symbol
 
 
 LONG = 60
-"""Letters above which a name is shown without template arguments."""
+"""Number of characters above which a name is printed without template arguments."""
 
 _TAG = re.compile(r"\[abi:\w+\]")
 _COMPARES = re.compile(r"\boperator\s*[-<>]")
@@ -42,17 +42,17 @@ def brief(symbol: str) -> str:
 
 
 def without_arguments(name: str, instead: str = "") -> str:
-    """Return the name with `instead` for each <...>."""
+    """Return the name with `instead` in place of each <...>."""
     if _COMPARES.search(name):
         return name
-    kept: list[str] = []
+    letters: list[str] = []
     depth = 0
     for letter in name:
         if letter == "<":
             depth += 1
         elif letter == ">" and depth > 0:
             depth -= 1
-            kept += instead if depth == 0 else ""
+            letters += instead if depth == 0 else ""
         elif depth == 0:
-            kept.append(letter)
-    return "".join(kept)
+            letters.append(letter)
+    return "".join(letters)

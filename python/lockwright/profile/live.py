@@ -1,4 +1,4 @@
-"""What the mutexes of a running program do at the moment, from its buffer."""
+"""The state of a running program's mutexes over the last interval, from its buffer."""
 
 import time
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lockwright.profile.buffer import Buffer, is_void
 from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutexes import Mutexes
-from lockwright.profile.watch import Seen
+from lockwright.profile.watch import Samples
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Row:
 
     lost: ns waited for each second, summed over threads; waiting: threads, now; contended: share of
     the acquisitions; rate: acquisitions a second; both None if unknown. holder: call site of the
-    holds that others waited longest for, or "" if unknown; where holds are unknown, the call site
-    that waited longest.
+    holds with the longest waits of others, or "" if unknown; where holds are unknown, the call site
+    with the longest waits.
     """
 
     name: str
@@ -35,8 +35,8 @@ class Row:
 class State:
     """The program during the last interval.
 
-    elapsed: ns since its first mutex; threads: how many it has; lost: as in a Row, over all
-    mutexes; rows: the worst first.
+    elapsed: ns since its first mutex; threads: their number; lost: as in a Row, over all mutexes;
+    rows: in descending order of lost.
     """
 
     elapsed: float
@@ -61,15 +61,15 @@ class Live:
     """Reads a buffer repeatedly."""
 
     def __init__(self, buffer: Buffer, program: str) -> None:
-        """program: path of the program that runs."""
+        """program: path of the running program."""
         self.buffer, self._program = buffer, program
         self._before = self._sums()
         self._blocks: dict[int, NDArray[np.uint64]] = {}
         self._modules = -1
         self._names: dict[int, str] = {}
 
-    def look(self, most: int) -> State:
-        """Return the last interval: the mutexes that cost most."""
+    def state(self, most: int) -> State:
+        """Return the last interval, with the `most` mutexes that cost most."""
         before, now = self._before, self._sums()
         self._before = now
         seconds = max((now.now - before.now) / 1e9, 1e-9)
@@ -77,7 +77,7 @@ class Live:
         rate = np.maximum(now.acquisitions - before.acquisitions, 0) / seconds
         contended = np.maximum(now.contended - before.contended, 0) / seconds
         worst = np.lexsort((-rate, -now.waiting, -lost))[:most]
-        self._know_names()
+        self._refresh_symbols()
         rows = tuple(
             Row(
                 name=self._name(int(number)),
@@ -110,7 +110,7 @@ class Live:
         waiting = np.zeros(len(records), np.int64)
         now = time.monotonic_ns()
         unit = buffer.nanoseconds
-        # Who waits still has waited already.
+        # The part of unfinished waits so far is included.
         ticks = int(buffer["begin_ticks"]) + (now - int(buffer["begin_ns"])) / unit
         threads = buffer.threads
         numbers = threads["waiting_for"].astype(np.int64) - 1
@@ -133,17 +133,17 @@ class Live:
         except OSError:
             return 0
 
-    def _know_names(self) -> None:
-        """The symbol of an address, also in a file that was loaded since."""
+    def _refresh_symbols(self) -> None:
+        """Renew the symbols if files were loaded since."""
         if self._modules != len(self.buffer.modules):
             self._modules = len(self.buffer.modules)
             self._names.clear()
             self._symbols = symbols_of(self.buffer, self._program)
-            self._mutexes = Mutexes(self.buffer, self._symbols, Seen(), 1.0, 1.0)
+            self._mutexes = Mutexes(self.buffer, self._symbols, Samples(), 1.0, 1.0)
 
     def _name(self, number: int) -> str:
         if number not in self._names:
-            self._names[number] = self._mutexes.named(number)
+            self._names[number] = self._mutexes.name_of_record(number)
         return self._names[number]
 
     def _holder(self, number: int) -> str:
@@ -159,4 +159,4 @@ class Live:
         if not grown.any() or not holder:
             return ""
         frame = self._symbols.caller(int(detail["sites"]["caller"][holder - 1]))
-        return replace(frame, source="").brief
+        return replace(frame, source="").short_label

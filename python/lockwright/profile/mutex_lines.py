@@ -13,10 +13,10 @@ from lockwright.profile.wrappers import Call
 def with_lines(
     mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
 ) -> list[Mutex]:
-    """Return the same mutexes, with source lines, wrappers and names.
+    """Return the mutexes with source lines, wrappers and names.
 
-    releases: by the index of a mutex and the number of its site, the frame that released what was
-    taken there.
+    releases: by the index of a mutex and the number of its site, the frame that released the
+    acquisitions of that site.
     """
     released = [releases(index) for index in range(len(mutexes))]
     frames = {frame for each in mutexes for site in each.sites for frame in site.stack}
@@ -25,11 +25,15 @@ def with_lines(
     frames -= {each.place.frame for each in mutexes if each.place.kind == OBJECT}
     lines = symbols.with_lines(frames)
 
-    def whole(stack: Sequence[Frame]) -> tuple[Frame, ...]:
+    def with_inlined(stack: Sequence[Frame]) -> tuple[Frame, ...]:
         return tuple(part for frame in stack for part in lines.get(frame, (frame,)))
 
     calls = [
-        Call(index, whole(site.stack), whole([released[index][i]] if i in released[index] else []))
+        Call(
+            index,
+            with_inlined(site.stack),
+            with_inlined([released[index][i]] if i in released[index] else []),
+        )
         for index, each in enumerate(mutexes)
         for i, site in enumerate(each.sites)
     ]
@@ -46,29 +50,31 @@ def with_lines(
         else each
         for each in mutexes
     ]
-    return _with_names([replace(each, place=_stacked(each, whole)) for each in sited], symbols)
+    return _with_names(
+        [replace(each, place=_stacked(each, with_inlined)) for each in sited], symbols
+    )
 
 
-def _stacked(mutex: Mutex, whole: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
-    """Return a mutex's place with its stack. Of a mutex that was first seen when it was taken, it
-    is the stack of the same caller's site with most waiting."""
+def _stacked(mutex: Mutex, with_inlined: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
+    """Return a mutex's place with its stack. For a mutex found when it was first taken, it is the
+    stack of the same caller's site with most waiting."""
     place = mutex.place
     if place.kind == OBJECT:
         return place
-    stack = whole(place.stack or (place.frame,))
+    stack = with_inlined(place.stack or (place.frame,))
     count = 0
     if place.kind == FIRST_TAKEN:
         for site in mutex.sites:
             if site.stack and site.stack[0] == stack[0]:
                 stack, count = site.stack, site.wrappers
                 break
-    # By what it is found again it keeps the name of the symbol.
-    source = whole((place.frame,))[-1].source
+    # The symbol stays unchanged: it identifies the mutex across runs.
+    source = with_inlined((place.frame,))[-1].source
     return replace(place, frame=replace(place.frame, source=source), stack=stack, wrappers=count)
 
 
 def _with_names(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
-    """Find wrappers around initialisations as around lock functions, but without releases."""
+    """Find wrappers of initialisations as those of lock functions, but without releases."""
     created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
     counts = wrappers.wrapper_counts(
         [Call(i, mutexes[i].place.stack) for i in created], symbols.function
@@ -93,7 +99,7 @@ def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
 
 
 def _numbered(mutexes: list[Mutex]) -> list[Mutex]:
-    """Numbers mutexes that share a name still: one caller of a wrapper made them."""
+    """Number mutexes with the same name, which one caller of a wrapper created."""
     same: dict[str, list[int]] = {}
     for i, each in enumerate(mutexes):
         if each.place.wrappers and each.instances == 1:

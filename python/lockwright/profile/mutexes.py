@@ -20,13 +20,14 @@ from lockwright.profile.record import (
 )
 from lockwright.profile.sites import Sites, Waits
 from lockwright.profile.symbols import Symbols
-from lockwright.profile.watch import Seen
+from lockwright.profile.watch import Samples
 
-_APART = 32
-"""Mutexes of one place that are shown one by one where there are many: those that cost most."""
+_MOST_SEPARATE = 32
+"""Limit on the mutexes of one place that are listed separately where there are many: those that
+cost most."""
 
-_STANDS_OUT = 16
-"""Samples that make a mutex worth showing apart from others of its place."""
+_ENOUGH_SAMPLES = 16
+"""Samples from which a mutex is listed separately from others of its place."""
 
 _TYPES = ("normal", "recursive", "error-checking", "adaptive")
 _SUMS = (
@@ -52,45 +53,50 @@ _SUMS = (
 
 
 class Mutexes:
-    """The mutexes that were seen, in the order of the time lost."""
+    """The observed mutexes, in descending order of the time lost."""
 
     def __init__(
-        self, buffer: Buffer, symbols: Symbols, seen: Seen, nanoseconds: float, duration: float
+        self,
+        buffer: Buffer,
+        symbols: Symbols,
+        samples: Samples,
+        nanoseconds: float,
+        duration: float,
     ) -> None:
         """duration: of the profile, in ns; nanoseconds: of a tick."""
-        self._buffer, self._symbols, self._seen = buffer, symbols, seen
+        self._buffer, self._symbols, self._samples = buffer, symbols, samples
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
         self._sites = Sites(buffer, symbols, nanoseconds)
-        self._failures = self._with_threads("failing", buffer.threads["failures"])
-        self._passed_over = self._with_threads("last_record", buffer.passed_over)
-        self._contended = self._with_threads("waited_for", buffer.threads["waits"])
+        self._failures = self._thread_counts("failing", buffer.threads["failures"])
+        self._passed_over = self._thread_counts("last_record", buffer.unsampled)
+        self._contended = self._thread_counts("waited_for", buffer.threads["waits"])
         self._contended += buffer.records["contended"].astype(np.int64)
-        self._waited = self._with_threads("waited_for", buffer.threads["waited"])
+        self._waited = self._thread_counts("waited_for", buffer.threads["waited"])
         self._waited += buffer.records["waited"].astype(np.int64)
-        self.unfinished = open_intervals(buffer, seen.last_ns)
+        self.unfinished = open_intervals(buffer, samples.last_ns)
         for each in self.unfinished:
             if each.kind == WAIT:
                 self._contended[each.record] += 1
                 self._waited[each.record] += each.ticks
-        self._takers = frequent_users(buffer)
+        self._frequent_users = frequent_users(buffer)
 
     def index_of(self, record: int) -> int | None:
-        """Return which of the mutexes a record became part of."""
+        """Return the index of the mutex that a record is part of, or None."""
         return self._index.get(record)
 
     def site_of(self, record: int, caller: int) -> int:
         """Return the number of a call site among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
-    def named(self, record: int) -> str:
+    def name_of_record(self, record: int) -> str:
         """Return the name of the mutex of one record."""
         found = self._buffer.records[record]
         is_one = not is_shared(found)
         return name_of(self._place(found, is_one), is_one)
 
     def all_mutexes(self) -> list[Mutex]:
-        """Return all mutexes, the one with the most time lost first."""
+        """Return all mutexes in descending order of the time lost."""
         groups = self._groups()
         records = self._buffer.records
         groups.sort(
@@ -108,7 +114,7 @@ class Mutexes:
         return with_lines(mutexes, self._symbols, self._sites.releases)
 
     def _groups(self) -> list[list[int]]:
-        """Return the records that make up each mutex of the profile."""
+        """Return the records of each mutex of the profile."""
         records = self._buffer.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
@@ -131,22 +137,25 @@ class Mutexes:
                     -int(records["acquisitions"][number]),
                 )
             )
-            apart = self._apart(numbers)
-            groups += [[number] for number in numbers[:apart]]
-            if numbers[apart:]:
-                groups.append(numbers[apart:])
+            separate = self._separate_count(numbers)
+            groups += [[number] for number in numbers[:separate]]
+            if numbers[separate:]:
+                groups.append(numbers[separate:])
         return groups
 
-    def _apart(self, numbers: list[int]) -> int:
-        """Return how many mutexes of a place are shown one by one, the most costly first: of many
-        only those that stand out, as two of a table may, but none that lives on a thread's stack
-        for a moment."""
-        if len(numbers) <= 2 * _APART:
+    def _separate_count(self, numbers: list[int]) -> int:
+        """Return how many mutexes of a place are listed separately, the most costly first: if there
+        are many, only those with enough samples, which excludes short-lived ones on a thread's
+        stack."""
+        if len(numbers) <= 2 * _MOST_SEPARATE:
             return len(numbers)
         records = self._buffer.records
-        looks = records["samples"][numbers[:_APART]] + records["waits"][numbers[:_APART]]
-        few = np.flatnonzero(looks < _STANDS_OUT)
-        return int(few[0]) if len(few) else _APART
+        samples = (
+            records["samples"][numbers[:_MOST_SEPARATE]]
+            + records["waits"][numbers[:_MOST_SEPARATE]]
+        )
+        few = np.flatnonzero(samples < _ENOUGH_SAMPLES)
+        return int(few[0]) if len(few) else _MOST_SEPARATE
 
     def _mutex(self, index: int, group: list[int]) -> Mutex:
         records = self._buffer.records[group]
@@ -175,10 +184,10 @@ class Mutexes:
         for each in waits:
             word, bit = divmod(each.thread % (64 * len(threads)), 64)
             threads[word] |= np.uint64(1 << bit)
-        looks = self._seen.looks
-        waiters = int(self._seen.waiters[group].sum())
-        held = looks * sums["held"] * unit / self._duration if self._duration else 0.0
-        at = max(float(self._seen.waited[group].sum()), held, 1.0)
+        sample_count = self._samples.count
+        waiters = int(self._samples.waiters[group].sum())
+        held = sample_count * sums["held"] * unit / self._duration if self._duration else 0.0
+        at = max(float(self._samples.waited[group].sum()), held, 1.0)
         arrivals = details["arrivals"].sum(axis=0) if len(details) else np.zeros(0, np.uint64)
         last = int(np.flatnonzero(arrivals)[-1]) + 1 if arrivals.any() else 0
         return Mutex(
@@ -203,15 +212,15 @@ class Mutexes:
             ),
             arrivals=tuple(int(each) for each in arrivals[:last]),
             waiters_mean=waiters / at,
-            waiters_most=int(self._seen.most[group].max(initial=0)),
-            sampled_times=looks,
+            waiters_most=int(self._samples.most[group].max(initial=0)),
+            sampled_times=sample_count,
             instances=self._instances(first, group, is_one),
             trylocks=float(sums["tried"] + sums["failed_trylocks"]),
             failed_trylocks=sums["failed_trylocks"],
             cond_waits=sums["cond_waits"],
             cond_signals=sums["cond_signals"],
             futile_wakeups=sums["futile_wakeups"],
-            threads=user_count(threads, self._takers),
+            threads=user_count(threads, self._frequent_users),
             owner_changes=_share(sums["owner_changes"], sums["samples"]),
             preempted_holds=_share(sums["usage_preempted"], sums["usage_samples"]),
             sites=sites,
@@ -232,7 +241,7 @@ class Mutexes:
         return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
 
     def _order(self, record: Any) -> int:
-        """Return the ordinal of a mutex among those first seen at its place."""
+        """Return the ordinal of a mutex among those first taken at its place."""
         records = self._buffer.records
         earlier = (
             (records["first_site"] == record["first_site"])
@@ -246,16 +255,17 @@ class Mutexes:
         if is_one:
             return 1
         if place := init_site(first):
-            # Most of them were never looked at.
+            # Most of them have no record.
             return max(len(group), int(self._buffer.init_sites["created"][place - 1]))
         return max(len(group), 2)
 
-    def _with_threads(self, of: str, counts: NDArray[Any]) -> NDArray[np.int64]:
-        """By record, the counts that threads keep for it still; each has one mutex, from 1 on."""
+    def _thread_counts(self, of: str, counts: NDArray[Any]) -> NDArray[np.int64]:
+        """Return, by record, the counts that threads have not yet added to it; each thread has one
+        record, numbered from 1."""
         found = np.zeros(len(self._buffer.records) + 1, np.int64)
         numbers = np.minimum(self._buffer.threads[of], len(self._buffer.records)).astype(np.int64)
         np.add.at(found, numbers, counts.astype(np.int64))
-        # Number 0 is none.
+        # Number 0 stands for no record.
         return found[1:]
 
 

@@ -1,7 +1,7 @@
 """Waits and holds that had not ended when the process did.
 
-A thread records a wait when it is over. In a deadlock, and where a thread holds a mutex to the end,
-that never happens; but the buffer has its beginning.
+A thread records a wait when it is over. In a deadlock, or if a thread holds a mutex to the end,
+that never happens, but the buffer has the start of the interval.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, is_shared, lower
 
 @dataclass(frozen=True)
 class OpenInterval:
-    """One wait or hold.
+    """An unfinished wait or hold.
 
     kind: WAIT or HOLD; record, thread: their numbers; caller: of the lock function, 0 if unknown;
     begin, end: in ticks of the clock.
@@ -35,8 +35,8 @@ class OpenInterval:
 
 
 def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
-    """Return the open waits and holds when the process was last seen, at `last_ns` of the monotonic
-    clock. Later events cannot be told from the end of the process."""
+    """Return the open waits and holds at the last sample of the process, at `last_ns` of the
+    monotonic clock. Later ones cannot be distinguished from the end of the process."""
     if not buffer.pid or not last_ns:
         return []
     end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
@@ -65,7 +65,7 @@ def _holder(buffer: Buffer, record: np.void) -> int:
     return int(record["first_site"]) if record["samples"] == 1 else 0
 
 
-def circle(found: Iterable[OpenInterval]) -> list[int]:
+def deadlock_cycle(found: Iterable[OpenInterval]) -> list[int]:
     """Return the records of the mutexes in a deadlock: the holder of each waited for the next, and
     the holder of the last for the first. Empty if there was none."""
     found = list(found)
@@ -89,14 +89,14 @@ def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
         by_record[each.record].append(each)
     rows = np.zeros(len(by_record), buffer.details.dtype)
     bounds = lower_bounds()
-    for row, (number, those) in zip(rows, by_record.items(), strict=True):
+    for row, (number, intervals) in zip(rows, by_record.items(), strict=True):
         sites: dict[int, int] = {}
         record = buffer.records[number]
         if not record["detail"]:
             first = row["sites"][_site(row, sites, int(record["first_site"]))]
             first["acquisitions"], first["held"] = record["acquisitions"], record["held"]
-        holder = next((each.caller for each in those if each.kind == HOLD), 0)
-        for each in those:
+        holder = next((each.caller for each in intervals if each.kind == HOLD), 0)
+        for each in intervals:
             at = _site(row, sites, each.caller) if each.caller else -1
             bucket = int(np.searchsorted(bounds, each.ticks, "right")) - 1
             waits = each.kind == WAIT
@@ -114,7 +114,7 @@ def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
 
 
 def _site(row: np.void, sites: dict[int, int], caller: int) -> int:
-    """Return the number of a caller's site; the last one stands for all that have no room."""
+    """Return the number of a caller's site; the last one stands for all callers without room."""
     at = sites.setdefault(caller, min(len(sites), len(row["sites"]) - 1))
     row["sites"][at]["caller"] = caller
     return at

@@ -12,8 +12,8 @@ class OtherProcesses:
     """Sums over these processes.
 
     taken: acquisitions; is_exact: whether that is exact or an upper bound. waited: ns, summed over
-    their threads. unseen: processes of interest without a buffer of their own; alive: processes
-    that still run.
+    their threads. unseen: processes with many acquisitions or waits but without a buffer; alive:
+    processes that still run.
     """
 
     count: int
@@ -25,7 +25,7 @@ class OtherProcesses:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """What a user has to know about them, each in a few words."""
+        """Remarks on them for the user, in a few words each."""
         if not self.count:
             return ()
         one = self.count == 1
@@ -37,37 +37,41 @@ class OtherProcesses:
         most = "" if self.is_exact else "at most "
         lost = f"{numbers.time(self.waited)} lost waiting" if self.waited else "no waiting"
         if not self.unseen:
-            said = f"{are} not in it ({most}{_acquisition_count(self.taken)}, {lost})"
-            return (said, *self._going_on)
+            summary = f"{are} not included ({most}{_acquisition_count(self.taken)}, {lost})"
+            return (summary, *self._still_running)
         more = f" and {len(self.unseen) - 1} more" if self.unseen[1:] else ""
         return (
-            f"{are} not in it",
-            f"process {self.unseen[0]}{more} may be of interest, but could make no file",
-            *self._going_on,
+            f"{are} not included",
+            f"process {self.unseen[0]}{more} may be relevant, but could not create a file",
+            *self._still_running,
         )
 
     @property
-    def _going_on(self) -> tuple[str, ...]:
+    def _still_running(self) -> tuple[str, ...]:
         if not self.alive:
             return ()
         return (
-            f"process {self.alive[0]} goes on in the background: profile it in the foreground, or"
-            " with --pid",
+            f"process {self.alive[0]} still runs in the background: profile it in the foreground,"
+            " or with --pid",
         )
 
 
-def other_processes(family: Buffers, chosen: Buffer) -> OtherProcesses:
+def other_processes(run_buffers: Buffers, chosen: Buffer) -> OtherProcesses:
     """Return all processes but the chosen one."""
-    seen = {buffer.pid: buffer for buffer in family.all() if buffer.taken and buffer is not chosen}
-    seen.pop(chosen.pid, None)
-    noted = [each for each in family.first.other_processes if each.pid not in {chosen.pid, *seen}]
-    pids = sorted({*seen, *(each.pid for each in noted if each.pid)})
-    beyond = max(0, int(family.first["others"]) - (table_size("other_processes") - 1))
+    buffers = {
+        buffer.pid: buffer for buffer in run_buffers.all() if buffer.taken and buffer is not chosen
+    }
+    buffers.pop(chosen.pid, None)
+    noted = [
+        each for each in run_buffers.first.other_processes if each.pid not in {chosen.pid, *buffers}
+    ]
+    pids = sorted({*buffers, *(each.pid for each in noted if each.pid)})
+    beyond = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
     return OtherProcesses(
         count=len(pids) + beyond,
-        taken=sum(each.taken for each in seen.values()) + sum(each.taken for each in noted),
+        taken=sum(each.taken for each in buffers.values()) + sum(each.taken for each in noted),
         is_exact=all(each.taken <= 1 for each in noted),
-        waited=sum(buffer.waited * buffer.nanoseconds for buffer in seen.values()),
+        waited=sum(buffer.waited * buffer.nanoseconds for buffer in buffers.values()),
         unseen=tuple(each.pid for each in noted if each.is_unseen and each.pid),
         alive=tuple(pid for pid in pids if _is_alive(pid)),
     )

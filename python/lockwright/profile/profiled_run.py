@@ -1,19 +1,19 @@
-"""What is known of a profiled run."""
+"""Facts about a profiled run."""
 
 import resource
 from dataclasses import dataclass
 
 from lockwright.profile.other_processes import OtherProcesses
-from lockwright.profile.watch import Seen
+from lockwright.profile.watch import Samples
 
 
 @dataclass(frozen=True)
 class ProfiledRun:
-    """What is known of a run besides its buffer.
+    """Facts about a run that are not in its buffer.
 
     status: of wait(); ended_ns: monotonic; usage: of the program and the children that it waited
-    for; became: the program that the process ran last, if the profiler was not loaded into that one
-    and nothing was seen; was_loaded: whether the profiler was loaded at all.
+    for; became: the last program of the process, if that did not load the profiler and no mutex was
+    recorded; was_loaded: whether the profiler was loaded at all.
     """
 
     command: tuple[str, ...]
@@ -23,7 +23,7 @@ class ProfiledRun:
     ended_ns: int
     child: int
     usage: resource.struct_rusage
-    seen: Seen
+    samples: Samples
     others: OtherProcesses
     became: str
     was_loaded: bool

@@ -1,8 +1,8 @@
-"""A profile: what was seen of a program's mutexes during one run, and its JSON file.
+"""A profile: the mutexes of a program during one run, and its JSON file.
 
 Durations are in nanoseconds. Numbers of acquisitions, and sums of holding times, are estimates from
-samples, each of which stands for as many acquisitions as were passed over since the one before it;
-what happens on the slow path (finding a mutex held, waiting, sleeping) is counted each time.
+samples, each of which stands for the acquisitions since the one before it; events on the slow path
+(finding a mutex held, waiting, sleeping) are all counted.
 """
 
 import dataclasses
@@ -23,11 +23,9 @@ FORMAT = "lockwright profile 1"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Durations. count, total: of all, by the weights of the samples; samples: how many were taken.
-
-    buckets: pairs of a lower bound in ns and the weight of what lies between it and the next bound;
-    p50, p90, p99 and most are as fine as the buckets.
-    """
+    """Durations. count, total: of all, by the weights of the samples; samples: their number.
+    buckets: pairs of a lower bound in ns and the weight up to the next bound; p50, p90, p99 and
+    most have the resolution of the buckets."""
 
     count: float = 0
     total: float = 0
@@ -40,14 +38,14 @@ class Distribution:
 
     @property
     def mean(self) -> float:
-        """In ns; 0 where there is nothing."""
+        """The mean in ns; 0 if there are none."""
         return self.total / self.count if self.count else 0.0
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A place in code or data: a loaded file, the offset in its address space, and what symbols and
-    debug information say about it."""
+    """A place in code or data: a loaded file, the offset in its address space, and its symbol and
+    source line where they are known."""
 
     module: str
     offset: int
@@ -56,30 +54,30 @@ class Frame:
     source: str = ""
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """The most specific name: symbol and source, or module and offset."""
         name = self.symbol or f"{Path(self.module).name}+{self.offset:#x}"
         return f"{name} ({self.source})" if self.source else name
 
     @property
-    def brief(self) -> str:
-        """The same with a shortened function name."""
-        return replace(self, symbol=brief(self.symbol)).shown
+    def short_label(self) -> str:
+        """The label with a shortened function name."""
+        return replace(self, symbol=brief(self.symbol)).label
 
 
-def shown(stack: tuple[Frame, ...], wrappers: int) -> str:
+def stack_label(stack: tuple[Frame, ...], wrappers: int) -> str:
     """Return the name of a stack's place; "" for an empty stack."""
     if not stack:
         return ""
     if not 0 < wrappers < len(stack):
-        return stack[0].brief
-    return stack[wrappers].brief + via(stack, wrappers)
+        return stack[0].short_label
+    return stack[wrappers].short_label + via(stack, wrappers)
 
 
 def via(stack: tuple[Frame, ...], wrappers: int) -> str:
     """Return the outermost wrapper, in parentheses, unless all wrappers are library functions."""
     named = [frame for frame in stack[:wrappers] if not is_known(frame.symbol)]
-    return f" (via {replace(named[-1], source='').brief})" if named else ""
+    return f" (via {replace(named[-1], source='').short_label})" if named else ""
 
 
 OBJECT = "object"
@@ -87,12 +85,12 @@ OBJECT = "object"
 CREATED = "created"
 """The mutex was initialised by a call: the frame is the caller."""
 FIRST_TAKEN = "first taken"
-"""Neither is known: the frame is the first caller that was seen to lock it."""
+"""Neither is known: the frame is the first caller that locked it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """What identifies a mutex across runs.
+    """The identity of a mutex across runs.
 
     kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: index among the mutexes of that place in the
     order of their creation; -1 where the record stands for all of them. stack: of the call, where
@@ -111,7 +109,7 @@ class Site:
     """A stack from which a mutex was taken.
 
     stack[0] is the caller of the lock function, and the last frame the outermost known. waited,
-    held: ns, of threads that came this way. wrappers: how many of the innermost frames are
+    held: ns, of acquisitions from this stack. wrappers: how many of the innermost frames are
     functions that lock the mutex for their callers.
     """
 
@@ -123,16 +121,16 @@ class Site:
     wrappers: int = 0
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """The most specific place: the caller of the wrappers, with the outermost of these."""
-        return shown(self.stack, self.wrappers)
+        return stack_label(self.stack, self.wrappers)
 
 
 @dataclass(frozen=True)
 class Block:
     """Waits at one site for holds of another.
 
-    waiter, holder: indices into the mutex's sites; holder is -1 where it is not known. waited: ns.
+    waiter, holder: indices into the mutex's sites; holder is -1 if unknown. waited: ns.
     """
 
     holder: int
@@ -143,20 +141,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Mutex:
-    """One mutex, or all of one place where there are too many to tell apart (instances > 1).
+    """A mutex, or all of one place where there are too many to list (instances > 1).
 
     contended: acquisitions that found it held. waiting: of those; holding: of all; hand_over: from
-    the unlock to the return of the waiter that was next. arrivals[n]: how many found n others
-    waiting. waiters_mean, waiters_most: seen from outside at regular times, in which it was
-    `sampled_times` times; the mean is over those times at which anyone waited or held it.
-    trylocks that fail are neither acquisitions nor contended. futile_wakeups: returns from a
-    condition variable wait after which the thread waited again before it had released the mutex.
-    threads: that took it in a sample or waited for it; if that leaves two, without those that take
-    mutexes, and wait for them, a hundred times more rarely than the average thread, as the one that
-    started the others does.
-    owner_changes: share of samples in which another thread had it last.
-    preempted_holds: share of timed holds during which the kernel took the processor away from the
-    holder.
+    the unlock to the return of the successor. arrivals[n]: acquisitions that found n others
+    waiting. waiters_mean, waiters_most: at `sampled_times` regular samples; the mean is over the
+    samples at which any thread waited or held it. trylocks that fail are neither acquisitions nor
+    contended. futile_wakeups: returns from a condition variable wait after which the thread waited
+    again before it had released the mutex. threads: those that took it in a sample or waited for
+    it; if at least two remain, without threads that take mutexes and wait for them a hundred times
+    more rarely than the average, such as the one that started the others. owner_changes: share of
+    samples in which the previous owner was another thread. preempted_holds: share of timed holds
+    during which the kernel preempted the holder.
     """
 
     name: str
@@ -190,17 +186,17 @@ class Mutex:
         return self.waiting.total
 
     def holder(self, block: Block) -> str:
-        """Return the site of a block's holder; "" where that is not known."""
+        """Return the site of a block's holder; "" if unknown."""
         return self.taken_at(block.holder, True)
 
     def waiter(self, block: Block) -> str:
-        """Return the site of a block's waiter; "" where that is not known."""
+        """Return the site of a block's waiter; "" if unknown."""
         return self.taken_at(block.waiter, False)
 
     def taken_at(self, index: int, holds: bool) -> str:
-        """Return the place of a site of which only the caller of the lock function is certain.
-        Where that is a wrapper with several callers, the caller with half of the holding, or
-        waiting, is named as the most likely."""
+        """Return the place of a site of which only the caller of the lock function is certain. If
+        that is a wrapper with several callers, the caller with half of the holding (if `holds`) or
+        waiting is named as the most likely."""
         if not 0 <= index < len(self.sites) or not self.sites[index].stack:
             return ""
         return self._callers[index][holds]
@@ -210,13 +206,13 @@ class Mutex:
         """The place of each site, by its number: of waiters and of holders."""
         shares: dict[tuple[Frame, ...], dict[str, list[float]]] = {}
         for site in self.sites:
-            sums = shares.setdefault(site.stack[:1], {}).setdefault(site.shown, [0.0, 0.0])
+            sums = shares.setdefault(site.stack[:1], {}).setdefault(site.label, [0.0, 0.0])
             sums[0] += site.waited
             sums[1] += site.held
         return [
             (
-                _likeliest(site, shares[site.stack[:1]], 0),
-                _likeliest(site, shares[site.stack[:1]], 1),
+                _most_likely(site, shares[site.stack[:1]], 0),
+                _most_likely(site, shares[site.stack[:1]], 1),
             )
             for site in self.sites
         ]
@@ -227,20 +223,20 @@ class Mutex:
         return min(1.0, self.contended / self.acquisitions) if self.acquisitions else 0.0
 
 
-def _likeliest(site: Site, shares: dict[str, list[float]], which: int) -> str:
+def _most_likely(site: Site, shares: dict[str, list[float]], which: int) -> str:
     if site.wrappers == 0 or len(shares) == 1:
-        return site.shown
+        return site.label
     most = max(shares, key=lambda name: shares[name][which])
     if 2 * shares[most][which] >= sum(each[which] for each in shares.values()) > 0:
         return f"mostly {most}"
-    return site.stack[site.wrappers - 1].brief
+    return site.stack[site.wrappers - 1].short_label
 
 
 @dataclass(frozen=True)
 class Creation:
-    """How mutexes came to be. created, destroyed: calls of pthread_mutex_init and _destroy.
-    creators: threads that created any; by_most: share of them that the busiest of these created.
-    early: share that was created in the first tenth of the run. alive_most: at one time."""
+    """The creation of mutexes. created, destroyed: calls of pthread_mutex_init and _destroy.
+    creators: threads that created any; by_most: share that the busiest of these created. early:
+    share that was created in the first tenth of the run. alive_most: the most at one time."""
 
     created: int = 0
     destroyed: int = 0
@@ -254,17 +250,16 @@ class Creation:
 class Process:
     """The process as a whole, over `duration` ns.
 
-    processors: that it may use. threads_most: at one time, threads_mean: averaged over time.
+    processors: those that it may use. threads_most: at one time, threads_mean: averaged over time.
     runnable: threads that ran or were ready to, averaged over time, wanting: those that waited for
-    a mutex included; None where this is not known. realtime: threads with a real-time policy
-    (SCHED_FIFO, SCHED_RR), the most that were seen at one time; None where nobody looked.
-    lock_calls: acquisitions of any mutex; rwlock_calls, spin_calls, unprofiled_calls (of mutexes
-    that are shared, robust or have a protocol): not looked into. cpu_user, cpu_system: ns.
-    voluntary, involuntary: context switches. migrations: seen between samples of one thread.
-    page_faults: minor and major. mmap_calls: mappings made and removed through the C library's
-    functions. touched: bytes of memory that were touched for each second of
-    processor time, the median of a few looks that last until twice the last-level cache could have
-    been touched; last_cache: bytes of that; None where this cannot be known.
+    a mutex included; None if unknown. realtime: the most threads with a real-time policy
+    (SCHED_FIFO, SCHED_RR) in a sample; None without samples. lock_calls: acquisitions of any mutex;
+    rwlock_calls, spin_calls, unprofiled_calls (of mutexes that are shared, robust or have a
+    protocol): counted only. cpu_user, cpu_system: ns. voluntary, involuntary: context switches.
+    migrations: between samples of one thread. minor_faults, major_faults: page faults. mmap_calls:
+    mappings made and removed through the C library's functions. touched: bytes of memory touched
+    per second of processor time, the median of a few samples, each long enough to touch twice the
+    last-level cache; last_cache: bytes of that; None if unknown.
     """
 
     duration: float = 0
@@ -294,7 +289,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Moment:
-    """Part of the timeline: one thread waited for a mutex or held it. kind: "wait" or "hold";
+    """A part of the timeline: one thread waited for a mutex or held it. kind: "wait" or "hold";
     mutex: index into the profile's mutexes; site: index into the mutex's sites, or -1; begin, end:
     ns after the start of the profile."""
 
@@ -308,13 +303,11 @@ class Moment:
 
 @dataclass(frozen=True)
 class Profile:
-    """One run of one process. mutexes: in the order of the time lost, the worst first.
-
-    thread_names: of the numbers in `timeline`. partial: why the profile is less than a whole run,
-    or empty. mechanism: "preload", or how it was attached to a process that ran. rwlock: what
-    became of reader-writer locks, "keep" or "mutex". deadlock: indices of the mutexes of that in
-    which the run ended, if it did.
-    """
+    """A run of one process. mutexes: in descending order of the time lost. thread_names: of the
+    numbers in `timeline`. partial: why the profile does not cover the whole run, or "". mechanism:
+    "preload", or how it was attached to a running process. rwlock: the implementation of
+    reader-writer locks, "keep" or "mutex". deadlock: indices of the mutexes of the deadlock in
+    which the run ended, if it did."""
 
     command: tuple[str, ...]
     pid: int
@@ -331,9 +324,9 @@ class Profile:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def from_within(self) -> bool:
-        """Whether the profiler was in the program and saw its calls; else only sleeping waiters
-        were seen."""
+    def is_preloaded(self) -> bool:
+        """True if the profiler was loaded into the program and recorded its calls; else only
+        sleeping waiters were sampled."""
         return self.mechanism == "preload"
 
     @property
@@ -342,25 +335,26 @@ class Profile:
         return sum(mutex.lost for mutex in self.mutexes)
 
     def to_json(self) -> str:
-        """One line of JSON; `from_json` reads it."""
-        whole = {"format": FORMAT, **dataclasses.asdict(self)}
-        return json.dumps(whole, separators=(",", ":"), allow_nan=False)
+        """Return one line of JSON, which `from_json` reads."""
+        document = {"format": FORMAT, **dataclasses.asdict(self)}
+        return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Raise ValueError for anything but a profile of this format."""
-        whole = json.loads(text)
-        if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
-            raise ValueError("it does not begin as a profile does")
-        found = typing.cast(Self, _build(cls, whole))
+        """Return the profile in the text. Raises ValueError for anything but a profile of this
+        format."""
+        document = json.loads(text)
+        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+            raise ValueError("it does not begin like a profile")
+        found = typing.cast(Self, _build(cls, document))
         named = {each.mutex for each in found.timeline} | set(found.deadlock)
         if not named <= set(range(len(found.mutexes))):
-            raise ValueError("its timeline has a mutex that it does not have")
+            raise ValueError("its timeline refers to a mutex that is missing")
         return found
 
 
 def read(path: Path) -> Profile:
-    """Return the profile in a file. Raises LockwrightError if there is none in it."""
+    """Return the profile in a file. Raises LockwrightError if it contains none."""
     try:
         return Profile.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -384,11 +378,13 @@ _IN_JSON: dict[Any, Any] = {
 def _check_type(wanted: Any, value: Any) -> None:
     kinds = dict if dataclasses.is_dataclass(wanted) else _IN_JSON.get(wanted, object)
     if not isinstance(value, kinds):
-        raise ValueError(f"{str(value)[:40]!r} stands where no {type(value).__name__} can")
+        raise ValueError(
+            f"{str(value)[:40]!r} is in the place of another type than {type(value).__name__}"
+        )
 
 
 def _build(wanted: Any, value: Any) -> Any:
-    """Return `value`, of JSON's types, as an annotation's type. Raises ValueError if it has another
+    """Return `value`, of JSON's types, as an annotation's type. Raises ValueError for another
     type."""
     _check_type(typing.get_origin(wanted) or wanted, value)
     if dataclasses.is_dataclass(wanted):

@@ -1,5 +1,4 @@
-"""The call sites of a mutex, and which site's holds blocked which site's waiters, from the details
-of a buffer."""
+"""The call sites of a mutex, and the blocking between them, from the details of a buffer."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,12 +11,13 @@ from lockwright.profile.record import Block, Frame, Site
 from lockwright.profile.symbols import Symbols
 
 _STACKS = 8
-"""Stacks that are kept for one caller, those with most waiting and holding."""
+"""Limit on the stacks for one caller, of which those with most waiting and holding are retained."""
 
 
 @dataclass(frozen=True)
 class Waits:
-    """All waits of a mutex, of which only some were sampled. contended: how many; waited: ticks."""
+    """All waits of a mutex, of which only some were sampled. contended: their number; waited:
+    ticks."""
 
     contended: int
     waited: int
@@ -38,20 +38,20 @@ class Sites:
         return self._numbers.get((index, caller), -1)
 
     def releases(self, index: int) -> dict[int, Frame]:
-        """Where what was taken at a site was released, by the number of the site."""
+        """Return the frame that released the acquisitions of a site, by the number of the site."""
         return self._releases[index]
 
     def sites_and_blocks(
         self, index: int, group: list[int], details: NDArray[Any], waits: Waits
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
-        """Return the sites of a mutex, and which of them blocked which.
+        """Return the sites of a mutex, and the waits at one for holds of another.
 
-        group: the records that make up the mutex of this index; waits: the total that is shared out
-        among the sites in proportion to the samples.
+        group: the records of the mutex with this index; waits: the total, which is distributed over
+        the sites in proportion to the samples.
         """
         callers, pairs, releasers = _summed(details)
         if not callers:
-            self._only_first(group, callers)
+            self._add_only_caller(group, callers)
         each = _share(waits.contended, sum(sums[1] for sums in callers.values()))
         unit = self._nanoseconds
         tick = unit * _share(waits.waited, sum(sums[2] for sums in callers.values()))
@@ -85,8 +85,8 @@ class Sites:
         )
         return tuple(sites), blocks
 
-    def _only_first(self, group: list[int], callers: dict[int, list[int]]) -> None:
-        """Record the only known caller of a mutex without details."""
+    def _add_only_caller(self, group: list[int], callers: dict[int, list[int]]) -> None:
+        """Add the only known caller of a mutex without details."""
         records = self._buffer.records
         first = int(records["first_site"][group[0]])
         if first:
@@ -105,7 +105,7 @@ class Sites:
         self, group: list[int], caller: int
     ) -> list[tuple[tuple[Frame, ...], float, float]]:
         """Return the stacks of a caller with their shares of its waiting and its holding, the
-        largest first. The walked stacks stand for all."""
+        largest first. The walked stacks represent all."""
         walked: dict[tuple[int, ...], list[float]] = {}
         for number in group:
             for stack in self._stacks.get((number, caller), ()):
@@ -115,15 +115,15 @@ class Sites:
                 sums[1] += float(stack["held"])
         if not walked:
             return [((self._symbols.caller(caller),), 1.0, 1.0)]
-        kept = sorted(walked.items(), key=lambda item: -sum(item[1]))[:_STACKS]
-        waited, held = (sum(sums[i] for _, sums in kept) for i in (0, 1))
+        largest = sorted(walked.items(), key=lambda item: -sum(item[1]))[:_STACKS]
+        waited, held = (sum(sums[i] for _, sums in largest) for i in (0, 1))
         return [
             (
                 tuple(self._symbols.caller(pc) for pc in pcs),
                 of_waits / waited if waited else float(i == 0),
                 of_holds / held if held else float(i == 0),
             )
-            for i, (pcs, (of_waits, of_holds)) in enumerate(kept)
+            for i, (pcs, (of_waits, of_holds)) in enumerate(largest)
         ]
 
 
@@ -134,8 +134,9 @@ def _share(whole: int, part: int) -> float:
 def _summed(
     details: NDArray[Any],
 ) -> tuple[dict[int, list[int]], dict[tuple[int, int], list[int]], dict[int, int]]:
-    """By caller: acquisitions, contended ones, time waited and held. By pair of callers: how often
-    and how long one waited for the other. By caller: the last one to release it."""
+    """Return, by caller: acquisitions, contended ones, time waited and held; by pair of callers:
+    how often and how long one waited for the other; by caller: the last function that released
+    it."""
     callers: dict[int, list[int]] = {}
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     releasers: dict[int, int] = {}

@@ -6,11 +6,12 @@ from rich.text import Text
 from lockwright.base import numbers
 from lockwright.profile.record import Mutex, Profile
 
-SHOWN = 5
+_ROWS = 5
 
 
 def table(profile: Profile) -> Table:
-    """Return the mutexes that cost most, by the time that threads lost waiting for them."""
+    """Return the table of the mutexes that cost most, by the time that threads lost waiting for
+    them."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name, side in (
         ("mutex", "left"),
@@ -25,7 +26,7 @@ def table(profile: Profile) -> Table:
         ("while held by", "left"),
     ):
         made.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
-    for mutex in profile.mutexes[:SHOWN]:
+    for mutex in profile.mutexes[:_ROWS]:
         made.add_row(*(Text(cell) for cell in _row(mutex)))
     return made
 
@@ -34,14 +35,14 @@ def sentence(profile: Profile) -> str:
     """Return the process in one line."""
     process = profile.process
     if not profile.mutexes and not process.lock_calls and not process.unprofiled_calls:
-        if not profile.from_within:
-            return "no thread was seen to sleep for a mutex"
+        if not profile.is_preloaded:
+            return "no sample found a thread asleep for a mutex"
         return "the program took no mutex" + _others(profile)
     given = process.threads_mean * process.duration
     parts = [
         f"{numbers.time(process.duration)}",
         f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
-        *([_number(process.lock_calls, "acquisition")] if profile.from_within else []),
+        *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
         + (f" ({numbers.share(profile.lost / given)} of the threads' time)" if given else ""),
     ]
@@ -50,18 +51,18 @@ def sentence(profile: Profile) -> str:
     if process.unprofiled_calls:
         parts.append(
             f"{numbers.count(process.unprofiled_calls)} acquisitions of shared, robust or priority"
-            " mutexes were not looked into"
+            " mutexes were not profiled"
         )
     return ", ".join(parts)
 
 
 def _others(profile: Profile) -> str:
-    """What a program without mutexes used instead."""
+    """Return the remark on other locks of a program without mutexes."""
     process = profile.process
     if process.rwlock_calls:
         return (
-            f"; its {_number(process.rwlock_calls, 'call')} of reader-writer locks were not looked"
-            " into: --rwlock mutex does"
+            f"; its {_number(process.rwlock_calls, 'call')} of reader-writer locks were not"
+            " profiled: use --rwlock mutex"
         )
     return f", and spin locks {_number(process.spin_calls, 'time')}" if process.spin_calls else ""
 
@@ -71,7 +72,7 @@ def _number(count: float, what: str) -> str:
 
 
 def _time(ns: float) -> str:
-    """Return a duration; 0 means that there is no distribution."""
+    """Return a duration; `-` for 0, which means that there is no distribution."""
     return numbers.time(ns) if ns else "-"
 
 
@@ -90,6 +91,6 @@ def _row(mutex: Mutex) -> list[str]:
         _time(mutex.waiting.p99),
         _time(mutex.holding.p50),
         _time(mutex.holding.p99),
-        waiter.shown if waiter is not None and waiter.waited else "",
+        waiter.label if waiter is not None and waiter.waited else "",
         holder,
     ]

@@ -14,7 +14,7 @@ from lockwright.profile.record import Frame
 
 @dataclass(frozen=True)
 class Mapping:
-    """A mapped file: from `start` to `end`, with addresses that count from `base`."""
+    """A mapped file: from `start` to `end`, with addresses relative to `base`."""
 
     path: str
     start: int
@@ -34,7 +34,7 @@ class Symbols:
         self._frames: dict[int, Frame] = {}
 
     def mapping(self, address: int) -> Mapping | None:
-        """Return the file that an address lies in; None for the heap, a stack or an unknown
+        """Return the file that contains an address; None for the heap, a stack or an unknown
         address."""
         return next((each for each in self._mappings if each.start <= address < each.end), None)
 
@@ -62,7 +62,7 @@ class Symbols:
         return Frame(mapping.path, offset, found[0], found[1] + address - inside)
 
     def function(self, frame: Frame) -> tuple[str, str] | None:
-        """Return the function that a call returns to: its file and its name, or its start; None if
+        """Return the function that contains a frame: its file and its name, or its start; None if
         unknown."""
         if frame.symbol:
             return frame.module, function(frame.symbol)
@@ -71,8 +71,8 @@ class Symbols:
         return None if begin is None else (frame.module, f"{begin:#x}")
 
     def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, tuple[Frame, ...]]:
-        """Return each frame with its source line, where there is one, behind the frames of the
-        functions inlined into it, the innermost first."""
+        """Return each frame with its source line, if known, behind the frames of the functions
+        inlined into it, the innermost first."""
         by_module: defaultdict[str, set[Frame]] = defaultdict(set)
         for frame in frames:
             if frame.module in self._modules and load(Path(frame.module)).has_lines:
@@ -89,10 +89,10 @@ class Symbols:
 
 def _inlined(frame: Frame, lines: list[Line]) -> tuple[Frame, ...]:
     found = [replace(frame, symbol=x.function, symbol_offset=0, source=x.source) for x in lines]
-    # The outermost is the function that the symbols know.
+    # The outermost is the function that has a symbol.
     symbol = frame.symbol or found[-1].symbol.replace("??", "")
     found[-1] = replace(frame, symbol=symbol, source=found[-1].source)
-    # Where binutils has no name for the innermost function it gives the outermost one's.
+    # If binutils has no name for the innermost function, it prints the outermost one's.
     if len(found) > 1 and function(found[0].symbol) == function(symbol):
         del found[0]
     return tuple(found)

@@ -29,13 +29,13 @@ from lockwright.profile.live import Live, Row, State
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
 _ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "waited for at")
-"""The mutexes of a process that is attached to."""
+"""The columns for an attached process."""
 
 _OTHER_LINES = 7
 """Lines of the screen that are not mutexes."""
 
 _NAMED = 3
-"""Mutexes in one line where there is no screen."""
+"""Number of mutexes in a line where there is no screen."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Streams:
 
 
 @contextmanager
-def diverted(path: Path) -> Iterator[Streams]:
-    """Redirects standard output and standard error to a file, and gives /dev/null for a
-    standard input that is a terminal. Raises LockwrightError if the file cannot be made."""
+def redirected_output(path: Path) -> Iterator[Streams]:
+    """Redirect standard output and standard error to a file, and replace a terminal as standard
+    input by /dev/null. Raises LockwrightError if the file cannot be created."""
     try:
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -57,7 +57,7 @@ def diverted(path: Path) -> Iterator[Streams]:
             f"cannot write {path}: {error.strerror}", "name another file with --output"
         ) from error
     _flush()
-    kept = [os.dup(number) for number in range(3)]
+    saved = [os.dup(number) for number in range(3)]
     try:
         if os.isatty(0):
             nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -65,13 +65,13 @@ def diverted(path: Path) -> Iterator[Streams]:
             os.close(nothing)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        with os.fdopen(os.dup(kept[1]), "w", errors="replace") as out:
-            yield Streams(out, kept[0] if os.isatty(kept[0]) else None)
+        with os.fdopen(os.dup(saved[1]), "w", errors="replace") as out:
+            yield Streams(out, saved[0] if os.isatty(saved[0]) else None)
     finally:
         _flush()
-        for number, was in enumerate(kept):
-            os.dup2(was, number)
-            os.close(was)
+        for number, descriptor in enumerate(saved):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
         os.close(log)
 
 
@@ -83,7 +83,7 @@ def _flush() -> None:
 
 @contextmanager
 def _unbuffered(terminal: int) -> Iterator[None]:
-    """Delivers each key as it is pressed, without echo."""
+    """Deliver each key as it is pressed, without echo."""
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal, termios.TCSANOW)
@@ -93,8 +93,8 @@ def _unbuffered(terminal: int) -> Iterator[None]:
 
 
 def _in_foreground(terminal: int) -> bool:
-    """Return whether we are in the terminal's foreground group; a read from the background would
-    stop us."""
+    """Return whether this process is in the terminal's foreground group; a read from the background
+    would stop it."""
     try:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     except OSError:
@@ -102,11 +102,12 @@ def _in_foreground(terminal: int) -> bool:
 
 
 class Top:
-    """Shows the mutexes at regular times; the caller calls `look` or `look_at` often."""
+    """Prints the mutexes at regular times; the caller calls `show_buffer` or `show_attached`
+    often."""
 
     def __init__(self, streams: Streams, program: str, title: str, interval: float) -> None:
         """streams.out: a terminal, which shows the last interval, or a file, which gets a line for
-        each. program: the path of what runs; interval: in seconds."""
+        each. program: its path; interval: in seconds."""
         self.stopped = False
         self._program, self._title, self._interval = program, title, interval
         self._columns: tuple[str, ...] = _COLUMNS
@@ -120,7 +121,7 @@ class Top:
 
     @contextmanager
     def displayed(self) -> Iterator[None]:
-        """Take the terminal over, and restores it."""
+        """Take over the terminal, and restore it at the end."""
         if not self._console.is_terminal:
             yield
             return
@@ -132,8 +133,8 @@ class Top:
                 self._keys = self._terminal
                 yield
 
-    def look(self, buffer: Buffer) -> None:
-        """Show the state if it is due, and ends the program if the user pressed the key for
+    def show_buffer(self, buffer: Buffer) -> None:
+        """Print the state if it is due, and end the program if the user pressed the key for
         that."""
         if self._key() == b"q" and buffer.pid:
             self.stopped = True
@@ -144,24 +145,24 @@ class Top:
         if self._live is None or self._live.buffer is not buffer:
             self._live = Live(buffer, self._program)
             self._next = 0.0
-        self._show(self._live.look)
+        self._show(self._live.state)
 
-    def look_at(self, live: AttachedLive) -> None:
-        """The same for a process that continues after the key."""
-        self._columns, self._hint = _ATTACHED_COLUMNS, "q ends this, the program goes on"
+    def show_attached(self, live: AttachedLive) -> None:
+        """Print the state of an attached process, which continues after the key."""
+        self._columns, self._hint = _ATTACHED_COLUMNS, "q ends this, not the program"
         self._show(live.state)
         self.stopped = self._key() == b"q" or self._console.quiet
 
-    def _show(self, looked: Callable[[int], State]) -> None:
-        """looked: makes so many rows at most."""
+    def _show(self, state_of: Callable[[int], State]) -> None:
+        """state_of: returns the state with at most so many rows."""
         now = time.monotonic()
         self._next = self._next or now + self._interval
         if now < self._next:
             return
         self._next = now + self._interval
         rows = max(3, self._console.height - _OTHER_LINES)
-        state = looked(rows if self._console.is_terminal else _NAMED)
-        # A reader that has left does not end the program.
+        state = state_of(rows if self._console.is_terminal else _NAMED)
+        # The program continues if the reader of the output has left.
         with contextlib.suppress(OSError):
             if self._console.is_terminal:
                 self._screen.update(self._drawn(state), refresh=True)
@@ -197,7 +198,7 @@ class Top:
 
 
 def program_line(state: State) -> str:
-    """Return the program in one line."""
+    """Return the state of the program in one line."""
     return (
         f"{numbers.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
         f" {numbers.time(state.lost)} lost a second"
@@ -216,8 +217,8 @@ def mutex_cells(row: Row) -> tuple[str, ...]:
 
 def interval_line(state: State) -> str:
     """Return the last interval in one line."""
-    said = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
-    return "; ".join([program_line(state), *said])
+    mutexes = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
+    return "; ".join([program_line(state), *mutexes])
 
 
 def _mutex_line(row: Row) -> str:

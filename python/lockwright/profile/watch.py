@@ -13,33 +13,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.profile.buffer import Buffer, Buffers
-from lockwright.profile.working_set import Touches
+from lockwright.profile.working_set import TouchSampler
 
 _EVERY = 0.04
 """Seconds between two samples, each of which takes some tenths of a millisecond."""
 
 _TASKS = 64
-"""Threads whose state a sample reads, at some ten microseconds each; of more threads, every
-n-th."""
+"""Limit on the threads whose state a sample reads, at some ten microseconds each; of more threads,
+every n-th is read."""
 
 _POLICY = 38
-"""Where a thread's `stat` has its scheduling policy, counted from the word behind the name."""
+"""Index of the scheduling policy in a thread's `stat`, counted from the word after the name."""
 
 _REALTIME_POLICIES = (os.SCHED_FIFO, os.SCHED_RR)
 
 
 @dataclass
-class Seen:
+class Samples:
     """Sums over the samples.
 
-    waiters: by the number of the record; waited: samples with any waiter; most: waiters in one
-    sample. runnable: threads that ran or were ready to, wanting: the same with those that waited
-    for a mutex; realtime: threads with a real-time policy, the most in one sample; touched: see
-    Process. processors: how often the threads could use so many. own: what the process has used, at
-    the last sample, of_others: the same of its reaped children; empty without a sample.
+    count: of samples. waiters: by the number of the record; waited: samples with any waiter; most:
+    waiters in one sample. runnable: threads that ran or were ready to, wanting: the same with those
+    that waited for a mutex; realtime: the most threads with a real-time policy in one sample;
+    touched: see Process. processors: number of samples by the number of processors that the threads
+    could use. own: resources used by the process at the last sample, of_others: by its reaped
+    children; empty without a sample.
     """
 
-    looks: int = 0
+    count: int = 0
     waiters: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     waited: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     most: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -60,61 +61,61 @@ class Seen:
 class Watcher:
     """Samples the buffers of a run and the processes that fill them, until it is stopped."""
 
-    def __init__(self, buffers: Buffers, also: Callable[[Buffer], None] | None = None) -> None:
-        """also: called at each sample, in the watcher's thread, with the buffer of the process that
-        spent most time on mutexes."""
+    def __init__(self, buffers: Buffers, on_sample: Callable[[Buffer], None] | None = None) -> None:
+        """on_sample: called at each sample, in the watcher's thread, with the buffer of the process
+        that spent most time on mutexes."""
         self._buffers = buffers
-        self._also = also
+        self._on_sample = on_sample
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._looks: dict[int, _Looks] = {}
+        self._samplers: dict[int, _ProcessSampler] = {}
 
     def start(self) -> None:
-        """Start the thread; the caller has blocked the signals that it must not take."""
+        """Start the thread; the caller has blocked the signals that it must not receive."""
         self._thread.start()
 
-    def stop(self) -> tuple[Buffer, Seen]:
-        """Stop the thread; returns the buffer of the process that spent most time on mutexes, and
-        the samples of it."""
+    def stop(self) -> tuple[Buffer, Samples]:
+        """Stop the thread; return the buffer of the process that spent most time on mutexes, and
+        its samples."""
         self._over.set()
         self._thread.join()
-        chosen = self._buffers.chosen()
-        looks = self._looks.get(id(chosen))
-        return chosen, looks.stop() if looks is not None else _nothing(chosen)
+        chosen = self._buffers.busiest()
+        sampler = self._samplers.get(id(chosen))
+        return chosen, sampler.stop() if sampler is not None else _nothing(chosen)
 
     def _watch(self) -> None:
         while not self._over.wait(_EVERY):
             for buffer in self._buffers.all():
                 if buffer.pid:
-                    if id(buffer) not in self._looks:
-                        self._looks[id(buffer)] = _Looks(buffer)
-                    self._looks[id(buffer)].look()
-            if self._also is not None:
-                self._also(self._buffers.chosen())
-        for looks in self._looks.values():
-            looks.stop()
+                    if id(buffer) not in self._samplers:
+                        self._samplers[id(buffer)] = _ProcessSampler(buffer)
+                    self._samplers[id(buffer)].sample()
+            if self._on_sample is not None:
+                self._on_sample(self._buffers.busiest())
+        for sampler in self._samplers.values():
+            sampler.stop()
 
 
-def _nothing(buffer: Buffer) -> Seen:
+def _nothing(buffer: Buffer) -> Samples:
     waiters, waited, most = (np.zeros(len(buffer.records), np.int64) for _ in range(3))
-    return Seen(waiters=waiters, waited=waited, most=most)
+    return Samples(waiters=waiters, waited=waited, most=most)
 
 
-class _Looks:
+class _ProcessSampler:
     """The samples of one process."""
 
     def __init__(self, buffer: Buffer) -> None:
-        self._buffer, self._seen = buffer, _nothing(buffer)
-        self._touches: Touches | None = Touches(buffer.pid)
+        self._buffer, self._samples = buffer, _nothing(buffer)
+        self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
 
-    def stop(self) -> Seen:
-        if self._touches is not None:
-            self._seen.touched = self._touches.stop()
-            self._touches = None
-        return self._seen
+    def stop(self) -> Samples:
+        if self._touch_sampler is not None:
+            self._samples.touched = self._touch_sampler.stop()
+            self._touch_sampler = None
+        return self._samples
 
-    def look(self) -> None:
-        seen, buffer = self._seen, self._buffer
+    def sample(self) -> None:
+        samples, buffer = self._samples, self._buffer
         process = Path(f"/proc/{buffer.pid}")
         try:
             status = (process / "status").read_text()
@@ -122,37 +123,37 @@ class _Looks:
             return
         if "\nState:\tZ" in status:
             return
-        seen.last_ns = time.monotonic_ns()
-        seen.looks += 1
+        samples.last_ns = time.monotonic_ns()
+        samples.count += 1
         running = int(_field(status, "Threads") or 1)
-        seen.threads += running
-        seen.threads_most = max(seen.threads_most, running)
+        samples.threads += running
+        samples.threads_most = max(samples.threads_most, running)
         threads = buffer.threads
         numbers = threads["waiting_for"].copy()
-        wait = (numbers != 0) & (numbers <= len(seen.waiters))
+        wait = (numbers != 0) & (numbers <= len(samples.waiters))
         records, counts = np.unique(numbers[wait].astype(np.int64) - 1, return_counts=True)
-        seen.waiters[records] += counts
-        seen.waited[records] += 1
-        seen.most[records] = np.maximum(seen.most[records], counts)
+        samples.waiters[records] += counts
+        samples.waited[records] += 1
+        samples.most[records] = np.maximum(samples.most[records], counts)
         alive = int(threads["created"].sum()) - int(threads["destroyed"].sum())
-        seen.alive_most = max(seen.alive_most, alive)
-        for number in range(len(seen.names), len(threads)):
+        samples.alive_most = max(samples.alive_most, alive)
+        for number in range(len(samples.names), len(threads)):
             path = process / "task" / str(threads["tid"][number]) / "comm"
-            seen.names[number] = ""
+            samples.names[number] = ""
             with contextlib.suppress(OSError):
-                seen.names[number] = path.read_text(errors="replace").rstrip("\n")
+                samples.names[number] = path.read_text(errors="replace").rstrip("\n")
         tasks = _tasks(process, {int(tid) for tid in threads["tid"][wait]})
-        seen.runnable += tasks.running
-        seen.wanting += tasks.wanting
-        seen.realtime = max(seen.realtime, tasks.realtime)
-        seen.processors[len(tasks.processors)] += 1
+        samples.runnable += tasks.running
+        samples.wanting += tasks.wanting
+        samples.realtime = max(samples.realtime, tasks.realtime)
+        samples.processors[len(tasks.processors)] += 1
         with contextlib.suppress(OSError, IndexError):
-            seen.own, seen.of_others = resource_use(process)
+            samples.own, samples.of_others = resource_use(process)
 
 
 def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """What a process has used so far, and its reaped children, by the names of Process. Raises
-    OSError where it is not known."""
+    """Return the resources that a process has used so far, and its reaped children, by the names of
+    Process. Raises OSError if unknown."""
     words = (process / "stat").read_text().rpartition(")")[2].split()
     tick = 1e9 / os.sysconf("SC_CLK_TCK")
     at = {"minor_faults": 7, "major_faults": 9}
@@ -165,9 +166,8 @@ def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
 
 @dataclass(frozen=True)
 class _Tasks:
-    """Counts the threads of a process at one moment: those that run or are ready to; the same with
-    those that wait for a mutex; those with a real-time policy; and the processors that any may
-    use."""
+    """Counts of a process's threads at one moment: running or ready ones; the same with those that
+    wait for a mutex; those with a real-time policy; and the processors that any may use."""
 
     running: float
     wanting: float
@@ -185,7 +185,7 @@ def _tasks(process: Path, waiting: set[int]) -> _Tasks:
     processors: set[int] = set()
     for task in tasks[::step]:
         with contextlib.suppress(OSError):
-            # Behind the name, which may have anything in it.
+            # After the name, which may contain any character.
             words = (task / "stat").read_text().rpartition(")")[2].split()
             runs = words[0] == "R"
             realtime += int(words[_POLICY]) in _REALTIME_POLICIES

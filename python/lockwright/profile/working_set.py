@@ -1,9 +1,9 @@
 """Measures how much memory a process touches in a short time, from the kernel's referenced bits.
 
-Without a counter of stalled cycles, this shows whether a program works on more memory than the
-caches hold: a sample lasts until the process has run long enough to touch twice the last-level
-cache at RATE. A page counts once however often it is used, which makes the result a lower bound;
-but it counts whole, however little of it is used.
+Without a counter of stalled cycles, this shows whether a program works on more memory than fits
+into the caches: a sample lasts until the process has run long enough to touch twice the last-level
+cache at RATE. A page counts once however often it is used, so the result is a lower bound; but it
+counts as a whole, however little of it is used.
 """
 
 import contextlib
@@ -15,25 +15,25 @@ from pathlib import Path
 
 RATE = 1.6e9
 """Bytes touched per second of processor time above which a program streams over memory: about a
-fifth of what one processor can do, and page by page a miss every 2.5 µs."""
+fifth of the bandwidth of one processor, or a miss every 2.5 µs if page by page."""
 
 USUAL_CACHE = 32 * 2**20
-"""Bytes of the last-level cache where the system does not report it."""
+"""Bytes of the last-level cache if the system does not report it."""
 
 _POLL, _LONGEST = 0.005, 2.0
-"""Seconds between two checks of how long the process ran, and until a sample is given up."""
+"""Seconds between two checks of the processor time, and the time limit of a sample."""
 
 _FIRST, _GROWTH = 0.1, 1.6
-"""Seconds until the first sample, and the growth of the pauses."""
+"""Seconds until the first sample, and the growth factor of the pauses."""
 
 _CLEAR_REFERENCED = "1"
 
 MOST = 8 << 30
-"""Bytes of memory in use above which no sample is taken: it would hold the process up."""
+"""Bytes of memory in use above which no sample is taken, since it would delay the process."""
 
 
 def last_level_cache_size(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int | None:
-    """Bytes of the last-level cache, or None where the system does not report it."""
+    """Return the bytes of the last-level cache, or None if the system does not report it."""
     found: dict[int, int] = {}
     units = {"K": 2**10, "M": 2**20, "G": 2**30}
     for place in tree.glob("index*"):
@@ -48,8 +48,8 @@ def last_level_cache_size(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache"
 
 
 def processor_seconds(pid: int) -> float:
-    """Seconds of processor time that the live threads of a process have used. Raises OSError if the
-    process is gone or the kernel does not report it."""
+    """Return the processor time of the live threads of a process. Raises OSError if the process has
+    ended or the kernel does not report it."""
     total = 0
     for task in (Path("/proc") / str(pid) / "task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -58,8 +58,8 @@ def processor_seconds(pid: int) -> float:
 
 
 def touched_per_second(pid: int, enough: float) -> float | None:
-    """Bytes that the process touches per second of processor time, while it runs for `enough`
-    seconds of it; None if it does not, or the kernel does not report it."""
+    """Return the bytes that the process touches per second of processor time, while it runs for
+    `enough` seconds of it; None if it does not, or the kernel does not report it."""
     process = Path("/proc") / str(pid)
     try:
         if int((process / "statm").read_text().split()[1]) * mmap.PAGESIZE > MOST:
@@ -81,14 +81,14 @@ def touched_per_second(pid: int, enough: float) -> float | None:
     return None
 
 
-class Touches:
-    """Samples a process now and then until it is stopped."""
+class TouchSampler:
+    """Samples the memory use of a process from time to time until it is stopped."""
 
     def __init__(self, pid: int) -> None:
         """Start a thread, with the signal mask of the caller."""
         self._pid = pid
         self._enough = 2 * (last_level_cache_size() or USUAL_CACHE) / RATE
-        self._seen: list[float] = []
+        self._samples: list[float] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -98,13 +98,13 @@ class Touches:
         sample."""
         self._ended.set()
         self._thread.join()
-        return statistics.median(self._seen) if self._seen else None
+        return statistics.median(self._samples) if self._samples else None
 
     def _watch(self) -> None:
         pause = _FIRST
         while not self._ended.wait(pause):
             began = time.monotonic()
-            seen = touched_per_second(self._pid, self._enough)
-            if seen is not None:
-                self._seen.append(seen)
+            sample = touched_per_second(self._pid, self._enough)
+            if sample is not None:
+                self._samples.append(sample)
             pause = max(pause * _GROWTH, time.monotonic() - began)

@@ -1,9 +1,10 @@
-"""Finds functions that lock a mutex for their callers, such as `my_lock(m)` or `Mutex::Lock()`:
-their caller is what tells where a program waits.
+"""Finds functions that lock a mutex for their callers, such as `my_lock(m)` or `Mutex::Lock()`,
+whose caller is the interesting place.
 
 A function counts as a wrapper if it is known by its name, or if it returns with the mutex held:
-another function released the mutex. Where releases were not seen, and for functions that call
-another wrapper, it is one that locks several mutexes at a single place and has several callers.
+another function released the mutex. Where releases were not recorded, and for functions that call
+another wrapper, it is a function that locks several mutexes at a single place and has several
+callers.
 """
 
 from collections import defaultdict
@@ -23,7 +24,7 @@ _SYSTEM = ("libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++", "libc++."
 
 @dataclass(frozen=True)
 class Call:
-    """One way in which a mutex was taken. releases: frames of the calls that released it."""
+    """A stack from which a mutex was taken. releases: frames of the calls that released it."""
 
     mutex: int
     stack: tuple[Frame, ...]
@@ -39,7 +40,9 @@ def wrapper_counts(
     calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = function_key
 ) -> list[int]:
     """Return how many innermost frames of each stack are wrappers; the last frame never is.
-    function_of: the function of a frame, None if unknown."""
+
+    function_of: the function of a frame, None if unknown.
+    """
     found = [_past_known(call.stack, 0) for call in calls]
     for level in range(_LEVELS):
         groups: defaultdict[Key, list[int]] = defaultdict(list)
@@ -71,13 +74,13 @@ def _is_wrapper(
     releases = {function_of(frame) for call in calls for frame in call.releases} - {None}
     if key in releases:
         return False
-    told = {
+    releasing_functions = {
         function_of(frame)
         for call in calls
         for frame in call.releases
         if not is_known(frame.symbol)
     } - {None}
-    if level == 0 and told and all(depth == 0 for depth in at):
+    if level == 0 and releasing_functions and all(depth == 0 for depth in at):
         return True
     sites = {
         call.stack[i].source or call.stack[i].offset for call, i in zip(calls, at, strict=True)
@@ -91,7 +94,7 @@ def _past_known(stack: tuple[Frame, ...], at: int) -> int:
     begin = at
     while at < len(stack) and is_known(stack[at].symbol):
         at += 1
-    # A stack that has nothing else is shown as it is.
+    # A stack of nothing else remains unchanged.
     return at if at < len(stack) and (at == begin or _is_of_program(stack[at])) else begin
 
 

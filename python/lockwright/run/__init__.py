@@ -1,1 +1,1 @@
-"""Runs programs, and keeps what came of each run."""
+"""Runs programs, and records how each run ended."""

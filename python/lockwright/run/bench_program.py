@@ -1,4 +1,4 @@
-"""Runs the measuring program under one lock and brings back what it printed."""
+"""Runs the measuring program under one lock and returns its output."""
 
 import atexit
 import contextlib
@@ -20,19 +20,19 @@ from lockwright.run.record import describe_status
 from lockwright.run.tools import Line
 
 LIBC = other_libraries.LIBC
-"""The C library's own mutex, nothing preloaded: every ratio is to it."""
+"""The C library's own mutex without a preloaded library: the reference of every ratio."""
 
 
 def program() -> Path:
-    """Absolute path of lockwright-bench. Raises LockwrightError if it was not built."""
+    """Return the absolute path of lockwright-bench. Raises LockwrightError if it was not built."""
     return tools.find("lockwright-bench", "measuring")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: a lock with its libraries, the C library with none, or a peer's library.
+    """A measured mutex: a lock with its libraries, the C library's, or another library's.
 
-    direct: a workload that was compiled with the lock's header is run, without any library.
+    direct: run a workload compiled with the lock's header, without any library.
     """
 
     name: str
@@ -46,16 +46,16 @@ class Subject:
 def subjects(
     names: str | None, default: Sequence[str] | None, others: Sequence[OtherLibrary] = ()
 ) -> list[Subject]:
-    """What to measure: `libc`, then the locks, then the peers.
+    """Return the subjects to measure: `libc`, then the locks, then the other libraries.
 
-    names: comma-separated, `all`, or None for `default` (None: all). Raises LockwrightError for
-    a name that is no lock, and where no libraries are found.
+    names: comma-separated, `all`, or None for `default` (None: all). Raises LockwrightError for an
+    unknown name, and if no libraries are found.
     """
-    beside = [Subject(each.name, each.path, is_other_library=True) for each in others]
+    other_subjects = [Subject(each.name, each.path, is_other_library=True) for each in others]
     reference = Subject(LIBC)
     wanted = [word.strip() for word in names.split(",") if word.strip()] if names else None
     if wanted == [LIBC]:
-        return [reference, *beside]
+        return [reference, *other_subjects]
     known = locks.registry()
     if wanted == ["all"] or (wanted is None and default is None):
         wanted = known.names
@@ -74,12 +74,12 @@ def subjects(
                 source.find(name),
             )
         )
-    return chosen + beside
+    return chosen + other_subjects
 
 
 def _source(name: str, known: locks.Registry) -> locks.Registry:
-    """Return the registry with that lock: `known`, or that of the locks which only measurements
-    use."""
+    """Return the registry with that lock: `known`, or that of the locks used only in
+    measurements."""
     place = known.directory / "bench"
     if name not in known.names and (place / "locks.json").is_file():
         bench_only = locks.registry(place)
@@ -90,11 +90,10 @@ def _source(name: str, known: locks.Registry) -> locks.Registry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run. `seconds` is the wall time of the whole process.
+    """The result of one run. `seconds` is the wall time of the whole process.
 
-    failure: "" if it ended well; otherwise why it did not, in a few words.
-    timed_out: it was still running after its time limit and was killed.
-    meters: what was read around it, by the keys of lockwright.machine.meters.
+    failure: "" if it ended well; otherwise the reason, in a few words. timed_out: it was killed at
+    its time limit. meters: the values read around it, by the keys of lockwright.machine.meters.
     others: share of all processors that other processes used, None if the run was too short.
     """
 
@@ -107,7 +106,7 @@ class Outcome:
     others: float | None = None
 
     def line(self, kind: str) -> Line | None:
-        """Return the first line of that kind, or None where the run did not get that far."""
+        """Return the first line of that kind, or None if there is none."""
         return next((line for line in self.lines if line.get("kind") == kind), None)
 
 
@@ -116,7 +115,7 @@ _meters: Meters | None = None
 
 @contextlib.contextmanager
 def metered(meters: Meters | None) -> Iterator[None]:
-    """What is read around every run that starts in the block; None for nothing."""
+    """Read these meters around every run that starts in the block; None for none."""
     global _meters
     before, _meters = _meters, meters
     try:
@@ -137,9 +136,9 @@ def run(
 ) -> Outcome:
     """Run one workload under `subject` for at most `timeout` seconds.
 
-    environment: variables beside those of this process, such as the numbers of an algorithm.
+    environment: variables in addition to those of this process, such as parameters of an algorithm.
     prefix: words before the command, such as those of `machine.quota`. Raises LockwrightError if
-    another library than the one meant served the calls: the figures would be those of another lock.
+    another library served the calls: the figures would be those of another lock.
     """
     command = [str(program()), workload]
     if subject.direct:
@@ -178,7 +177,7 @@ _runner: ProcessRunner | None = None
 
 
 def _processes() -> ProcessRunner:
-    """One for all runs of this process."""
+    """Return the process runner, one for all runs of this process."""
     global _runner
     if _runner is None or not _runner.is_open:
         _runner = ProcessRunner()
@@ -187,13 +186,13 @@ def _processes() -> ProcessRunner:
 
 
 def seconds_used() -> float:
-    """CPU time of the runs that this process has made, once they have ended."""
+    """Return the CPU time of the finished runs of this process."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime + (_runner.seconds_used if _runner else 0.0)
 
 
 def _failure(ending: Ending) -> str:
-    """Return why a run did not end well, in a few words; empty if it did."""
+    """Return why a run failed, in a few words; "" if it did not."""
     if ending.outcome == "timeout":
         return f"killed after {ending.limit:g} s"
     status = ending.status
@@ -205,7 +204,7 @@ def _failure(ending: Ending) -> str:
 
 
 def _origins(lines: Sequence[Line]) -> Iterator[tuple[str, Path]]:
-    """Yield each kind of call whose library a run named, with that library."""
+    """Yield each kind of call whose library a run reported, with that library."""
     for line in lines:
         for call in ("mutex", "cond"):
             if line.get(call) is not None:
@@ -229,12 +228,13 @@ def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line])
         if not right:
             raise LockwrightError(
                 f"under '{subject.name}' the {call} calls were served by {path}",
-                "unset what else is preloaded (/etc/ld.so.preload)",
+                "remove the other preloaded library (/etc/ld.so.preload)",
             )
 
 
-def left_alone(subject: Subject, lines: Sequence[Line]) -> list[str]:
-    """What a peer's library does not serve, a sentence each; it is measured all the same."""
+def unserved_calls(subject: Subject, lines: Sequence[Line]) -> list[str]:
+    """Return a sentence for each kind of call that another library does not serve; it is measured
+    all the same."""
     if not subject.is_other_library or subject.plain is None:
         return []
     return [
@@ -255,7 +255,7 @@ def number(line: Line, name: str) -> float:
 
 
 def loops_per_us() -> float:
-    """Calibrates the busy work once, for all runs of a comparison."""
+    """Calibrate the busy work once, for all runs of a comparison."""
     outcome = run(Subject(LIBC), "calibrate", {}, timeout=30)
     line = outcome.line("result")
     if line is None:

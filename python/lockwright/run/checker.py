@@ -1,4 +1,4 @@
-"""The model checker for one lock: its source is compiled with the lock's header, and run."""
+"""Builds and runs the model checker for one lock: its source is compiled with the lock's header."""
 
 import fcntl
 import hashlib
@@ -24,8 +24,8 @@ from lockwright.run.process_runner import Process, ProcessRunner
 _SOURCES = ("check.cpp", "run.cpp", "search.cpp", "trace.cpp")
 _FLAGS = ("-std=c++20", "-O2", "-w", "-U_FORTIFY_SOURCE")
 
-_KEPT = 60
-"""Files that the cache keeps, the ones used last: some ten locks."""
+_MOST_FILES = 60
+"""Number of recently used files that the cache retains: some ten locks."""
 
 _ERROR = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.M
@@ -40,9 +40,8 @@ PAGE = "docs/adding-a-lock.md"
 class Subject:
     """A lock to check.
 
-    name: what it is called in tables.
-    header: what to include; absolute, or below the headers of the package.
-    type: over `Env`, as in a row of the registry.
+    name: in tables. header: to include; absolute, or below the headers of the package. type: over
+    `Env`, as in a row of the registry.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Subject:
     type: str
 
     def source(self) -> str:
-        """Return the translation unit that makes its programs."""
+        """Return the translation unit that defines its programs."""
         return (
             '#include "lockwright/env/model.hpp"\n'
             f'#include "{self.header}"\n'
@@ -68,12 +67,13 @@ class Subject:
         )
 
 
-def of_header(path: Path, named: str | None) -> Subject:
-    """Return the lock of a header, whose class template is called as the file is, or `named`."""
+def subject_of_header(path: Path, named: str | None) -> Subject:
+    """Return the lock of a header. `named` is its class template, by default that of the file's
+    name."""
     if not path.is_file():
         raise LockwrightError(f"there is no file '{path}'", "check the path of the header")
     if any(letter in '"\\\n' for letter in str(path.absolute())):
-        raise LockwrightError(f"'{path}' has a quote or a backslash in it", "rename it")
+        raise LockwrightError(f"'{path}' contains a quote or a backslash", "rename it")
     identifier = re.sub(r"\W", "_", path.stem)
     type_ = named or identifier
     if "<" not in type_:
@@ -81,8 +81,8 @@ def of_header(path: Path, named: str | None) -> Subject:
     return Subject(identifier.replace("_", "-"), str(path.resolve()), type_)
 
 
-def of_registry(name: str) -> Subject:
-    """Return a lock of ours, whose row the build has written."""
+def subject_of_registry(name: str) -> Subject:
+    """Return a lock of the registry, whose row the build has written."""
     identifier = name.replace("-", "_")
     header = f"lockwright/row/{identifier}.hpp"
     if not (headers() / header).is_file():
@@ -106,7 +106,7 @@ def sources() -> Path:
 
 
 def compiler() -> list[str]:
-    """Return the words that start the C++ compiler: $CXX, or the first that is there."""
+    """Return the words that start the C++ compiler: $CXX, or the first one found."""
     declared = shlex.split(os.environ.get("CXX", ""))
     if declared:
         if shutil.which(declared[0]) is None:
@@ -127,9 +127,9 @@ def build(subject: Subject) -> Path:
     """Return the checker for this lock, compiled if it is not in the cache. Raises
     LockwrightError."""
     cache_ = _cache_directory()
-    with (cache_ / "lock").open("w") as turn:
-        # Two that start together would compile the same.
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with (cache_ / "lock").open("w") as lock_file:
+        # Two concurrent builds would compile the same files.
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         return _build(subject, cache_)
 
 
@@ -165,8 +165,8 @@ def _build(subject: Subject, cache_: Path) -> Path:
     return program
 
 
-def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[list[str]]:
-    """Yield the fields of each line that the checker prints, as it comes.
+def output_fields(program: Path, arguments: Sequence[str], patience: float) -> Iterator[list[str]]:
+    """Yield the fields of each line as the checker prints it.
 
     Raises Crashed if it dies, or prints nothing for `patience` seconds.
     """
@@ -184,11 +184,11 @@ def lines(program: Path, arguments: Sequence[str], patience: float) -> Iterator[
 
 
 class Crashed(Exception):
-    """The lock brings the whole checker to a stop; the text says how."""
+    """The lock makes the checker crash or hang; the text tells which."""
 
 
 class _Unit:
-    """One source, and its object file in the cache with what that was compiled from."""
+    """A source, and its object file in the cache with the digests of its dependencies."""
 
     def __init__(self, words: Sequence[str], version: str, source: Path, cache_: Path) -> None:
         key = _digest(json.dumps([*words, version, str(source)]).encode())
@@ -212,7 +212,7 @@ class _Unit:
             return False
 
     def process(self) -> Process:
-        """What compiles it."""
+        """Return the process that compiles it."""
         self._scratch = tempfile.TemporaryDirectory(dir=self.object.parent)
         place = Path(self._scratch.name)
         words = [*self.words, "-MD", "-MF", str(place / "d")]
@@ -255,15 +255,15 @@ def _compile(units: Sequence[_Unit], subject: Subject, generated: Path, mine: Pa
                     if (status := runner.status(pid)) is not None:
                         del running[unit]
                         if not unit.finish(status):
-                            raise _explained(unit, subject, generated, mine)
+                            raise _compile_error(unit, subject, generated, mine)
                 time.sleep(0.02)
     finally:
         for unit in running:
             unit.drop()
 
 
-def _explained(unit: _Unit, subject: Subject, generated: Path, mine: Path) -> LockwrightError:
-    """What the compiler's output means for whoever wants the lock checked."""
+def _compile_error(unit: _Unit, subject: Subject, generated: Path, mine: Path) -> LockwrightError:
+    """Return the error that the compiler's output stands for."""
     output = unit.output.decode(errors="replace")
     if _NO_RELACY.search(output):
         return LockwrightError(
@@ -272,7 +272,7 @@ def _explained(unit: _Unit, subject: Subject, generated: Path, mine: Path) -> Lo
     error = _ERROR.search(output)
     if error is None:
         return LockwrightError(
-            f"{unit.words[0]} failed: {output.strip()[-300:] or 'it says nothing'}",
+            f"{unit.words[0]} failed: {output.strip()[-300:] or 'no output'}",
             "try another compiler with CXX",
         )
     file = Path(error["file"])
@@ -314,16 +314,16 @@ def _cache_directory() -> Path:
 
 
 def _prune(place: Path, used: set[Path]) -> None:
-    """Deletes what has not been used for longest."""
+    """Delete the least recently used files."""
     files = [(file.stat().st_mtime, file) for file in place.iterdir()]
     files.sort(reverse=True)
-    for _, file in files[_KEPT:]:
+    for _, file in files[_MOST_FILES:]:
         if file not in used and file.is_file() and file.name != "lock":
             file.unlink(missing_ok=True)
 
 
 def _write(file: Path, content: bytes) -> None:
-    """At once: whoever reads it meanwhile sees all of it or nothing."""
+    """Write a file atomically."""
     with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as scratch:
         scratch.write(content)
     Path(scratch.name).replace(file)

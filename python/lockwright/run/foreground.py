@@ -1,4 +1,5 @@
-"""Runs one program as if it stood in our place: signals go to it, its end becomes ours."""
+"""Runs one program in the place of this process: signals are forwarded, its exit status is
+returned."""
 
 import os
 import resource
@@ -21,21 +22,21 @@ _FORWARDED = {
     signal.SIGTSTP,
     signal.SIGWINCH,
 }
-_LEFT = (signal.SIGTERM, signal.SIGHUP)
+_TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 _SI_KERNEL = 0x80
-"""si_code of a signal that the kernel made: what a terminal sends, it sends the child as well."""
+"""si_code of a signal from the kernel; a terminal sends those to the child as well."""
 
-_LOOK = 0.2
-"""Seconds after which to see for ourselves whether the program has ended: a thread of a library,
-which does not know that the signals are ours, may have taken the news and dropped it."""
+_CHECK_PERIOD = 0.2
+"""Seconds between checks whether the program has ended: a library's thread in which the signals are
+not blocked may have consumed SIGCHLD."""
 
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
-"""Signals that the Python interpreter ignores; exec would hand that on to the program."""
+"""Signals that the Python interpreter ignores; exec would pass that on to the program."""
 
 
 @dataclass(frozen=True)
 class End:
-    """How a program ended. status: as wait() gives it."""
+    """The end of a program. status: as wait() gives it."""
 
     status: int
     process: loads.Ended
@@ -47,11 +48,11 @@ def run(
     environment: dict[str, str],
     started: Callable[[int], None] | None = None,
 ) -> End:
-    """Run the program in our process group and return how it ended.
+    """Run the program in this process group and return how it ended.
 
-    Stops and continues with it, so that job control works as without us. started: called with its
-    number once it runs, with the signals blocked that go to it, as they have to be in every thread.
-    Raises OSError if it cannot be started.
+    It stops and continues with this process, so that job control works as without it. started:
+    called with the process id, while the forwarded signals are blocked, as they must be in every
+    thread. Raises OSError if it cannot be started.
     """
     watched = _FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -61,19 +62,19 @@ def run(
     if started is not None:
         started(child)
     while True:
-        news = signal.sigtimedwait(watched, _LOOK)
-        if news is not None and news.si_signo != signal.SIGCHLD:
-            if news.si_code != _SI_KERNEL:
-                os.kill(child, news.si_signo)
+        received = signal.sigtimedwait(watched, _CHECK_PERIOD)
+        if received is not None and received.si_signo != signal.SIGCHLD:
+            if received.si_code != _SI_KERNEL:
+                os.kill(child, received.si_signo)
             continue
         while True:
-            # While it can be asked: of a process that was waited for, nothing is known.
+            # Before the wait: afterwards the kernel forgets the name.
             name = loads.name_of(child)
             pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
                 break
             if not os.WIFSTOPPED(status):
-                # What came for the program after its end is not for us, and would end us.
+                # Signals for the program that arrived after its end would end this process.
                 while signal.sigtimedwait(watched, 0) is not None:
                     pass
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -82,26 +83,27 @@ def run(
             os.kill(child, signal.SIGCONT)
 
 
-def leave_to_program() -> None:
-    """From now on SIGTERM and SIGHUP do not end us, before `run` and after it: they are for the
-    program, which `timeout` sends them twice, through us and to the whole group, and what it leaves
-    has to be written down when it has ended. SIGINT does end us then."""
-    for number in _LEFT:
-        # A function of ours, unlike SIG_IGN, is not handed on to the program.
+def ignore_termination() -> None:
+    """Make SIGTERM and SIGHUP not end this process: they are for the program. `timeout` sends them
+    twice, to this process and to its group, and the data must still be saved. SIGINT still ends
+    it."""
+    for number in _TERMINATION:
+        # Unlike SIG_IGN, a handler function is not inherited by the program.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, lambda *_: None)
 
 
 def end_as(status: int) -> int:
-    """End us as a wait status says: dies by the same signal, or returns the exit status."""
+    """End this process as a wait status describes: by the same signal, or return the exit
+    status."""
     if not os.WIFSIGNALED(status):
-        # While the interpreter ends it takes its functions back.
-        for left in _LEFT:
+        # The interpreter removes its handlers when it ends.
+        for left in _TERMINATION:
             if callable(signal.getsignal(left)):
                 signal.signal(left, signal.SIG_IGN)
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
-    # The program has left its core, if it left one; ours would only overwrite it.
+    # A core file of this process would overwrite that of the program.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)

@@ -1,9 +1,9 @@
-"""Starts programs, one process tree at a time, and brings back how they ended.
+"""Starts programs, one process tree at a time, and returns how they ended.
 
-All that measures, tortures or checks starts its programs here. A supervisor process does the work:
-it enforces time limits, takes the output, kills whole trees of processes, and does so too when this
-process is interrupted or dies (`supervisor.py`). What only answers a question about a file or the
-machine, and at once, is called by `base.tool`; what is run in our place, by `foreground`.
+Every measurement, torture and check starts its programs here. A supervisor process does the work:
+it enforces time limits, collects output, and kills whole process trees, also when this process is
+interrupted or dies (`supervisor.py`). Short queries of system tools are made by `base.tool`; a
+program in the foreground is run by `foreground`.
 """
 
 import contextlib
@@ -26,18 +26,19 @@ from lockwright.run.record import describe_status
 
 _SCRIPT = Path(__file__).with_name("supervisor.py")
 _PATIENCE = 20.0
-"""Seconds for the supervisor to kill what it has started and leave."""
+"""Seconds for the supervisor to kill its processes and exit."""
 
 Sink = Path | Literal["nowhere", "memory"]
-"""Where an output goes; from `memory` it comes back with the ending."""
+"""Destination of an output; `memory` returns it with the ending."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """What is to be started: words, environment, directory, and what takes its output.
+    """A program to start.
 
-    folder: None for our own; processors: it may run on these only, all if empty; program: its path,
-    if that is not what the first word leads to.
+    folder: working directory, None for the current one; out, err: destinations of its outputs;
+    processors: the allowed ones, all if empty; program: its path, if the first word does not lead
+    to it.
     """
 
     argv: Sequence[str]
@@ -49,7 +50,7 @@ class Process:
     program: Path | None = None
 
     def request(self, do: str) -> dict[str, Any]:
-        """As the supervisor is asked for it."""
+        """Return the request to the supervisor."""
         program = str(self.program or self.argv[0])
         if "/" not in program:
             program = shutil.which(program, path=self.environment.get("PATH")) or program
@@ -67,15 +68,15 @@ class Process:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended.
+    """The end of a run.
 
     outcome: `exited`, `timeout`, `silent` (it printed nothing for too long), `flood` (too much),
-    `unstartable` (for `reason`) or `aborted` (we were interrupted). limit: the seconds that it had.
+    `unstartable` (for `reason`) or `aborted` (by an interrupt). limit: its time limit in seconds.
     wall, user, system: seconds, CPU time over the whole process tree; voluntary, involuntary:
-    context switches; others: share of all CPUs that other processes used, 0..1, None where the run
-    was too short to tell; status: a wait status; name: the kernel's, of the program of `pid`; left:
-    descendants that had to be killed. output, errors: what went to `memory`, of the errors the end;
-    metric: what was looked for in the output. reading: of the meters.
+    context switches; others: share of all CPUs that other processes used, 0..1, None if the run was
+    too short; status: a wait status; name: the kernel's, of the program of `pid`; left: number of
+    descendants that had to be killed. output, errors: text that went to `memory`, of the errors the
+    end; metric: the match in the output. reading: of the meters.
     """
 
     outcome: str
@@ -99,14 +100,14 @@ class Ending:
 
     @property
     def meters(self) -> dict[str, float]:
-        """What was read around it, by the keys of lockwright.machine.meters."""
+        """The values read around it, by the keys of lockwright.machine.meters."""
         return {} if self.reading is None else self.reading.values
 
     def problem(self, errors: str | None = None, wanted: int = 0) -> str | None:
         """Return why the run cannot count, in words; None if it ended with the exit status
         `wanted`.
 
-        errors: what it wrote to its standard error, if that is not in `errors`.
+        errors: its standard error, if that is not in `errors`.
         """
         match self.outcome:
             case "unstartable":
@@ -124,23 +125,23 @@ class Ending:
 
 
 def last_lines(text: str, count: int = 1) -> str:
-    """Return the last lines that are not empty, as one that a terminal may show."""
+    """Return the last `count` non-empty lines as one printable line."""
     lines = [line.strip()[:300] for line in text.splitlines() if line.strip()]
-    # It will be shown on a terminal, which must not obey it.
+    # Control characters must not reach the terminal.
     return "".join(each if each.isprintable() else "?" for each in " | ".join(lines[-count:]))
 
 
 class Stream:
-    """The lines of a running program, as they come; `ending` is there after the last one."""
+    """The lines of a running program, as they come; `ending` is set after the last one."""
 
     def __init__(self, runner: "ProcessRunner", request: dict[str, Any]) -> None:
-        """Nothing runs before the first line is asked for."""
+        """The program is started by the first iteration."""
         self._runner = runner
         self._request = request
         self.ending = Ending("aborted")
 
     def __iter__(self) -> Iterator[str]:
-        """Lines without their ends. Whoever leaves before the end ends the program."""
+        """Yield lines without line ends. Leaving the iteration early ends the program."""
         with self._runner.ended_if_left():
             facts = self._runner.ask(self._request)
             while facts.get("event") == "line":
@@ -150,25 +151,25 @@ class Stream:
 
 
 class ProcessRunner:
-    """Starts programs by a supervisor. Used as a context, it is closed at the end.
+    """Starts programs by a supervisor. As a context manager, it is closed at the end.
 
-    An interrupt during a run closes it too: nothing is left running, and whatever is asked of it
-    then comes back as `aborted`.
+    An interrupt during a run also closes it: no process remains, and later requests return
+    `aborted`.
     """
 
     def __init__(self, todo: str = "run it again") -> None:
-        """todo: what to do should the supervisor die, for the message."""
+        """todo: advice in the message if the supervisor dies."""
         self._todo = todo
         self._is_open = True
         self._process: subprocess.Popen[bytes] | None = None
 
     def _supervisor(self) -> "subprocess.Popen[bytes]":
-        """Return the process, started when it is needed: an interrupt then finds it known."""
+        """Return the supervisor process, started when it is first needed."""
         if self._process is None:
-            # Between its start and our knowing it, nothing may interrupt us.
+            # No interrupt between its start and the assignment.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
             try:
-                # A session of its own keeps the terminal's Ctrl-C from the programs.
+                # In its own session, the terminal's Ctrl-C does not reach the programs.
                 self._process = subprocess.Popen(
                     [sys.executable, "-I", "-S", str(_SCRIPT)],
                     stdin=subprocess.PIPE,
@@ -180,7 +181,7 @@ class ProcessRunner:
         return self._process
 
     def __enter__(self) -> "ProcessRunner":
-        """Itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -189,12 +190,12 @@ class ProcessRunner:
 
     @property
     def pid(self) -> int:
-        """The supervisor's number: the parent of all that is started."""
+        """The supervisor's process id: the parent of all started processes."""
         return self._supervisor().pid
 
     @property
     def seconds_used(self) -> float:
-        """CPU time of the supervisor, and of all that it has started and that has ended."""
+        """CPU time of the supervisor, and of its children that have ended."""
         if self._process is None or not self._is_open:
             return 0.0
         fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -202,11 +203,11 @@ class ProcessRunner:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can start programs."""
+        """True if it can start programs."""
         return self._is_open
 
     def close(self) -> None:
-        """End the supervisor and all that it has started, and waits for that."""
+        """End the supervisor and its processes, and wait for that."""
         process, is_open, self._is_open = self._process, self._is_open, False
         if process is None or not is_open:
             return
@@ -223,7 +224,7 @@ class ProcessRunner:
 
     @contextlib.contextmanager
     def ended_if_left(self) -> Iterator[None]:
-        """Whatever leaves the block by an exception closes the runner first."""
+        """Close the runner if an exception leaves the block."""
         try:
             yield
         except BaseException:
@@ -231,7 +232,7 @@ class ProcessRunner:
             raise
 
     def ask(self, request: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What the supervisor says next, after `request` if there is one.
+        """Send `request`, if there is one, and return the supervisor's next answer.
 
         Raises LockwrightError if it died.
         """
@@ -249,7 +250,7 @@ class ProcessRunner:
         if not line:
             raise LockwrightError(
                 "the process that starts the programs has died",
-                f"see whether memory ran out, then {self._todo}",
+                f"check whether memory ran out, then {self._todo}",
             )
         facts: dict[str, Any] = json.loads(line)
         return facts
@@ -260,20 +261,20 @@ class ProcessRunner:
         timeout: float,
         *,
         clear: bool = True,
-        others_go_on: bool = False,
+        others_running: bool = False,
         metric: str | None = None,
         meters: Meters | None = None,
         every: float | None = None,
     ) -> Ending:
         """Run a program to its end, for at most `timeout` seconds.
 
-        clear: whether descendants that outlive it are killed; with False they go on until `clear`.
-        others_go_on: the CPU time is also that of processes started before, as that of a server.
-        metric: a pattern that is looked for in the outputs, of which nothing else comes back.
-        meters, every: what is read around it, from right before it starts until it has ended, and
-        how often, as `Meters.around` says.
+        clear: whether descendants that outlive it are killed; with False they run until `clear`.
+        others_running: include the CPU time of processes started before, such as a server. metric:
+        a pattern searched in the outputs, which are then not returned. meters, every: meters read
+        from right before its start to its end, and the period of their readings, as in
+        `Meters.around`.
         """
-        request = _run_request(process, timeout, clear=clear, others_go_on=others_go_on)
+        request = _run_request(process, timeout, clear=clear, others_running=others_running)
         request |= {"metric": metric, "announce": meters is not None}
         reading = None
         with self.ended_if_left():
@@ -290,42 +291,42 @@ class ProcessRunner:
         return ending
 
     def stream(self, process: Process, timeout: float, silence: float = math.inf) -> Stream:
-        """Return the same for whoever reads the lines of its output while it runs.
+        """Return the running program's output line by line.
 
         silence: seconds after which a program that prints nothing is ended.
         """
-        request = _run_request(process, timeout, clear=True, others_go_on=False)
+        request = _run_request(process, timeout, clear=True, others_running=False)
         return Stream(self, request | {"out": "lines", "silence": silence})
 
     def start(self, process: Process) -> tuple[int, str]:
-        """Start it and goes on; its id, or 0 and why it cannot be."""
+        """Start a program without waiting for it; return its id, or 0 and the reason."""
         facts = self.ask(process.request("start"))
         return facts.get("pid", 0), facts.get("reason", "")
 
     def status(self, pid: int) -> int | None:
-        """Return the wait status of one that was started; None while it runs."""
+        """Return the wait status of a started process; None while it runs."""
         found: int | None = self.ask({"do": "status", "pid": pid}).get("status")
         return found
 
     def end(self, pid: int, seconds: float, number: int = signal.SIGTERM) -> int | None:
-        """Send a signal, if it is not 0, and waits; None if it has not ended by then."""
+        """Send a signal, unless it is 0, and wait; None if the process has not ended by then."""
         request = {"do": "end", "pid": pid, "signal": int(number), "seconds": seconds}
         found: int | None = self.ask(request).get("status")
         return found
 
     def clear(self) -> int:
-        """Kill all that has been started and is still there; how many there were."""
+        """Kill all started processes that still run; return their number."""
         return int(self.ask({"do": "clear"}).get("left", 0))
 
 
 def _run_request(
-    process: Process, timeout: float, *, clear: bool, others_go_on: bool
+    process: Process, timeout: float, *, clear: bool, others_running: bool
 ) -> dict[str, Any]:
     return process.request("run") | {
         "timeout": timeout,
         "silence": math.inf,
         "clear": clear,
-        "others_go_on": others_go_on,
+        "others_running": others_running,
         "metric": None,
         "announce": False,
     }

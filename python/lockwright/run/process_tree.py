@@ -1,8 +1,8 @@
 """Starts processes, times them, and finds and kills all of their descendants.
 
-It is for the supervisor, with the standard library only. That is a child subreaper (prctl(2)): a
-descendant whose parent has died becomes its child, also one that left the process group, so all of
-them are found by following parent process ids.
+Used by the supervisor, with the standard library only. The supervisor is a child subreaper
+(prctl(2)): a descendant whose parent has died becomes its child, even if it left the process group,
+so all of them are found by following parent process ids.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from typing import Any
 
 _PR_SET_CHILD_SUBREAPER = 36
 _MOST_OUTPUT = 1 << 30
-"""Bytes that a program may print before it is stopped: its output may be held in memory."""
+"""Limit on a program's output in bytes, which may be held in memory."""
 _TICK = 1.0
-"""Seconds between looks at a running program: rare, because each takes CPU time from it."""
+"""Seconds between checks on a running program: rare, because each takes CPU time from it."""
 _CLEARING = 10.0
-"""Seconds that killed processes get to disappear (one may hang in the kernel)."""
+"""Seconds for killed processes to disappear (one may hang in the kernel)."""
 
 
 class Usage:
@@ -38,7 +38,7 @@ class Usage:
         """Wait status of each process that was waited for."""
 
     def add(self, usage: resource.struct_rusage) -> None:
-        """One more process."""
+        """Add the usage of a process."""
         self.user += usage.ru_utime
         self.system += usage.ru_stime
         self.voluntary += usage.ru_nvcsw
@@ -53,11 +53,11 @@ class Nowhere:
         self.handle = os.open(os.devnull, os.O_WRONLY)
 
     def size(self) -> int:
-        """Bytes that are held."""
+        """Return the bytes stored."""
         return os.fstat(self.handle).st_size
 
     def close(self) -> None:
-        """Let it go."""
+        """Close the descriptor."""
         os.close(self.handle)
 
 
@@ -73,18 +73,18 @@ class Memory(Nowhere):
 
     def __init__(self, name: str) -> None:
         self.handle = os.memfd_create(name)
-        # A program that opens /dev/stdout anew must not write over what is there.
+        # A program that reopens /dev/stdout must not overwrite earlier output.
         fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
 
     def text(self, most: int = _MOST_OUTPUT * 2) -> str:
-        """Return the last `most` bytes; what is no UTF-8 is replaced."""
+        """Return the last `most` bytes; invalid UTF-8 is replaced."""
         size = self.size()
         data = os.pread(self.handle, size, max(0, size - most))
         return data.decode(errors="replace")
 
 
 class Lines(Nowhere):
-    """A pipe whose lines are announced as they come; an unfinished one at the end is dropped."""
+    """A pipe whose lines are announced as they come; an unfinished last line is dropped."""
 
     def __init__(self) -> None:
         self.source, self.handle = os.pipe2(os.O_CLOEXEC)
@@ -92,7 +92,7 @@ class Lines(Nowhere):
         self._rest = b""
 
     def forward(self) -> None:
-        """Announces what has come since the last time."""
+        """Announce the lines that have arrived since the last call."""
         with contextlib.suppress(BlockingIOError):
             while some := os.read(self.source, 1 << 16):
                 *whole, self._rest = (self._rest + some).split(b"\n")
@@ -105,13 +105,13 @@ class Lines(Nowhere):
 
 
 def announce(event: str, **more: str) -> None:
-    """Write an event to standard output. Its reader may have died: standard input tells."""
+    """Write an event to standard output. If its reader has died, standard input reports that."""
     with contextlib.suppress(BrokenPipeError):
         os.write(1, json.dumps({"event": event, **more}).encode() + b"\n")
 
 
 def cpu_times() -> tuple[int, int]:
-    """(busy, all) CPU time of the machine since boot in clock ticks; a hypervisor's is busy."""
+    """Return (busy, all) CPU time of the machine since boot in clock ticks; steal time is busy."""
     fields = Path("/proc/stat").read_bytes().split(b"\n", 1)[0].split()[1:9]
     user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
     busy = user + nice + system + irq + softirq + steal
@@ -119,13 +119,13 @@ def cpu_times() -> tuple[int, int]:
 
 
 def descendants() -> list[int]:
-    """Process ids of all descendants that have not been waited for, zombies left out."""
+    """Return the process ids of all descendants that have not been waited for, except zombies."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            # The command name may hold anything, also a parenthesis: split after the last one.
+            # The command name may contain a parenthesis: split after the last one.
             state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
         except (OSError, ValueError):
             continue
@@ -141,8 +141,8 @@ def descendants() -> list[int]:
 
 
 def name_of(pid: int) -> str:
-    """Return the kernel's name for the program of a process that was not waited for; empty without
-    one."""
+    """Return the kernel's name of the program of a process that was not waited for; "" if there is
+    none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -151,9 +151,9 @@ def name_of(pid: int) -> str:
 
 
 def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
-    """Wait for all that have ended.
+    """Wait for all children that have ended.
 
-    Returns whether there are others, and the wait status of `watched` if it has ended.
+    Returns whether others remain, and the wait status of `watched` if it has ended.
     """
     status = None
     try:
@@ -170,10 +170,10 @@ def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
 
 
 def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
-    """Kill every descendant. Returns how many there were, and the wait status of `watched`."""
+    """Kill every descendant. Returns their number, and the wait status of `watched`."""
     remain, status = reap(usage, watched)
     if not remain:
-        # As a rule: then nothing has to be looked for among all processes of the machine.
+        # The usual case, without a search through all processes of the machine.
         return 0, status
     deadline = time.monotonic() + _CLEARING
     killed: set[int] = set()
@@ -183,7 +183,7 @@ def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         killed.update(living)
-        # A process whose first thread has died looks dead while the others still hold its files.
+        # A process whose main thread has died appears dead while its other threads still run.
         remain, ended = reap(usage, watched)
         status = ended if status is None else status
         if not living and not remain:
@@ -195,7 +195,7 @@ def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
 def spawn(
     program: str, argv: list[str], environment: dict[str, str], out: Nowhere, err: Nowhere
 ) -> int:
-    """Start a process in a session of its own. Returns its id."""
+    """Start a process in its own session. Returns its id."""
     null = os.open(os.devnull, os.O_RDONLY)
     try:
         return os.posix_spawn(
@@ -209,7 +209,7 @@ def spawn(
             ],
             setsid=True,
             setsigmask=[],
-            # What we or the interpreter ignore, exec would hand on.
+            # exec would pass on the signals that the supervisor or the interpreter ignores.
             setsigdef=[
                 signal.SIGPIPE,
                 signal.SIGXFSZ,
@@ -233,14 +233,14 @@ def run(
     usage: Usage,
     announced: Callable[[], bool] | None = None,
 ) -> dict[str, Any]:
-    """One process from start to end, descendants that outlive it left alone.
+    """Run one process to its end; descendants that outlive it are left alone.
 
-    timeout: seconds that it may take; silence: seconds for which it may print no line. usage: what
-    is added to. announced: called right before the start, after the event `ready`; it returns
-    whether to go on. The event `ended` follows the end.
+    timeout: limit in seconds; silence: seconds for which it may print no line. usage: receives its
+    resource usage. announced: called right before the start, after the event `ready`; returns
+    whether to continue. The event `ended` follows the end.
 
-    Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run too short to
-    tell), `status` a wait status, `name` what the kernel had last for the program of `pid`.
+    Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run that was too
+    short), `status` a wait status, `name` the kernel's last name of the program of `pid`.
     """
     if announced is not None:
         announce("ready")
@@ -318,8 +318,8 @@ def run(
 
 
 def become_subreaper() -> None:
-    """From now on, orphaned descendants are children of ours, and the parent decides when to stop:
-    its end is seen on standard input."""
+    """Make orphaned descendants children of this process, and ignore the stop signals: the end of
+    standard input ends it instead."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         sys.exit("no child subreaper")

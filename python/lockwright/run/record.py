@@ -1,4 +1,4 @@
-"""What is kept of one run."""
+"""The record of one run."""
 
 import signal
 from collections.abc import Mapping
@@ -13,14 +13,13 @@ OUTCOMES = (FINISHED, TIMEOUT, FAILED, NO_METRIC)
 
 @dataclass(frozen=True)
 class Record:
-    """One run.
+    """The result of one run.
 
-    round: counted ones from 1, warm-up ones below 1; value: in the comparison's unit, None
-    unless finished; wall, user, system: seconds, CPU time over the whole process tree; voluntary,
-    involuntary: context switches; others: share of all CPUs that other processes used, 0..1, None
-    where the run was too short to tell; status: a wait status; note: why it is not finished;
-    started: ISO 8601, UTC; meters: what was read around it, by the keys of
-    lockwright.machine.meters.
+    round: from 1; warm-up runs are below 1; value: in the comparison's unit, None unless finished;
+    wall, user, system: seconds, CPU time over the whole process tree; voluntary, involuntary:
+    context switches; others: share of all CPUs that other processes used, 0..1, None if the run was
+    too short; status: a wait status; note: why it is not finished; started: ISO 8601, UTC; meters:
+    the values read around it, by the keys of lockwright.machine.meters.
     """
 
     threads: int
@@ -41,7 +40,7 @@ class Record:
 
     @property
     def counted(self) -> bool:
-        """Whether this run is no warm-up."""
+        """True if this is not a warm-up run."""
         return self.round >= 1
 
 

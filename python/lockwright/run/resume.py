@@ -1,10 +1,10 @@
-"""When a file of results may be gone on with: the rules of compare, tune, study and the tour.
+"""Rules for resuming a results file: compare, tune, study and the tour.
 
 A run has one place in a plan (of a comparison: threads, round, lock; of a study: line,
 configuration, round; of the tour: case, round). A file has at most one record for each place,
-written as soon as the run has ended, and whatever has one is not run again. To go on, the plan has
-to be the same, the machine and the libraries have to be (`MUST_MATCH`), and no other process may
-still be at it.
+written as soon as the run has ended, and a recorded run is not made again. To resume, the plan, the
+machine and the libraries have to be the same (`MUST_MATCH`), and no other process may still be
+carrying it out.
 """
 
 import shlex
@@ -18,11 +18,12 @@ from lockwright.base.results import is_alive, this_process
 from lockwright.machine.provenance import MUST_MATCH
 
 
-def check_owner(owner: str, what: str) -> None:
-    """Raise LockwrightError if another process, named as by `this_process`, is still at it."""
-    if owner != this_process() and is_alive(owner):
+def check_not_running(process: str, what: str) -> None:
+    """Raise LockwrightError if another process, named as by `this_process`, still carries it
+    out."""
+    if process != this_process() and is_alive(process):
         raise LockwrightError(
-            f"that {what} is still being carried out by process {owner.partition(' ')[0]}",
+            f"that {what} is still being carried out by process {process.partition(' ')[0]}",
             "wait for it, or stop it first",
         )
 
@@ -34,9 +35,10 @@ def check_facts(
     todo: str,
     more: Iterable[str] = (),
 ) -> None:
-    """Raise LockwrightError if the runs of `what` were made on or with something else.
+    """Raise LockwrightError if the runs of `what` were made on another machine or with another
+    build.
 
-    more: names of facts that have to match, too. todo: what to do then.
+    more: names of further facts that have to match. todo: advice for the message.
     """
     for name in (*MUST_MATCH, *more):
         if before.get(name) != now.get(name):
@@ -46,13 +48,13 @@ def check_facts(
             )
 
 
-def line_to_resume(*added: str) -> str:
-    """Return the line that goes on with what this command line began: its own words, and the
-    options `added` after the one that names the command."""
+def resume_command(*added: str) -> str:
+    """Return the command line that continues this one: its own words, with the options `added`
+    after the subcommand."""
     command, *rest = sys.argv[1:]
     return shlex.join([*invocation.command_words(), command, *added, *rest])
 
 
-def interrupted(line: str) -> str:
-    """What is said after an interrupt. line: that which goes on."""
-    return f"interrupted, what was measured is kept; go on with: {line}"
+def interruption_message(line: str) -> str:
+    """Return the message after an interrupt. line: the command line that continues."""
+    return f"interrupted, the results so far are saved; continue with: {line}"

@@ -1,4 +1,4 @@
-"""A JSONL file of runs: a first line of settings, then a line for each run as it is made."""
+"""A JSONL file of runs: a first line of settings, then a line for each run as it ends."""
 
 import contextlib
 import json
@@ -39,12 +39,13 @@ class RunLog:
             raise self._exists()
 
     def adopt(self) -> None:
-        """Make this process the owner. Raise LockwrightError if the last one is still alive."""
+        """Make this process the one that carries it out. Raise LockwrightError if the previous one
+        is alive."""
         owners = [line["owner"] for line in self.lines() if "owner" in line]
         if owners:
-            resume.check_owner(owners[-1], self.subject)
+            resume.check_not_running(owners[-1], self.subject)
         if not self.path.read_bytes().endswith(b"\n"):
-            # A kill has cut off the last line: what follows it must not be lost with it.
+            # A kill has cut off the last line: the next one must begin on a new line.
             with self.path.open("a") as file:
                 file.write("\n")
         self.append({"owner": this_process()})
@@ -69,7 +70,7 @@ class RunLog:
         return settings
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return all lines after the first, without one that a kill has cut off."""
+        """Return all lines after the first, except one that a kill has cut off."""
         lines = []
         for text in self.path.read_text(encoding="utf-8").splitlines()[1:]:
             with contextlib.suppress(ValueError):

@@ -1,11 +1,11 @@
-"""A process of its own that starts programs, times them, and clears up after them.
+"""A separate process that starts programs, times them, and cleans up after them.
 
 It is run as a script with the standard library only, so that it is small, single-threaded and
 starts fast. Requests come on standard input and answers go to standard output, one JSON object a
-line; `do` names what is asked for. A run may have events before its answer: `ready` right before
-it starts, which waits for a line in return, `ended` when it has ended, and `line` for each line
-that it prints. When standard input ends, whatever the reason (Ctrl-C, `kill -9` of the parent), all
-that was started is killed with all descendants: nothing stays behind to disturb the next run.
+line; `do` names the request. A run may have events before its answer: `ready` right before it
+starts, which waits for a line in return, `ended` when it has ended, and `line` for each line that
+it prints. When standard input ends, for whatever reason (Ctrl-C, `kill -9` of the parent), all
+started processes are killed with all descendants: none remains to disturb the next run.
 """
 
 import contextlib
@@ -20,18 +20,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-# Run as an isolated script: nothing says where the package is.
+# An isolated script does not know the path of the package.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from lockwright.run import process_tree
 from lockwright.run.process_tree import File, Lines, Memory, Nowhere, Usage
 
 _MOST_ERRORS = 1 << 20
-"""Bytes at the end of the standard error that are part of an answer."""
+"""Bytes at the end of the standard error that are returned."""
 
 
 def _sink(where: str, name: str) -> Nowhere:
-    """What takes an output. where: `nowhere`, `memory`, `lines`, or an absolute path."""
+    """Return the destination of an output. where: `nowhere`, `memory`, `lines`, or an absolute
+    path."""
     match where:
         case "nowhere":
             return Nowhere()
@@ -67,7 +68,8 @@ class _Spent:
         self._busy, self._total = process_tree.cpu_times()
 
     def since(self, before: "_Spent", others: float | None) -> dict[str, Any]:
-        """What an answer says of it. others: as it is without those that were started before."""
+        """Return the CPU time since `before` for an answer. others: the share without the processes
+        started before."""
         user, system = self._user - before._user, self._system - before._system
         total = self._total - before._total
         if others is not None and total > 0:
@@ -77,16 +79,16 @@ class _Spent:
 
 
 class _Supervisor:
-    """What has been started. Every answer is an object."""
+    """The started processes. Every answer is an object."""
 
-    def __init__(self, go_on: Callable[[], bool]) -> None:
-        """go_on: reads the line that answers the event `ready`."""
+    def __init__(self, await_reply: Callable[[], bool]) -> None:
+        """await_reply: reads the line that answers the event `ready`."""
         self._processors = os.sched_getaffinity(0)
         self._usage = Usage()
-        self._go_on = go_on
+        self._await_reply = await_reply
 
     def serve(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Does as asked."""
+        """Carry out a request and return the answer."""
         match request["do"]:
             case "run":
                 return self._run(request)
@@ -102,7 +104,7 @@ class _Supervisor:
 
     @contextlib.contextmanager
     def _placed(self, request: dict[str, Any]) -> Iterator[None]:
-        """In the directory and on the processors that are asked for: children inherit both."""
+        """Change to the directory and the processors of a request, which children inherit."""
         os.chdir(request["folder"])
         try:
             if request["processors"]:
@@ -125,11 +127,11 @@ class _Supervisor:
             out.close()
 
     def _run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """One process to its end."""
+        """Run one process to its end."""
         usage = Usage()
         with self._outputs(request) as (out, err):
             try:
-                before = _Spent() if request["others_go_on"] else None
+                before = _Spent() if request["others_running"] else None
                 with self._placed(request):
                     answer = process_tree.run(
                         request["program"],
@@ -140,7 +142,7 @@ class _Supervisor:
                         err,
                         request["silence"],
                         usage,
-                        self._go_on if request["announce"] else None,
+                        self._await_reply if request["announce"] else None,
                     )
                 if before is not None:
                     answer |= _Spent().since(before, answer.get("others"))
@@ -161,7 +163,7 @@ class _Supervisor:
         return answer
 
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a process that goes on while others run."""
+        """Start a process that runs alongside others."""
         try:
             with self._outputs(request) as (out, err), self._placed(request):
                 pid = process_tree.spawn(
@@ -172,12 +174,13 @@ class _Supervisor:
         return {"pid": pid}
 
     def _status(self, pid: int) -> int | None:
-        """Wait status of one that was started; None while it runs."""
+        """Return the wait status of a started process; None while it runs."""
         process_tree.reap(self._usage)
         return self._usage.ended.get(pid)
 
     def _end(self, pid: int, number: int, seconds: float) -> dict[str, Any]:
-        """Wait for its end, after a signal if that is not 0; no status if it does not come."""
+        """Wait for the end of a process, after a signal unless that is 0; no status if it does not
+        end."""
         end = time.monotonic() + seconds
         if number and self._status(pid) is None:
             with contextlib.suppress(ProcessLookupError):
@@ -191,9 +194,9 @@ class _Supervisor:
 
 
 def main() -> None:
-    """Serves requests until standard input ends."""
+    """Serve requests until standard input ends."""
     process_tree.become_subreaper()
-    # Unbuffered: poll must see on the descriptor whatever has not been read as a request.
+    # Unbuffered, so that poll on the descriptor detects every unread request.
     with open(0, "rb", buffering=0, closefd=False) as requests:
         supervisor = _Supervisor(lambda: bool(requests.readline()))
         try:

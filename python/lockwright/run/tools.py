@@ -1,4 +1,4 @@
-"""The programs that were built with the libraries, and the lines of JSON that they print."""
+"""The programs that were built with the libraries, and the JSON lines that they print."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 
 Line = Mapping[str, Any]
-"""One JSON object that such a program printed."""
+"""A JSON object that such a program printed."""
 
 
 def find(name: str, what: str) -> Path:
-    """Absolute path of a program. Raises LockwrightError if it was not built.
+    """Return the absolute path of a program. Raises LockwrightError if it was not built.
 
-    what: what kind of program it is, for the message.
+    what: the kind of program, for the message.
     """
     libraries = locks.directory()
     for place in (libraries.parent / "bin", libraries):
@@ -30,8 +30,8 @@ def find(name: str, what: str) -> Path:
 
 
 def parsed(text: str) -> Line | None:
-    """Return a line that such a program printed; None if it is no JSON object: that of a program
-    which was killed may have been cut."""
+    """Return a line that such a program printed; None if it is no JSON object, such as the cut line
+    of a killed program."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -26,7 +26,7 @@ class OwnLock:
 
 def compiled(path: Path, named: str | None, place: Path) -> OwnLock:
     """The library of the lock in that header, made in `place`. Raises LockwrightError."""
-    subject = checker.of_header(path, named)
+    subject = checker.subject_of_header(path, named)
     source = place / "lock.cpp"
     library = place / "lock.so"
     source.write_text(

@@ -9,7 +9,7 @@ from lockwright.compare import stats, verdict
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict
-from lockwright.compare.warnings import at
+from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE
 from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio
@@ -160,7 +160,7 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
     )
     use = None
     if chosen is not None and chosen.best is not None:
-        use = verdict.use(plan, chosen.best)
+        use = verdict.run_command(plan, chosen.best)
     sentences = [
         f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
         for number, text in enumerate(texts)
@@ -200,7 +200,7 @@ def _is_promising(plan: Plan, result: Outcome, preparation: Preparation) -> bool
 
 
 def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
-    where, best = at(result.threads), result.best
+    where, best = at_threads(result.threads), result.best
     if best is None:
         return f"no lock finished its runs{where}"
     if gained(result):
@@ -223,7 +223,7 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
     if _is_promising(plan, result, preparation):
         text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
     if result.ending in (race.TIME_UP, race.ROUNDS_UP):
-        text += f"; {plan.more} can tell"
+        text += f"; {plan.precision_advice} can tell"
     return text
 
 
@@ -251,4 +251,4 @@ def _rivals(plan: Plan, result: Outcome) -> str:
     names = ", ".join(others)
     if result.ending == race.ALL_NEAR:
         return f"; not better by more than {numbers.percent(plan.margin)}: {names}"
-    return f"; {plan.more} can tell whether it is better than {names}"
+    return f"; {plan.precision_advice} can tell whether it is better than {names}"

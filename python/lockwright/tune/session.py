@@ -8,7 +8,7 @@ from lockwright.base.progress import Display, duration, print_line
 from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
-from lockwright.compare.warnings import at
+from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.run.record import Record
 from lockwright.tune.candidates import family_of
@@ -101,7 +101,7 @@ class Session:
         early that there is little to gain."""
         interim = outcome(self._plan, self.records, threads, TIME_UP)
         if sentence := interim_sentence(self._plan, interim):
-            print_line(f"so far{at(threads)}: {sentence}")
+            print_line(f"so far{at_threads(threads)}: {sentence}")
 
     def _show(
         self,
@@ -112,7 +112,7 @@ class Session:
         standing: Standing,
         left: float,
     ) -> None:
-        where = at(threads).removeprefix(" at ")
+        where = at_threads(threads).removeprefix(" at ")
         locks = f"{len(standing.remaining)} lock{'' if len(standing.remaining) == 1 else 's'} left"
         text = ", ".join(part for part in (where, f"round {number}", locks) if part)
         display.grow(len(self.records) + 1)

@@ -21,10 +21,10 @@ def show(console: Console, made: Report) -> None:
     table.show(console, made)
 
 
-def conclude(console: Console, made: Report, use: str) -> None:
+def print_verdict(console: Console, made: Report, use: str) -> None:
     """Print the sentence and the command that uses the best lock, or the changes to the program
     that may help instead."""
     if made.verdict.command is None:
         for change in Preparation.from_facts(made.comparison.provenance).changes:
             print_wrapped(console, "What may help instead: ", change, "")
-    table.conclude(console, made.verdict, use)
+    table.print_verdict(console, made.verdict, use)

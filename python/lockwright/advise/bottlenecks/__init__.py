@@ -26,7 +26,7 @@ MEASURABLE_BY_SAMPLING = frozenset({"high", "extreme"})
 def diagnose(figures: ProfileFigures) -> tuple[Diagnosis, ...]:
     """Return all nine, whether they fired or not."""
     diagnoses = tuple(rule(figures) for rule in ALL)
-    if figures.from_within:
+    if figures.is_preloaded:
         return diagnoses
     return tuple(
         each

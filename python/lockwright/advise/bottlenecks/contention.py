@@ -74,12 +74,12 @@ def _use_of_mutex(figures: ProfileFigures, mutex: Mutex) -> tuple[Evidence, ...]
         informs("threads that use it at one time", figures.users(mutex), "threads"),
         informs(
             "acquisitions that found it held",
-            mutex.contended_share if figures.from_within else None,
+            mutex.contended_share if figures.is_preloaded else None,
             "share",
         ),
         informs(
             "time in which it was held, of the run",
-            figures.held_share(mutex) if figures.from_within else None,
+            figures.held_share(mutex) if figures.is_preloaded else None,
             "share",
         ),
     )

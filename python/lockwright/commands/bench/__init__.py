@@ -1,4 +1,4 @@
-"""`lockwright bench`: what each lock costs, measured side by side with the C library's mutex."""
+"""`lockwright bench`: the costs of each lock, measured side by side with the C library's mutex."""
 
 import functools
 import sys
@@ -25,16 +25,16 @@ from lockwright.commands.bench import plan as plans
 from lockwright.commands.bench.claims import claims
 from lockwright.commands.bench.profile_cost import command as profile_cost
 from lockwright.commands.bench.regret import command as regret
-from lockwright.commands.bench.reporting import finish, new_report
+from lockwright.commands.bench.report_setup import finish, new_report
 from lockwright.commands.bench.tour import tour
 from lockwright.commands.bench.tune import command as tune
 from lockwright.commands.common import grammar
 from lockwright.commands.common.options import (
-    keep,
+    meter_options,
     number_list,
-    of_meters,
-    of_peers,
     other_libraries,
+    preload_option,
+    store_value,
 )
 from lockwright.run.bench_program import Subject, loops_per_us, subjects
 
@@ -42,7 +42,7 @@ _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 class _Measurements(click.Group):
-    """The measurements below, and the workloads that the measuring program describes."""
+    """The measurements of this module, and the workloads that the measuring program describes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *catalogue().workloads]
@@ -77,26 +77,26 @@ def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def bench() -> None:
     """Measure locks side by side with the C library's own mutex.
 
-    Every lock's run has a run without any library right beside it, over several rounds, and a
-    ratio is taken within each such pair: so it means the same on a noisy machine.
+    Every lock's run is paired with a run without any library, over several rounds, and a
+    ratio is taken within each pair, so that it is robust against noise of the machine.
     """
 
 
 def _options(
     runs: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
 ) -> _Decorator:
-    """Return the options that all benchmarks share."""
+    """Return a decorator with the options that all benchmarks share."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         shared = [
             grammar.runs(runs),
             grammar.timeout(30.0),
             grammar.json_file("every run and every figure"),
-            *of_meters(expose_value=False, callback=keep),
+            *meter_options(expose_value=False, callback=store_value),
         ]
         if with_locks:
             named = ", ".join(default_locks) if default_locks else "all"
-            shared.insert(0, of_peers(expose_value=False, callback=keep))
+            shared.insert(0, preload_option(expose_value=False, callback=store_value))
             shared.insert(
                 0, grammar.locks(named, beside=" to measure beside libc, or 'libc' alone")
             )
@@ -107,13 +107,13 @@ def _options(
     return decorate
 
 
-def _listed(name: str, default: str, *, help_text: str) -> _Decorator:
-    """Return an option that is a list of numbers, of which number_list() makes what they are."""
+def _number_list_option(name: str, default: str, *, help_text: str) -> _Decorator:
+    """Return an option that is a list of numbers, which number_list() parses."""
     return click.option(name, default=default, show_default=True, help=help_text)
 
 
 def _thread_counts(per_core: str) -> list[int]:
-    """Return how many threads `--threads-per-core` asks for, each number once."""
+    """Return the numbers of threads for `--threads-per-core`, each once."""
     factors = number_list(per_core, "--threads-per-core", 0.001)
     return sorted({max(1, round(factor * processors())) for factor in factors})
 
@@ -175,9 +175,11 @@ def _measurement(
     "only, and the C library then locks without atomic instructions.",
     least=0,
 )
-def uncontended(asked: _Request) -> None:
-    """Measure one thread that locks and unlocks a mutex which no other thread takes."""
-    asked.show(pairs.measure(asked.report, asked.chosen, asked.runs, asked.own, asked.timeout))
+def uncontended(request: _Request) -> None:
+    """Measure one thread that locks and unlocks a mutex that no other thread takes."""
+    request.show(
+        pairs.measure(request.report, request.chosen, request.runs, request.own, request.timeout)
+    )
 
 
 @_measurement(footprints.COLUMNS, 3)
@@ -187,9 +189,9 @@ def uncontended(asked: _Request) -> None:
 @grammar.whole(
     "--sharers", 16, "How many of these threads each lock every mutex of the array.", least=2
 )
-def footprint(asked: _Request) -> None:
+def footprint(request: _Request) -> None:
     """Measure the memory of a lock for each mutex, each thread, and each pair of them."""
-    own = asked.own
+    own = request.own
     if own["warm"] >= own["mutexes"]:
         raise LockwrightError(
             f"--warm {own['warm']} is not below --mutexes {own['mutexes']}", "give a smaller --warm"
@@ -199,12 +201,16 @@ def footprint(asked: _Request) -> None:
             f"--sharers {own['sharers']} is above --threads {own['threads']}",
             "give a smaller --sharers",
         )
-    tables = footprints.measure(asked.report, asked.chosen, asked.runs, asked.own, asked.timeout)
-    asked.show(tables, footprints.remarks(asked.report))
+    tables = footprints.measure(
+        request.report, request.chosen, request.runs, request.own, request.timeout
+    )
+    request.show(tables, footprints.remarks(request.report))
 
 
 @_measurement(handovers.COLUMNS, 7, handovers.DEFAULT_LOCKS)
-@_listed("--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each.")
+@_number_list_option(
+    "--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each."
+)
 @grammar.seconds(0.3)
 @grammar.real(
     "--section-ns", 100.0, "Nanoseconds of work while the mutex is held.", metavar="NS", min=0
@@ -216,20 +222,20 @@ def footprint(asked: _Request) -> None:
     metavar="NS",
     min=0,
 )
-def handover(asked: _Request) -> None:
+def handover(request: _Request) -> None:
     """Measure threads that contend for one mutex, as many as processors and many more."""
-    counts = _thread_counts(asked.own.pop("threads-per-core"))
-    asked.own["loops-per-us"] = loops_per_us()
+    counts = _thread_counts(request.own.pop("threads-per-core"))
+    request.own["loops-per-us"] = loops_per_us()
     tables = handovers.measure(
-        asked.report, asked.chosen, asked.runs, asked.own, counts, asked.timeout
+        request.report, request.chosen, request.runs, request.own, counts, request.timeout
     )
-    asked.show(tables, handovers.remarks(asked.report, processors()))
+    request.show(tables, handovers.remarks(request.report, processors()))
 
 
 @_measurement(herds.COLUMNS, 9, herds.DEFAULT_LOCKS)
 @grammar.whole("--waiters", 1000, "Threads that wait.", most=30_000)
 @grammar.whole("--rounds-inside", 5, "Broadcasts in one run.")
-@_listed(
+@_number_list_option(
     "--section-ns",
     "5000,1000,0",
     help_text="Nanoseconds that each woken waiter works under the mutex; a table for each value. "
@@ -242,54 +248,55 @@ def handover(asked: _Request) -> None:
 @click.option(
     "--rejoin",
     is_flag=True,
-    help="Let a waiter that has had its turn wait on the same condition variable again at once, "
-    "so that it asks for the mutex while others still wait for it. Without this it waits elsewhere "
+    help="Let a waiter that has been served wait on the same condition variable again at once, "
+    "so that it requests the mutex while others still wait for it. Without this it waits elsewhere "
     "until all are done.",
 )
-def herd(asked: _Request) -> None:
+def herd(request: _Request) -> None:
     """Measure a broadcast that wakes many waiters, which all need the same mutex."""
-    sections = list(dict.fromkeys(number_list(asked.own["section-ns"], "--section-ns", 0)))
+    sections = list(dict.fromkeys(number_list(request.own["section-ns"], "--section-ns", 0)))
     given = {
-        "waiters": asked.own["waiters"],
-        "rounds": asked.own["rounds-inside"],
-        "unlocked": int(asked.own["unlocked"]),
-        "rejoin": int(asked.own["rejoin"]),
+        "waiters": request.own["waiters"],
+        "rounds": request.own["rounds-inside"],
+        "unlocked": int(request.own["unlocked"]),
+        "rejoin": int(request.own["rejoin"]),
         "loops-per-us": loops_per_us(),
     }
-    tables = herds.measure(asked.report, asked.chosen, asked.runs, given, sections, asked.timeout)
-    asked.show(tables)
+    tables = herds.measure(
+        request.report, request.chosen, request.runs, given, sections, request.timeout
+    )
+    request.show(tables)
 
 
 @_measurement(crowds.COLUMNS, 3)
-@_listed(
+@_number_list_option(
     "--threads-per-core",
     "1,2,4,16",
-    help_text="Threads for each processor, a table for each. The fewest are what the others are "
-    "compared with.",
+    help_text="Threads for each processor, a table for each. The others are compared with "
+    "the fewest.",
 )
-@grammar.seconds(
-    2.2, note="Below one second, it cannot be told whether every thread made progress in each."
-)
+@grammar.seconds(2.2, note="Below one second, progress of every thread in each second is unknown.")
 @grammar.whole(
     "--section-cycles", 100, "Processor cycles of work while the mutex is held.", least=0
 )
 @grammar.whole(
     "--gap-cycles", 500, "Processor cycles of work between two acquisitions of a thread.", least=0
 )
-def oversubscribe(asked: _Request) -> None:
-    """Measure one mutex under ever more threads: throughput, and progress of every thread."""
-    counts = _thread_counts(asked.own.pop("threads-per-core"))
+def oversubscribe(request: _Request) -> None:
+    """Measure one mutex under increasing numbers of threads: throughput, and progress of every
+    thread."""
+    counts = _thread_counts(request.own.pop("threads-per-core"))
     tables = crowds.measure(
-        asked.report, asked.chosen, asked.runs, asked.own, counts, asked.timeout
+        request.report, request.chosen, request.runs, request.own, counts, request.timeout
     )
-    asked.show(tables, crowds.remarks(asked.report, processors()))
+    request.show(tables, crowds.remarks(request.report, processors()))
 
 
 @_measurement(parks.COLUMNS, 9, with_locks=False)
 @grammar.whole("--trips", 20_000, "Round trips in one run.")
-def park(asked: _Request) -> None:
+def park(request: _Request) -> None:
     """Measure two threads that put each other to sleep and wake each other, without a lock."""
-    asked.show(parks.measure(asked.report, asked.runs, asked.own, asked.timeout))
+    request.show(parks.measure(request.report, request.runs, request.own, request.timeout))
 
 
 bench.add_command(claims)

@@ -14,7 +14,7 @@ from lockwright.bench.claims.table import choose
 from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
 from lockwright.bench.rounds import Pace, Seen
-from lockwright.commands.bench.reporting import finish, new_report
+from lockwright.commands.bench.report_setup import finish, new_report
 from lockwright.commands.bench.simulated_claims import SEEDS, run_simulated
 from lockwright.commands.common import grammar
 from lockwright.machine.meters import Meters
@@ -27,8 +27,8 @@ WARM_UP = 0.03
 
 @click.command(
     help="Test which claims of the papers on locks hold on this machine.\n\n"
-    "Each claim says how two locks compare in a workload. Each round runs everything that the "
-    "claims need once, in a shuffled order, and a figure is taken within the round.\n\n"
+    "A claim is about two locks in a workload. Each round runs every measurement that the "
+    "claims need once, in a shuffled order, and the figures are computed within the round.\n\n"
     + definitions(show.COLUMNS, "Columns:")
     + "\n\nWith --simulated, nothing is measured: each claim is run on the simulated machine of "
     f"its paper, with the seeds 1 to {SEEDS} or --runs.\n\n"
@@ -42,7 +42,7 @@ WARM_UP = 0.03
     is_flag=True,
     help="Simulate the claims, each on the machine of its paper, and measure nothing.",
 )
-@grammar.runs(ROUNDS, of="everything", least=6, note="An interval takes six.")
+@grammar.runs(ROUNDS, of="everything", least=6, note="An interval needs six.")
 @grammar.seconds(SECONDS)
 @grammar.warm_up(WARM_UP)
 @grammar.timeout(600.0)
@@ -59,7 +59,7 @@ def claims(
     json_file: Path | None,
     csv_file: Path | None,
 ) -> None:
-    """Which claims of the papers on locks hold on this machine."""
+    """Test which claims of the papers on locks hold on this machine."""
     chosen = choose(names)
     context = click.get_current_context()
     given = [
@@ -70,7 +70,7 @@ def claims(
     if is_simulated:
         if "seconds" in given or "warm_up" in given:
             raise LockwrightError(
-                "--simulated runs each claim for a time of its own", "omit --seconds and --warm-up"
+                "--simulated has a fixed time for each claim", "omit --seconds and --warm-up"
             )
         seeds = runs if "runs" in given else SEEDS
         context.exit(run_simulated(chosen, seeds, only_list, timeout, json_file, csv_file))
@@ -89,18 +89,20 @@ def claims(
     }
     report = new_report("claims", show.COLUMNS, settings)
     report.meters = Meters(energy=not here.no_energy)
-    seen, stopped = Seen(), None
+    results, stopped = Seen(), None
     if possible(chosen, here):
         pace = Pace(seconds, warm_up, loops_per_us())
-        stopped = interrupts.until_stopped(lambda: measure(report, chosen, here, runs, pace, seen))
-    _show(report, findings(chosen, seen, here), json_file, csv_file)
+        stopped = interrupts.until_stopped(
+            lambda: measure(report, chosen, here, runs, pace, results)
+        )
+    _show(report, findings(chosen, results, here), json_file, csv_file)
     finish(report, stopped)
 
 
 def _show(
     report: Report, found: list[Finding], json_file: Path | None, csv_file: Path | None
 ) -> None:
-    """Print the findings, and write the files."""
+    """Print the results of the claims, and write the files."""
     console = terminal.output()
     show.print_findings(console, found)
     report.rows = [show.row(finding) | {"values": finding.values} for finding in found]

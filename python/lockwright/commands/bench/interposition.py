@@ -1,4 +1,5 @@
-"""`lockwright bench interposition`: locks written into a program against the same put under it."""
+"""`lockwright bench interposition`: locks compiled into a program against the same locks
+preloaded."""
 
 import csv
 import io
@@ -13,7 +14,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench import interposition
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
-from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish, new_report
+from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish, new_report
 from lockwright.commands.common import grammar
 from lockwright.machine import pinning
 from lockwright.preload.locks import registry
@@ -27,9 +28,9 @@ def _help() -> str:
         [
             "Compare each lock compiled into a workload with the same lock preloaded under it.",
             "The workload is the same source in both forms, and the two runs of a pair follow one "
-            "another. For each lock a test of equivalence says whether the forms differ by less "
-            "than 5 %; for all together, by how much they differ in the mean, and whether any two "
-            "locks change places.",
+            "another. For each lock a test of equivalence shows whether the forms differ by less "
+            "than 5 %; for all together, it prints the mean difference, and whether any two "
+            "locks change their order.",
             _under("Settings:", about),
             definitions(interposition.COLUMNS),
             _under("Of all locks together:", interposition.SUMMARY),
@@ -38,7 +39,7 @@ def _help() -> str:
 
 
 def _under(heading: str, terms: Sequence[Column]) -> str:
-    """Definitions as those of columns are, under another heading."""
+    """Return definitions like those of columns, under another heading."""
     _, _, listed = definitions(terms).split("\n", 2)
     return f"\b\n{heading}\n{listed}"
 
@@ -63,10 +64,10 @@ def _settings(text: str | None) -> list[str]:
     metavar="A,B,...",
     help="Settings, separated by commas; see above.  [default: all but over-subscribed]",
 )
-@grammar.runs(10, of="each lock and form in each setting", note="Fewer than five show nothing.")
+@grammar.runs(10, of="each lock and form in each setting", note="Fewer than five have no interval.")
 @grammar.seconds(0.2)
 @grammar.warm_up(0.05)
-@grammar.timeout(None, shown=f"time of a run + {BEFORE_AND_AFTER:g}")
+@grammar.timeout(None, default_text=f"time of a run + {BEFORE_AND_AFTER:g}")
 @grammar.json_file("every run and every figure")
 @grammar.csv_file("a line for each run, which 'lockwright study analyse --show all' reads,")
 def command(
@@ -79,10 +80,10 @@ def command(
     json_file: Path | None,
     csv_file: Path | None,
 ) -> None:
-    """Measures, and prints the tables."""
+    """Measure, and print the tables."""
     names = _settings(settings)
-    chosen = [one for one in subjects(locks, None) if one.name != LIBC]
-    for name in [one.name for one in chosen if one.name not in registry().names] or (
+    chosen = [subject for subject in subjects(locks, None) if subject.name != LIBC]
+    for name in [subject.name for subject in chosen if subject.name not in registry().names] or (
         [] if chosen else [str(locks)]
     ):
         raise LockwrightError(
@@ -105,15 +106,15 @@ def command(
         "seconds": seconds,
         "warm-up": warm_up,
         "loops-per-us": loops_per_us(),
-        # Where the scheduler puts two threads differs from run to run by more than the forms do.
+        # The placement of threads by the scheduler would differ more than the two forms.
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     wanted = [interposition.SETTINGS[name] for name in names]
-    seen = interposition.nothing_yet()
+    results = interposition.nothing_yet()
     stopped = interrupts.until_stopped(
-        lambda: interposition.measure(report, chosen, wanted, runs, given, limit, seen)
+        lambda: interposition.measure(report, chosen, wanted, runs, given, limit, results)
     )
-    shown = interposition.tables(report, chosen, wanted, seen)
+    shown = interposition.tables(report, chosen, wanted, results)
     show(report, shown, interposition.remarks(wanted), json_file)
     if csv_file is not None:
         files.write(csv_file, _runs(report.runs), "--csv")
@@ -122,7 +123,7 @@ def command(
 
 
 def _runs(runs: Sequence[dict[str, object]]) -> str:
-    """One line per run, as a study has them: the form is the variant."""
+    """Return one line per run, in the format of a study: the form is the variant."""
     host = platform.node() or "machine"
     text = io.StringIO()
     writer = csv.writer(text)

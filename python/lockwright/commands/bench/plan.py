@@ -1,4 +1,4 @@
-"""`lockwright bench mixed` and `bench plan`: what a lock for each mutex costs, and gives."""
+"""`lockwright bench mixed` and `bench plan`: cost and benefit of a lock for each mutex."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from lockwright.bench import quiet_and_hot
 from lockwright.bench.interposition import SETTINGS
 from lockwright.bench.output import show
 from lockwright.bench.report import definitions, processors
-from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish, new_report
+from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish, new_report
 from lockwright.commands.common import complete, grammar
 from lockwright.machine import pinning
 from lockwright.preload.locks import registry
@@ -20,14 +20,15 @@ from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
 
 def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
-    """Without those that are no locks of a plan."""
+    """Return the subjects that can be locks of a plan."""
     known = registry().names
     available = None if default is None else [name for name in default if name in known]
-    chosen = [one for one in subjects(names, available) if one.name != LIBC]
-    for one in chosen:
-        if one.name not in known:
+    chosen = [subject for subject in subjects(names, available) if subject.name != LIBC]
+    for subject in chosen:
+        if subject.name not in known:
             raise LockwrightError(
-                f"'{one.name}' is not a lock of a plan", "give locks that 'lockwright list' shows"
+                f"'{subject.name}' is not a lock of a plan",
+                "give locks that 'lockwright list' shows",
             )
     if not chosen:
         raise LockwrightError("there is no lock to measure", "name some with --locks")
@@ -36,8 +37,8 @@ def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
 
 @click.command(
     "mixed",
-    help="Measure what the library in which each mutex has a lock of its own costs more than "
-    f"that of one lock.\n\n{definitions(costs.COLUMNS)}",
+    help="Measure the additional cost of the library that gives each mutex its own lock over "
+    f"the library of one lock.\n\n{definitions(costs.COLUMNS)}",
 )
 @grammar.locks("all")
 @click.option(
@@ -53,7 +54,7 @@ def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
 def mixed(
     locks: str | None, settings: str, runs: int, seconds: float, json_file: Path | None
 ) -> None:
-    """Measures, and prints a table for each setting."""
+    """Measure, and print a table for each setting."""
     words = [word.strip() for word in settings.split(",") if word.strip()]
     for word in words or [settings]:
         if word not in SETTINGS:
@@ -72,7 +73,7 @@ def mixed(
         "seconds": seconds,
         "warm-up": warm_up,
         "loops-per-us": loops_per_us(),
-        # Where the scheduler puts two threads makes more difference than the libraries do.
+        # The placement of threads by the scheduler would differ more than the libraries.
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     limit = seconds + warm_up + BEFORE_AND_AFTER
@@ -101,7 +102,7 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
 )
 @grammar.locks(", ".join(quiet_and_hot.DEFAULT_LOCKS), beside=" to use alone")
 @_choice("quiet", "the quiet mutexes")
-@_choice("crowd", "the mutex that all threads want")
+@_choice("crowd", "the mutex that all threads take")
 @_choice("exchange", "the mutex of two threads")
 @grammar.runs(7)
 @grammar.timeout(5.0)
@@ -120,7 +121,7 @@ def plan(
     json_file: Path | None,
     **sizes: int,
 ) -> None:
-    """Measures, and prints the table."""
+    """Measure, and print the table."""
     known = registry()
     choice = quiet_and_hot.Choice(quiet, crowd, exchange)
     for name in choice.plan().all_locks:

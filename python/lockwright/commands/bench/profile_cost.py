@@ -1,4 +1,4 @@
-"""`lockwright bench profile-cost`: what looking at a program's mutexes costs it."""
+"""`lockwright bench profile-cost`: the cost of profiling a program's mutexes."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from lockwright.base import interrupts
 from lockwright.bench import profile_cost
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
-from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish, new_report
+from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish, new_report
 from lockwright.commands.common import grammar
 from lockwright.machine import pinning
 from lockwright.run.bench_program import loops_per_us
@@ -31,17 +31,17 @@ def _help() -> str:
 @grammar.seconds(0.3)
 @grammar.json_file("every run and every figure")
 def command(runs: int, seconds: float, json_file: Path | None) -> None:
-    """Measures, and prints the table."""
+    """Measure, and print the table."""
     report = new_report("profile-cost", profile_cost.COLUMNS, {"runs": runs, "seconds": seconds})
     given: dict[str, object] = {
         "loops-per-us": loops_per_us(),
-        # Where the scheduler puts threads differs from run to run by more than the forms do.
+        # The placement of threads by the scheduler would differ more than the settings.
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
-    seen: dict[str, profile_cost.Seen] = {}
+    results: dict[str, profile_cost.Seen] = {}
     limit = seconds + BEFORE_AND_AFTER
     stopped = interrupts.until_stopped(
-        lambda: profile_cost.measure(report, runs, seconds, given, limit, seen)
+        lambda: profile_cost.measure(report, runs, seconds, given, limit, results)
     )
-    show(report, profile_cost.tables(report, seen), [], json_file)
+    show(report, profile_cost.tables(report, results), [], json_file)
     finish(report, stopped)

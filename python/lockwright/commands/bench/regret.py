@@ -27,11 +27,11 @@ _SIMULATED_SECONDS = 0.005
     help="\n\n".join(
         [
             "Measure how much slower a lock is than the best one, over a grid of loads.",
-            "Regret is the rate of the best other lock over that of the lock under test, less 1. "
+            "Regret is the rate of the best other lock over that of the lock under test, minus 1. "
             "The best lock is chosen by the even rounds and compared by the odd ones, and the "
-            "other way round. A lock under which a thread waits longer than a bound is never the "
+            "reverse. A lock under which a thread waits longer than a bound is never the "
             "best. The directory gets report.html with the map, figures.csv, regret.json, and "
-            "runs.jsonl with every run as it was made. Ctrl-C ends with what was measured by then.",
+            "runs.jsonl with every run. Ctrl-C ends it with the results so far.",
             definitions(tables.COLUMNS, "Columns:"),
         ]
     ),
@@ -54,13 +54,13 @@ _SIMULATED_SECONDS = 0.005
 @click.option(
     "--cells",
     metavar="PATTERN,...",
-    help="Only these cells: families, or patterns of names such as 'single/100ns/*/16'.",
+    help="Only these cells: kinds, or patterns of names such as 'single/100ns/*/16'.",
 )
 @grammar.runs(
     None,
     of="each lock in each cell",
     least=2,
-    shown=f"{_RUNS}, with --quick {_QUICK_RUNS}, with --machine {_SIMULATED_RUNS}",
+    default_text=f"{_RUNS}, with --quick {_QUICK_RUNS}, with --machine {_SIMULATED_RUNS}",
 )
 @grammar.seconds(
     None,
@@ -68,7 +68,7 @@ _SIMULATED_SECONDS = 0.005
     f"[default: {_SECONDS}, with --machine {_SIMULATED_SECONDS} of simulated time]",
 )
 @grammar.warm_up(0.02)
-@grammar.timeout(None, shown="time of a run + 10")
+@grammar.timeout(None, default_text="time of a run + 10")
 @grammar.real(
     "--longest-wait",
     None,
@@ -100,9 +100,9 @@ _SIMULATED_SECONDS = 0.005
 )
 @click.pass_context
 def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: Any) -> None:
-    """Measures or resumes, prints the map and the summary, and writes the files."""
+    """Measure or resume, print the map and the summary, and write the files."""
     if resumes:
-        measurement = _resumed(ctx, output, given["runs"])
+        measurement = _resume_measurement(ctx, output, given["runs"])
     else:
         lock = contenders.lock_under_test(given["lock"], registry().names)
         where = output or Path(time.strftime("lockwright-regret-%Y-%m-%d-%H%M%S"))
@@ -114,9 +114,9 @@ def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: 
     console = terminal.output()
     console.print(session.heading(measurement), markup=False, soft_wrap=True)
     console.print(tables.map_table(verdicts, measurement.lock))
-    for shown in (tables.lost_table(verdicts), tables.ablation_table(verdicts, measurement.lock)):
-        if shown is not None:
-            console.print(shown)
+    for table in (tables.lost_table(verdicts), tables.ablation_table(verdicts, measurement.lock)):
+        if table is not None:
+            console.print(table)
     for line in [
         *tables.sentences(summary, measurement.lock),
         *session.remarks(measurement, verdicts),
@@ -139,15 +139,17 @@ def _with_defaults(given: dict[str, Any]) -> dict[str, Any]:
     return given | {"runs": given["runs"] or runs, "seconds": seconds, "longest_wait": bound}
 
 
-def _resumed(ctx: click.Context, output: Path | None, runs: int | None) -> session.Session:
+def _resume_measurement(
+    ctx: click.Context, output: Path | None, runs: int | None
+) -> session.Session:
     if output is None:
         raise LockwrightError("--resume needs the directory of a measurement", "name it with -o")
     for name in ctx.params:
-        given = ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        if given and name not in ("output", "resumes", "runs"):
+        is_given = ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        if is_given and name not in ("output", "resumes", "runs"):
             option = "--" + name.replace("_", "-")
             raise LockwrightError(
-                f"--resume keeps the options of the measurement, {option} among them",
+                f"--resume uses the options of the measurement, {option} among them",
                 f"leave out {option}, or begin another measurement",
             )
     return session.resume(output, runs)

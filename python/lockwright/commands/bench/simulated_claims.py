@@ -1,4 +1,4 @@
-"""`lockwright bench claims --simulated`: which claims of the papers hold on simulated machines."""
+"""`lockwright bench claims --simulated`: the claims of the papers on simulated machines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from lockwright.bench.claims.simulate import Results, experiments, findings, job
 from lockwright.bench.report import progress
 
 SEEDS = 6
-"""The fewest that give an interval."""
+"""The default number of seeds, the fewest that give an interval."""
 
 
 def run_simulated(
@@ -26,13 +26,15 @@ def run_simulated(
 ) -> int:
     """Simulate the claims, print the results and write the files. Return the exit status.
 
-    An interrupt ends the simulations, and the results are of those that were made by then.
+    An interrupt ends the simulations; the results are then of the completed ones.
     """
     console = terminal.output()
     chosen = experiments(claims)
     if only_list:
         show.print_list(
-            console, [one.claim for one in chosen], [one.claim.elsewhere for one in chosen]
+            console,
+            [experiment.claim for experiment in chosen],
+            [experiment.claim.elsewhere for experiment in chosen],
         )
         return 0
     results, stopped = Results({}, []), None

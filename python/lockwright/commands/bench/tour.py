@@ -1,4 +1,4 @@
-"""`lockwright bench tour`: what the papers measure, in some minutes, with a report."""
+"""`lockwright bench tour`: the measurements of the papers in some minutes, with a report."""
 
 import time
 from pathlib import Path
@@ -39,28 +39,28 @@ def tour(
 ) -> None:
     """Measure what the papers measure, in some minutes, and write a report.
 
-    Throughput by threads, how long acquisitions take, fairness, the cost of a lock that nobody
-    else wants and of sleeping, energy where it can be measured, and the claims of the papers.
-    The directory gets report.html, which needs nothing else, figures.csv and tour.json with the
-    figures, and runs.jsonl with every run as it was made. Ctrl-C ends with a report of what was
-    measured by then.
+    Throughput by threads, durations of acquisitions, fairness, the cost of an uncontended lock and
+    of sleeping, energy where it can be measured, and the claims of the papers.
+
+    The directory gets report.html, which needs no other file, figures.csv and tour.json with the
+    figures, and runs.jsonl with every run. Ctrl-C ends with a report of the results so far.
     """
     if resume and output is None:
         raise LockwrightError("--resume needs the directory of a tour", "name it with -o")
     if resume and locks is not None:
-        raise LockwrightError("--resume keeps the locks of the tour", "leave out --locks")
+        raise LockwrightError("--resume uses the locks of the tour", "leave out --locks")
     from lockwright.bench.tour import tour_session
 
     where = output or Path(time.strftime("lockwright-tour-%Y-%m-%d-%H%M%S"))
-    one = (
+    session = (
         tour_session.resume(where)
         if resume
         else tour_session.begin(where, locks, with_claims, minutes)
     )
-    seen, stopped, left = tour_session.run(one, minutes)
-    written = tour_session.write(seen, where)
+    results, stopped, left = tour_session.run(session, minutes)
+    written = tour_session.write(results, where)
     console = terminal.output()
-    for remark in seen.remarks:
+    for remark in results.remarks:
         console.print(remark, markup=False)
     if stopped is not None:
         console.print(
@@ -70,5 +70,5 @@ def tour(
         console.print(f"Written: {path}", markup=False, soft_wrap=True)
     if stopped is not None:
         click.get_current_context().exit(stopped.status)
-    if one.failures:
+    if session.failures:
         click.get_current_context().exit(1)

@@ -1,4 +1,4 @@
-"""`lockwright bench tune`: is what tune finds as good as the best of all locks?"""
+"""`lockwright bench tune`: compares the lock that tune finds with the best of all locks."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from lockwright.bench.duel import Standing
 from lockwright.bench.output import show
 from lockwright.bench.report import Report, definitions, table, watching_others
 from lockwright.bench.tuning import Found, Settings, Tuned
-from lockwright.commands.bench.reporting import new_report
+from lockwright.commands.bench.report_setup import new_report
 from lockwright.commands.common import complete, grammar
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SENSITIVE = "rocksdb-readrandom,perl-queue,node-pool,ruby-queue"
 _INSENSITIVE = "xz,pbzip2,pigz"
 _CROWD = 4
-"""Threads for each processor where locks are to matter."""
+"""Threads for each processor for programs in which locks should matter."""
 
 
 def _help() -> str:
@@ -31,10 +31,10 @@ def _help() -> str:
             "Test whether 'lockwright tune' finds what comparing all locks finds, and how much "
             "sooner.",
             "Each program of the catalogue is first compared under all locks, then tuned; then the"
-            " two locks that this found are run in turn. It takes some seven minutes for each"
+            " two locks found are run alternately. It takes some seven minutes for each"
             " program.",
-            "Programs that are not lock-sensitive are only tuned, with a thread for each"
-            " processor: it should say so within a minute.",
+            "Programs that are not lock-sensitive are only tuned, with one thread for each"
+            " processor: tune should report that within a minute.",
             definitions(tuning.AGAINST, "Columns:"),
             definitions(tuning.ALONE, "Columns of the second table:"),
         ]
@@ -78,7 +78,7 @@ def _help() -> str:
 @grammar.whole(
     "--pairs",
     200,
-    "Run the two locks in turn at most N times; it ends once it is shown whether they are"
+    "Run the two locks alternately at most N times; it ends once it is shown whether they are"
     " within 5 %.",
     least=3,
 )
@@ -94,7 +94,7 @@ def command(
     pairs: int,
     json_file: Path | None,
 ) -> None:
-    """Measures, and prints the tables."""
+    """Measure, and print the tables."""
     from lockwright.study.program import catalogue
     from lockwright.tune import budget as budgets
 
@@ -117,9 +117,9 @@ def command(
     try:
         with interrupts.stop_on_signals(), watching_others(report):
             for program in compared:
-                _one(report, program, settings, json_file, sensitive=True)
+                _measure_program(report, program, settings, json_file, sensitive=True)
             for program in alone:
-                _one(report, program, settings, json_file, sensitive=False)
+                _measure_program(report, program, settings, json_file, sensitive=False)
     except interrupts.Stopped as signal:
         stopped = signal
     _show(report, json_file)
@@ -127,10 +127,10 @@ def command(
         click.get_current_context().exit(stopped.status)
 
 
-def _one(
+def _measure_program(
     report: Report, program: "Program", settings: Settings, file: Path | None, sensitive: bool
 ) -> None:
-    """Measure a program; one that fails is left out, and said."""
+    """Measure a program; one that fails is reported and left out."""
     from lockwright.bench.real_program import real_program
     from lockwright.commands.common.folders import folders
 

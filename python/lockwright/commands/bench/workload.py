@@ -1,4 +1,4 @@
-"""`lockwright bench WORKLOAD` for the workloads that describe themselves, and `bench --list`."""
+"""`lockwright bench WORKLOAD` for the workloads of the measuring program, and `bench --list`."""
 
 import textwrap
 from collections.abc import Callable, Mapping
@@ -13,21 +13,21 @@ from lockwright.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright.bench.handover import DEFAULT_LOCKS
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, Report, definitions
-from lockwright.commands.bench.reporting import BEFORE_AND_AFTER, finish
+from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish
 from lockwright.commands.common import grammar
 from lockwright.commands.common.options import number_list, other_libraries
 from lockwright.machine import pinning
 from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
 RUNS = 5
-"""Where the papers repeat a run, they do so 3 to 11 times."""
+"""Default number of runs; the papers repeat a run 3 to 11 times."""
 
 Shared = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 Reporter = Callable[[str, list[Column], dict[str, object]], Report]
 
 
 def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None:
-    """Return the command of a workload; None where no workload has that name.
+    """Return the command of a workload; None if there is no workload of that name.
 
     shared: makes the decorator with the options of every measurement. reporter: makes the report.
     """
@@ -83,13 +83,13 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             click.Option(
                 ["--preset"],
                 type=click.Choice(names),
-                help="Values of the paper; an option that is given counts for more.",
+                help="Values of the paper; options on the command line override them.",
             )
         )
     initial = {name: known.common[name].initial for name in _timing(workload)}
-    options.append(grammar.made(grammar.seconds(initial.pop("seconds"))))
+    options.append(grammar.as_parameter(grammar.seconds(initial.pop("seconds"))))
     if "warm-up" in initial:
-        options.append(grammar.made(grammar.warm_up(initial.pop("warm-up"))))
+        options.append(grammar.as_parameter(grammar.warm_up(initial.pop("warm-up"))))
     options += [_number(known.common[name]) for name in initial]
     options += [
         click.Option(
@@ -101,7 +101,7 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             + "; ".join(f"{mode}: {meaning}" for mode, meaning in pinning.MODES.items())
             + ".",
         ),
-        grammar.made(grammar.csv_file("a line for each lock and combination")),
+        grammar.as_parameter(grammar.csv_file("a line for each lock and combination")),
     ]
     if not workload.uses_lock:
         return options
@@ -109,8 +109,8 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
         click.Option(
             ["--latency"],
             is_flag=True,
-            help="Also measure, in runs of their own, how long acquisitions, sections, handovers "
-            "and operations take.",
+            help="Also measure, in separate runs, the durations of acquisitions, sections, "
+            "handovers and operations.",
         ),
         click.Option(
             ["--calls"],
@@ -124,8 +124,8 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             click.Option(
                 ["--admissions"],
                 is_flag=True,
-                help="Also find, in runs of their own, how many threads circulate and how soon "
-                "each comes again.",
+                help="Also measure, in separate runs, how many threads circulate and how soon "
+                "each acquires again.",
             )
         )
         options.append(_number(known.common["window"]))
@@ -160,7 +160,7 @@ def _number(parameter: Parameter) -> click.Option:
 
 
 def _values(parameter: Parameter, text: str) -> list[str]:
-    """What an option's text lists, each as it is given to the measuring program."""
+    """Return the values that an option's text lists, as the measuring program takes them."""
     option = f"--{parameter.name}"
     if not parameter.words:
         return [f"{value:.12g}" for value in number_list(text, option, parameter.least)]
@@ -241,12 +241,14 @@ def _remarks(report: Report) -> list[str]:
 
 
 def print_list(measurements: Mapping[str, click.Command]) -> None:
-    """All workloads with what they measure, their source and their parameters.
+    """Print all workloads with what they measure, their source and their parameters.
 
-    measurements: those that are no workloads of the catalogue; they are named first.
+    measurements: those that are no workloads of the catalogue; they are printed first.
     """
     console = terminal.output()
-    console.print("Lockwright's own, 'lockwright bench NAME --help' tells more:", style="bold")
+    console.print(
+        "Lockwright's own measurements, described by 'lockwright bench NAME --help':", style="bold"
+    )
     for name, command in measurements.items():
         terminal.print_wrapped(console, f"  {name}: ", command.get_short_help_str(200), "")
     console.print()

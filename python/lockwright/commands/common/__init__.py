@@ -1,1 +1,1 @@
-"""What several subcommands have in common."""
+"""Options and steps that several subcommands share."""

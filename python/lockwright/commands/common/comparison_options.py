@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.commands.common.options import of_meters, of_other_locks, of_peers
+from lockwright.commands.common.options import meter_options, other_lock_options, preload_option
 
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """The options that both commands have, as they were given."""
+    """The values of the options that both commands have."""
 
     threads: str | None
     metric: str | None
@@ -50,12 +50,13 @@ _BEFORE: tuple[Callable[..., Any], ...] = (
         " match, in standard output or else in standard error.",
     ),
     click.option("--unit", metavar="U", help="Unit of --metric."),
-    click.option("--lower-is-better", is_flag=True, help="Low values of --metric are good."),
+    click.option("--lower-is-better", is_flag=True, help="Lower values of --metric are better."),
     grammar.timeout(60.0),
-    of_other_locks,
-    of_peers(),
-    *of_meters(),
+    other_lock_options,
+    preload_option(),
+    *meter_options(),
 )
+"""The options that the help lists first."""
 _AFTER: tuple[Callable[..., Any], ...] = (
     click.option(
         "--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured."
@@ -68,7 +69,7 @@ _AFTER: tuple[Callable[..., Any], ...] = (
         type=grammar.FILE,
         metavar="FILE",
         callback=grammar.writable,
-        help="Keep the results in this SQLite file.",
+        help="Store the results in this SQLite file.",
     ),
     click.option("--resume", is_flag=True, help="Resume an interrupted comparison."),
     click.option("--title", metavar="TEXT", help="Title of the report."),
@@ -77,16 +78,15 @@ _AFTER: tuple[Callable[..., Any], ...] = (
 
 
 def comparison_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Return the options of `ComparisonOptions`, which the command gets as its argument
-    `options`."""
+    """Add the options of `ComparisonOptions`, which the command gets as its argument `options`."""
 
     @wraps(command)
-    def called(**given: Any) -> int:
+    def with_options(**given: Any) -> int:
         options = ComparisonOptions(
             **{field.name: given.pop(field.name) for field in fields(ComparisonOptions)}
         )
         return command(options=options, **given)
 
     for option in reversed((*_BEFORE, *_AFTER)):
-        called = option(called)
-    return called
+        with_options = option(with_options)
+    return with_options

@@ -1,4 +1,4 @@
-"""What `compare` and `tune` share: what is checked before any run, the files, what is resumed."""
+"""The steps that `compare` and `tune` share: checks before any run, files, resumption."""
 
 import os
 import shlex
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from lockwright.machine.meters import Idle, Meters
     from lockwright.preload.locks import Registry
 
-_KEPT = "all runs are kept: free space or name another file, and repeat with --resume"
-"""What to do where a result cannot be written."""
+_SAVED_ADVICE = "all runs are saved: free space or name another file, and repeat with --resume"
+"""The advice if a result cannot be written."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known once all was checked that can be checked without a run.
+    """A comparison whose options have been checked as far as possible without a run.
 
-    plan: of the locks that were named, and the peers; facts: of the machine and the program;
-    disturbances: what disturbs measurements here.
+    plan: of the named locks and the other libraries; facts: of the machine and the program;
+    disturbances: of measurements on this machine.
     """
 
     plan: "Plan"
@@ -43,14 +43,15 @@ class Prepared:
         mine = [lock for lock in self.plan.locks if self.plan.other_library(lock) is None]
         return calibration.calibrated_variables(self.registry, mine, os.environ)
 
-    def under(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
-        """Return the same for other locks, and with other changes of the plan; the peers stay."""
+    def with_locks(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
+        """Return the same for other locks, and with other changes of the plan; the other libraries
+        stay."""
         _check_locks(self.registry, locks)
         names = (*locks, *(each.name for each in self.plan.other_libraries))
         return replace(self, plan=replace(self.plan, locks=names, **changes))
 
     def facts_of_run(self) -> dict[str, Any]:
-        """Return the facts, and what is calibrated for the plan's locks."""
+        """Return the facts, and the calibrated parameters of the plan's locks."""
         facts = dict(self.facts)
         for variables in self.settings.values():
             facts |= {name: f"{value} (calibrated)" for name, value in variables.items()}
@@ -66,7 +67,7 @@ def _check_locks(known: "Registry", names: tuple[str, ...]) -> None:
 def prepare(
     options: ComparisonOptions, known: "Registry", locks: tuple[str, ...], **about: Any
 ) -> Prepared:
-    """Check what the options ask for. about: what else the plan is to know.
+    """Check the options, and return the prepared comparison. about: further fields of the plan.
 
     Raises LockwrightError for anything that cannot work.
     """
@@ -114,17 +115,17 @@ def prepare(
 
 
 def set_other_locks(options: ComparisonOptions) -> None:
-    """Put --rwlock and --spin into our own environment, as if the user had set them there, for all
+    """Put --rwlock and --spin into the environment, as if the user had set the variables, for all
     runs and the report."""
     from lockwright.preload.locks import set_replacements
 
-    ways = dict(os.environ)
-    set_replacements(ways, {"rwlock": options.rwlock, "spin": options.spin})
-    os.environ.update(ways)
+    environment = dict(os.environ)
+    set_replacements(environment, {"rwlock": options.rwlock, "spin": options.spin})
+    os.environ.update(environment)
 
 
 def print_notes(prepared: Prepared) -> None:
-    """Say what the user should know before the first run."""
+    """Print the remarks that the user should know before the first run."""
     from lockwright.base.progress import print_line
     from lockwright.preload import other_libraries
 
@@ -135,7 +136,8 @@ def print_notes(prepared: Prepared) -> None:
 
 
 def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
-    """Raise LockwrightError if an interrupted comparison was made with something else."""
+    """Raise LockwrightError if an interrupted comparison was made on another machine, with another
+    build or other settings."""
     from lockwright.run import resume
 
     declared = {name for name in same.provenance | facts if name.startswith("LOCKWRIGHT_")}
@@ -143,7 +145,7 @@ def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
     resume.check_facts(same.provenance, facts, "the interrupted comparison", todo, sorted(declared))
 
 
-def interrupted(
+def find_interrupted(
     store: "Store", plan: "Plan", fits: "Callable[[Plan], bool] | None" = None
 ) -> "Comparison":
     """Return the latest interrupted comparison with this plan, or with one that `fits`.
@@ -170,7 +172,7 @@ def interrupted(
 
 
 def idle_of(comparison: "Comparison") -> "Idle | None":
-    """Return the idle machine's power, as it was measured before the first run of a comparison."""
+    """Return the idle machine's power before the first run of a comparison."""
     from lockwright.machine.meters import FACTS, Idle
 
     known = comparison.provenance.get(FACTS, {}).get("idle")
@@ -184,9 +186,9 @@ def begin(
     meters: "Meters",
     more: dict[str, Any] | None = None,
 ) -> "Comparison":
-    """Return a comparison that has been proved to make sense, put into the results file.
+    """Add a comparison, after a successful probe run, to the results file.
 
-    counts: of its first run; more: facts to keep beside.
+    counts: of its probe run; more: further facts to store.
     """
     from lockwright.machine.meters import FACTS
 
@@ -198,18 +200,18 @@ def begin(
 
 
 def write_files(options: ComparisonOptions, render: Callable[[str], str]) -> None:
-    """Write the files that the options name. render: the text of the one of an option."""
+    """Write the files that the options name. render: returns the text of an option's file."""
     from lockwright.base import files
     from lockwright.base.progress import print_line
 
     for option, file in options.outputs:
         if file is not None:
-            files.write(file, render(option), option, _KEPT)
+            files.write(file, render(option), option, _SAVED_ADVICE)
             print_line(f"wrote {file}")
 
 
 def render(option: str, made: "Report") -> str:
-    """Return the file of that option."""
+    """Return the content of that option's file."""
     if option == "--html":
         from lockwright.compare.html import render as page
 
@@ -220,7 +222,7 @@ def render(option: str, made: "Report") -> str:
 
 
 def runnable_line(line: str | None) -> str:
-    """Return a line that begins with `lockwright`, as it works from the user's shell."""
+    """Return a line that begins with `lockwright` in the form that works in the user's shell."""
     from lockwright.base import invocation
 
     if not line or not line.startswith("lockwright "):
@@ -229,9 +231,9 @@ def runnable_line(line: str | None) -> str:
 
 
 def print_interrupted(options: ComparisonOptions) -> None:
-    """Say how to go on with what this command line began."""
+    """Print the command that continues this one."""
     from lockwright.base.progress import print_line
     from lockwright.run import resume
 
     added = () if options.resume else ("--resume",)
-    print_line(resume.interrupted(resume.line_to_resume(*added)))
+    print_line(resume.interruption_message(resume.resume_command(*added)))

@@ -1,4 +1,4 @@
-"""What a shell offers for the values of options and arguments."""
+"""Shell completion of the values of options and arguments."""
 
 from collections.abc import Callable, Iterable
 
@@ -24,41 +24,41 @@ def _program_names() -> list[str]:
     return names()
 
 
-def _one(names: Callable[[], Iterable[str]]) -> Completer:
-    """Completes a name."""
+def _one_name(names: Callable[[], Iterable[str]]) -> Completer:
+    """Return a completer of a name."""
 
-    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem[str]]:
-        return [CompletionItem(name) for name in names() if name.startswith(begun)]
+    def complete(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
+        return [CompletionItem(name) for name in names() if name.startswith(prefix)]
 
     return complete
 
 
-def _several(names: Callable[[], Iterable[str]]) -> Completer:
-    """Completes the last of several names with commas; none is offered twice."""
+def _name_list(names: Callable[[], Iterable[str]]) -> Completer:
+    """Return a completer of the last of several names with commas; none is offered twice."""
 
-    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem[str]]:
-        before, comma, last = begun.rpartition(",")
+    def complete(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
+        before, comma, last = prefix.rpartition(",")
         left = [name for name in names() if name not in before.split(",")]
         return [CompletionItem(before + comma + name) for name in left if name.startswith(last)]
 
     return complete
 
 
-def _file_names(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem[str]]:
-    return [CompletionItem(begun, type="file")]
+def _file_names(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
+    return [CompletionItem(prefix, type="file")]
 
 
 def lock_or_file(
-    context: click.Context, option: click.Parameter, begun: str
+    context: click.Context, option: click.Parameter, prefix: str
 ) -> list[CompletionItem[str]]:
-    """Completes the name of a lock, or else of a file."""
-    return lock(context, option, begun) or _file_names(context, option, begun)
+    """Complete the name of a lock, or else of a file."""
+    return lock(context, option, prefix) or _file_names(context, option, prefix)
 
 
-lock = _one(_lock_names)
-lock_or_all = _one(lambda: ["all", *_lock_names()])
-locks = _several(lambda: ["all", *_lock_names()])
-program = _one(_program_names)
-programs = _several(lambda: ["all", *_program_names()])
+lock = _one_name(_lock_names)
+lock_or_all = _one_name(lambda: ["all", *_lock_names()])
+locks = _name_list(lambda: ["all", *_lock_names()])
+program = _one_name(_program_names)
+programs = _name_list(lambda: ["all", *_program_names()])
 command_line = _file_names
-"""For a program and its arguments."""
+"""Completer of a program and its arguments."""

@@ -1,4 +1,4 @@
-"""Options that say where the inputs and the files of programs are."""
+"""Options for the directories of programs' inputs and files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 OPTIONS = (
     click.option(
-        "--cache", type=_PATH, metavar="DIR", help="Keep the programs' inputs in this directory."
+        "--cache", type=_PATH, metavar="DIR", help="Store the programs' inputs in this directory."
     ),
     click.option(
         "--work", type=_PATH, metavar="DIR", help="Put the files of runs into this directory."
@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def folders(cache: Path | None, work: Path | None) -> "Folders":
-    """Where inputs and the files of runs are, if these options of a command are given or not."""
+    """Return the directories of inputs and of the files of runs, given these options or None."""
     from lockwright.study.campaign.site import Folders
     from lockwright.study.program.inputs import default_cache
 

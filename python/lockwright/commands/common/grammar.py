@@ -1,4 +1,4 @@
-"""The options that mean the same in every command: docs/options.md. Each is defined here alone."""
+"""The options that mean the same in every command: docs/options.md. Each is defined only here."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,15 +15,15 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Option(click.Option):
-    """An option that is also known by former spellings, which the help leaves out."""
+    """An option that also accepts former spellings, which the help leaves out."""
 
     def __init__(self, *given: Any, former: Sequence[str] = (), **more: Any) -> None:
-        """Take what click.Option takes. former: other spellings that are accepted."""
+        """given, more: as for click.Option. former: other accepted spellings."""
         super().__init__(*given, **more)
         self.former = tuple(former)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Let the parser know all spellings."""
+        """Register all spellings with the parser."""
         known, self.opts = self.opts, [*self.opts, *self.former]
         try:
             super().add_to_parser(parser, ctx)
@@ -32,20 +32,24 @@ class Option(click.Option):
 
 
 class FiniteRange(click.FloatRange):
-    """Numbers in a range, without those that are none and those without end."""
+    """A range of finite numbers."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Fails as for a word where float() is too generous."""
+        """Fail for infinities and NaN, which float() accepts."""
         number = super().convert(value, param, ctx)
-        return number if math.isfinite(number) else self.fail(f"{value} is no number", param, ctx)
+        return (
+            number
+            if math.isfinite(number)
+            else self.fail(f"{value} is not a finite number", param, ctx)
+        )
 
 
-class FormerFlag(click.Command):
-    """A command whose `--json` was a flag: a word after it that names no JSON file is not its own,
-    and `--json` alone is `--json -`."""
+class JsonFlagCommand(click.Command):
+    """A command whose `--json` was a flag: a following word that names no JSON file is not its
+    value, and `--json` alone is `--json -`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `--json PROFILE` as it was meant, too."""
+        """Accept `--json PROFILE` in the former meaning, too."""
         bare = ["--json=-" if word == "--json" else word for word in args]
         at = args.index("--json") if "--json" in args else len(args)
         following = args[at + 1 : at + 2]
@@ -60,7 +64,7 @@ class FormerFlag(click.Command):
 
 
 def writable(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Callback of an option that names an output file: refuses one that cannot be written, before
+    """Callback of an option that names an output file: fails for one that cannot be written, before
     any work is done."""
     if path is not None and not ctx.resilient_parsing:
         named: dict[str, Path] = ctx.meta.setdefault(f"{__name__}.named", {})
@@ -70,7 +74,7 @@ def writable(ctx: click.Context, option: click.Parameter, path: Path | None) -> 
 
 
 def output_file(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Return the same of a file that may be `-`: then standard output is that file's alone."""
+    """Callback of an option for a file that may be `-`: standard output is then reserved for it."""
     if path == files.STANDARD_OUTPUT and not ctx.resilient_parsing:
         ctx.with_resource(files.reserved_output())
     return writable(ctx, option, path)
@@ -105,13 +109,13 @@ def _file(name: str, form: str, what: str, **more: Any) -> Decorator:
 
 
 def output_to_file(about: str, *, default: str = "", note: str = "", **more: Any) -> Decorator:
-    """Return `-o`, `--output FILE` for the main result. about: what it is; default: where, without
-    it."""
+    """Return `-o`, `--output FILE` for the main result. about: what it is; default: the path
+    without the option."""
     return _output(_joined(f"Write {about} to FILE.", note), default, metavar="FILE", **more)
 
 
 def output_to_folder(about: str, *, default: str = "", **more: Any) -> Decorator:
-    """Return the same of results that are a directory."""
+    """Return `-o`, `--output DIR` for results that are a directory."""
     return _output(f"Write {about} into the directory DIR.", default, metavar="DIR", **more)
 
 
@@ -126,17 +130,17 @@ def runs(
     of: str = "each lock",
     least: int = 1,
     note: str = "",
-    shown: str | bool = True,
+    default_text: str | bool = True,
 ) -> Decorator:
-    """Return `--runs N`, how often all is repeated. of: what is; shown: the default in words,
-    if it is not one number."""
+    """Return `--runs N`, the number of repetitions. of: of what; default_text: the default in
+    words, if it is not one number."""
     return click.option(
         "--runs",
         cls=Option,
         former=["--rounds"],
         type=click.IntRange(min=least),
         default=default,
-        show_default=shown,
+        show_default=default_text,
         metavar="N",
         help=_joined(f"Runs of {of}.", note),
     )
@@ -145,7 +149,7 @@ def runs(
 def seconds(
     default: float | None, *, least: float = 0.001, of: str = " in each run", note: str = ""
 ) -> Decorator:
-    """Return `--seconds S`, how long it is measured. of: what."""
+    """Return `--seconds S`, the duration of a measurement. of: of what."""
     return click.option(
         "--seconds",
         type=FiniteRange(min=least),
@@ -157,24 +161,24 @@ def seconds(
 
 
 def warm_up(default: float) -> Decorator:
-    """Return `--warm-up S`, what a run does before it measures."""
+    """Return `--warm-up S`, the time that a run takes before it measures."""
     return click.option(
         "--warm-up",
         type=FiniteRange(min=0),
         default=default,
         show_default=True,
         metavar="S",
-        help="Run for S seconds before that.",
+        help="Run for S seconds before the measurement.",
     )
 
 
-def timeout(default: float | None, *, shown: str | bool = True) -> Decorator:
-    """Return `--timeout S`. shown: the default in words, if it is not a number."""
+def timeout(default: float | None, *, default_text: str | bool = True) -> Decorator:
+    """Return `--timeout S`. default_text: the default in words, if it is not a number."""
     return click.option(
         "--timeout",
         type=FiniteRange(min=0, min_open=True),
         default=default,
-        show_default=shown,
+        show_default=default_text,
         metavar="S",
         help="Kill a run, and all processes that it started, after S seconds.",
     )
@@ -209,20 +213,20 @@ def _number(
 
 
 def seed(default: int | None = None) -> Decorator:
-    """Return `--seed N`. default: None where it is drawn."""
-    shown = "drawn" if default is None else str(default)
+    """Return `--seed N`. default: None for a random one."""
+    default_text = "random" if default is None else str(default)
     return click.option(
         "--seed",
         type=click.IntRange(min=0, max=2**64 - 1),
         default=default,
         metavar="N",
-        help=f"Start of everything random.  [default: {shown}]",
+        help=f"Seed of the random numbers.  [default: {default_text}]",
     )
 
 
 def locks(default: str, *, value: str | None = None, beside: str = "") -> Decorator:
-    """Return `--locks A,B,...`. default: in words; value: what the command gets without the option;
-    beside: what is measured with them."""
+    """Return `--locks A,B,...`. default: in words; value: the command's value without the option;
+    beside: words on what is measured too."""
     return click.option(
         "--locks",
         metavar="A,B,...",
@@ -233,7 +237,7 @@ def locks(default: str, *, value: str | None = None, beside: str = "") -> Decora
 
 
 def command_line(metavar: str, *, required: bool = False) -> Decorator:
-    """Return the program that is run, and its arguments."""
+    """Return the argument for the program to run, and its arguments."""
     return click.argument(
         "arguments",
         metavar=metavar,
@@ -243,7 +247,7 @@ def command_line(metavar: str, *, required: bool = False) -> Decorator:
     )
 
 
-def made(decorator: Decorator) -> click.Parameter:
+def as_parameter(decorator: Decorator) -> click.Parameter:
     """Return the option itself, for a command that is made without a decorator."""
     with_option = decorator(lambda: None)
     option: click.Parameter = with_option.__click_params__[0]  # type: ignore[attr-defined]

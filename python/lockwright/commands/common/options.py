@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Further options that several commands have."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ _RWLOCK = click.option(
     "--rwlock",
     metavar="keep|mutex|phase-fair",
     help="Keep the C library's reader-writer locks, or replace them by the lock, under which "
-    "readers exclude each other, or by one whose readers and writers take turns.  [default: keep]",
+    "readers exclude each other, or by a phase-fair one.  [default: keep]",
 )
 _SPIN = click.option(
     "--spin",
@@ -24,8 +24,8 @@ _SPIN = click.option(
 )
 
 
-def of_other_locks(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What becomes of locks that are no mutexes: `rwlock` and `spin`, both None if not given."""
+def other_lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for locks other than mutexes: `rwlock` and `spin`, both None if not given."""
     return _RWLOCK(_SPIN(command))
 
 
@@ -44,39 +44,38 @@ _METERS: dict[str, dict[str, Any]] = {
 _PRELOAD: dict[str, Any] = {
     "multiple": True,
     "metavar": "NAME=PATH",
-    "help": "Measure this library beside the locks, preloaded in the same way; may be repeated.",
+    "help": "Measure this library like the locks, preloaded in the same way; repeatable.",
 }
 
 
-def of_meters(**more: Any) -> list[Callable[..., Any]]:
-    """Return the options `energy` and `counters`. more: what else click is to know of them."""
+def meter_options(**more: Any) -> list[Callable[..., Any]]:
+    """Return the options `energy` and `counters`. more: further arguments of click.option."""
     return [click.option(name, **about, **more) for name, about in _METERS.items()]
 
 
-def of_peers(**more: Any) -> Callable[..., Any]:
-    """Return the option `preload`, a tuple of words. more: what else click is to know of it."""
+def preload_option(**more: Any) -> Callable[..., Any]:
+    """Return the option `preload`, a tuple of words. more: further arguments of click.option."""
     return click.option("--preload", **_PRELOAD, **more)
 
 
-def keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Callback of an option that the command itself has no need to know: `kept` has it."""
+def store_value(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Callback of an option that is not an argument of the command: `stored_value` returns it."""
     context.meta[f"lockwright {option.name}"] = value
     return value
 
 
-def kept(name: str) -> Any:
-    """Return the value of such an option of the command that runs; None if it has no such
-    option."""
+def stored_value(name: str) -> Any:
+    """Return the value of such an option of the running command; None if it has no such option."""
     return click.get_current_context().meta.get(f"lockwright {name}")
 
 
 def other_libraries() -> "tuple[OtherLibrary, ...]":
-    """Return the libraries of a kept --preload. Raises LockwrightError for what cannot be
+    """Return the libraries of --preload. Raises LockwrightError for one that cannot be
     preloaded."""
     from lockwright.preload.other_libraries import choose
     from lockwright.run.bench_program import program
 
-    words = kept("preload") or ()
+    words = stored_value("preload") or ()
     return choose(words, program()) if words else ()
 
 

@@ -1,4 +1,4 @@
-"""`lockwright study`: what the runs of many applications under many locks come to."""
+"""`lockwright study`: studies of many programs under many locks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ command.add_command(worker)
 
 
 @command.command("analyse")
-@study_data.chosen
+@study_data.data_options
 @click.option("--show", "shown", metavar="NAME,...", help="Print these tables, or all.")
 @grammar.json_file("all tables in full")
 @click.option(
@@ -51,19 +51,19 @@ command.add_command(worker)
 )
 @grammar.output_to_folder("JSON, CSV and LaTeX")
 def analyse(
-    what: study_data.Wanted,
+    what: study_data.AnalysisOptions,
     shown: str | None,
     json_file: Path | None,
     csv_folder: Path | None,
     latex_folder: Path | None,
     output: Path | None,
 ) -> None:
-    """Find out from runs how much locks matter, and which are best.
+    """Compute from runs how much locks matter, and which are best.
 
     DATA are CSV files with a line per run, or directories of them. Columns: application (or
     bench), lock (or strategy), threads or nodes, machine, run, and metrics: throughput, time,
-    latency, tpp (operations per joule), power, energy, a unit in brackets behind them. Only
-    application, lock and one metric have to be there.
+    latency, tpp (operations per joule), power, energy, with a unit in brackets. Only
+    application, lock and one metric are required.
 
     Example: lockwright study analyse --tolerance 5% --csv-tables tables runs.csv
     """
@@ -71,7 +71,7 @@ def analyse(
     from lockwright.study import output as files
     from lockwright.study import terminal_tables
 
-    _, found = study_data.analysed(what)
+    _, found = study_data.read_and_analyse(what)
     tables = _chosen(found, shown)
     if output is not None:
         json_file = json_file or output / "analysis.json"
@@ -81,7 +81,7 @@ def analyse(
 
 
 def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
-    """Return the tables to print: those with the main results, or those that are named."""
+    """Return the tables to print: those with the main results, or the named ones."""
     from lockwright.base.errors import LockwrightError
 
     if shown is None:
@@ -97,5 +97,5 @@ def _chosen(found: "Analysis", shown: str | None) -> "list[Table]":
 
 
 def _has_name(table: "Table", name: str) -> bool:
-    """Return whether the table has that name, or that last part of a name."""
+    """Return whether the table has that name, or a name with that last part."""
     return name in (table.name, table.name.rpartition(".")[2])

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 _ALL = "all"
 _THREADS = 2
-"""Of a run that only checks a program, if it can run with so many."""
+"""Threads of a run that only checks a program, if it can run with so many."""
 
 
-@click.command("catalogue", cls=grammar.FormerFlag)
+@click.command("catalogue", cls=grammar.JsonFlagCommand)
 @click.argument("name", required=False, shell_complete=complete.program)
 @grammar.json_file("all that is known", was_flag=True)
 @click.option(
@@ -31,13 +31,16 @@ _THREADS = 2
     "--check",
     metavar="NAME,...|all",
     shell_complete=complete.programs,
-    help="Run each of these once under the C library's mutex, and judge what it does.",
+    help="Run each of these once under the C library's mutex, and check the result.",
 )
 @grammar.real(
     "--scale", 1.0, "With --check: scale the amount of work by F.", metavar="F", min=0.001, max=1000
 )
 @click.option(
-    "--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep inputs in this directory."
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Store inputs in this directory.",
 )
 def command(
     name: str | None,
@@ -142,7 +145,7 @@ def _print_all(programs: "list[Program]") -> None:
     screen.print(table)
     if sys.stdout.isatty():
         screen.print(
-            "\nAll about one of them: lockwright study catalogue NAME; packages of those that are"
+            "\nDetails of a program: lockwright study catalogue NAME; packages of those that are"
             " not here: --install NAMES",
             style="dim",
         )
@@ -163,7 +166,7 @@ def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
 
 
 def _print_key(key: str, value: Any, indent: str) -> None:
-    """A key of an entry, its texts as they are read by the program."""
+    """Print a key of an entry, with its texts as the program reads them."""
     if isinstance(value, dict):
         click.echo(f"{indent}{key}:")
         for name, each in value.items():
@@ -219,9 +222,9 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
                 if program in absent:
                     click.echo(f"{program.name}: not here: {', '.join(missing(program))}")
                     continue
-                problem, told = _checked(program, scale, cache)
+                problem, figures = _checked(program, scale, cache)
                 wrong += bool(problem)
-                click.echo(f"{program.name}: {problem or 'right'}{told}")
+                click.echo(f"{program.name}: {problem or 'right'}{figures}")
                 sys.stdout.flush()
         except interrupts.Stopped as stopped:
             print_line("stopped")
@@ -230,7 +233,7 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
 
 
 def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str, str]:
-    """What is wrong with a run, and what is to be said of it."""
+    """Return the problem of a run, or "", and its figures as text."""
     from lockwright.commands.common.folders import folders
     from lockwright.preload.locks import BASELINE
     from lockwright.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
@@ -245,8 +248,8 @@ def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str,
         return probe.problem, ""
     acquisitions = probe.counts["acquisitions"]
     share = probe.counts["contended"] / max(1, acquisitions)
-    told = (
+    figures = (
         f" ({threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
         f"{numbers.percent(share, 1)} contended)"
     )
-    return probe.problem, told
+    return probe.problem, figures

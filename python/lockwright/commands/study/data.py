@@ -1,4 +1,4 @@
-"""Options that say which runs a study is made of, and how they are looked at."""
+"""The options that select the runs of a study and their analysis."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The options as they were given."""
+class AnalysisOptions:
+    """The values of these options."""
 
     data: tuple[Path, ...]
     metrics: tuple[str, ...]
@@ -67,13 +67,13 @@ _OPTIONS = (
 )
 
 
-def chosen(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options; they come as its first argument, a Wanted."""
+def data_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these options; they come as its first argument, an AnalysisOptions."""
 
     @wraps(function)
     def with_options(**given: Any) -> None:
-        names = Wanted.__dataclass_fields__
-        what = Wanted(**{name: given.pop(name) for name in names})
+        names = AnalysisOptions.__dataclass_fields__
+        what = AnalysisOptions(**{name: given.pop(name) for name in names})
         function(what, **given)
 
     for option in reversed(_OPTIONS):
@@ -81,8 +81,8 @@ def chosen(function: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def analysed(what: Wanted) -> "tuple[DataSet, Analysis]":
-    """Read the data and analyses them. Raises LockwrightError for bad options and bad data."""
+def read_and_analyse(what: AnalysisOptions) -> "tuple[DataSet, Analysis]":
+    """Read the data and analyse them. Raises LockwrightError for bad options and bad data."""
     from lockwright.base.errors import LockwrightError
     from lockwright.study import lock_names, reading
     from lockwright.study.analysis import Choices, analyse

@@ -9,7 +9,7 @@ from lockwright.commands.study import data as study_data
 
 
 @click.command("report")
-@study_data.chosen
+@study_data.data_options
 @grammar.output_to_folder("everything", required=True)
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: names of the data]")
 @click.option(
@@ -20,7 +20,7 @@ from lockwright.commands.study import data as study_data
     show_default=True,
     help="Format of the figures for a paper, drawn by matplotlib.",
 )
-def command(what: study_data.Wanted, output: Path, title: str | None, kind: str) -> None:
+def command(what: study_data.AnalysisOptions, output: Path, title: str | None, kind: str) -> None:
     """Write a report of a study: pages, tables and figures.
 
     DATA are what `lockwright study analyse` takes. DIR gets report.html, one file with every table
@@ -36,6 +36,6 @@ def command(what: study_data.Wanted, output: Path, title: str | None, kind: str)
         raise LockwrightError(
             f"--output {output} is not a directory", "name a directory, or a new one"
         )
-    data, found = study_data.analysed(what)
+    data, found = study_data.read_and_analyse(what)
     for line in write(data, found, ReportOptions(output, what.data, title, kind, what.baseline)):
         click.echo(line)

@@ -1,4 +1,5 @@
-"""`lockwright study run` and `lockwright study worker`: the runs of a study, here or on a fleet."""
+"""`lockwright study run` and `lockwright study worker`: the runs of a study, on this machine or on
+several."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,10 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("run")
 @click.argument("study", type=_PATH, metavar="STUDY.toml")
-@click.option("--db", type=_PATH, metavar="FILE", help="Keep the results in this SQLite file.")
-@click.option("--dry-run", is_flag=True, help="Print what would be run, and for how long.")
+@click.option("--db", type=_PATH, metavar="FILE", help="Store the results in this SQLite file.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the runs and their duration without running them."
+)
 @click.option("--skip-missing", is_flag=True, help="Leave out programs that are not installed.")
 @click.option("--machine", metavar="NAME", help="Name of this machine in the results.")
 @OPTIONS[0]
@@ -30,7 +33,7 @@ _PATH = click.Path(path_type=Path)
     default=60.0,
     show_default=True,
     metavar="S",
-    help="With --scheduler: wait S seconds for a machine that has gone.",
+    help="With --scheduler: wait S seconds for a machine that has disconnected.",
 )
 def run(
     study: Path,
@@ -43,11 +46,11 @@ def run(
     scheduler: str | None,
     patience: float,
 ) -> int:
-    """Run the programs of a study under its locks, and keep the results.
+    """Run the programs of a study under its locks, and store the results.
 
-    STUDY.toml says which locks, programs and thread counts, how often, and where: see
-    docs/study.md. The results are in STUDY.sqlite beside it, or in --db. Each run is kept as soon
-    as it has ended, so whatever stops the study, the same command goes on with it.
+    STUDY.toml has the locks, programs, thread counts, repetitions and machines: see
+    docs/study.md. The results are in STUDY.sqlite beside it, or in --db. Each run is saved when
+    it ends, so that the same command resumes a stopped study.
 
     Example: lockwright study run small.toml
     """
@@ -77,17 +80,17 @@ def run(
                 from lockwright.study.campaign.fleet import carry_out
 
                 left = carry_out(wanted, store, scheduler, patience)
-            runs = [kept for _, kept in store.runs()]
+            runs = [record for _, record in store.runs()]
             print(f"{place}: {summary(runs)}")
             bad = bad_endings(wanted, runs)
             for line in bad:
                 print(f"  {line}")
             if left:
-                print_line(f"{left}; go on with: {resume.line_to_resume()}")
+                print_line(f"{left}; continue with: {resume.resume_command()}")
                 return 1
             store.finish()
         except interrupts.Stopped as stopped:
-            print_line(resume.interrupted(resume.line_to_resume()))
+            print_line(resume.interruption_message(resume.resume_command()))
             return stopped.status
         finally:
             store.close()
@@ -95,7 +98,7 @@ def run(
 
 
 def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders") -> str:
-    """Return the study on this machine alone; nothing is left when it returns."""
+    """Carry out the study on this machine alone; return "" when it is complete."""
     from lockwright.base.progress import print_line
     from lockwright.doctor import examine
     from lockwright.machine.finding import Finding
@@ -106,7 +109,7 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
 
     name = machine or default_name()
     place = machine_column(wanted, name)
-    if Schedule(wanted, [kept for each, kept in store.runs() if each == place]).finished:
+    if Schedule(wanted, [record for each, record in store.runs() if each == place]).finished:
         return ""
     with Site(name, wanted, folders) as site:
         facts = site.facts()
@@ -119,7 +122,8 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
 
 
 def _refuse_missing(wanted: "Plan") -> None:
-    """Raise LockwrightError if a program is not installed, with how to get all of them."""
+    """Raise LockwrightError if a program is not installed, with the commands that install all of
+    them."""
     from lockwright.base.errors import LockwrightError
     from lockwright.study.campaign.site import missing
     from lockwright.study.program.packages import how_to_get
@@ -147,7 +151,7 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
         try:
             store.check(wanted)
             own = machine_column(wanted, machine or default_name())
-            done = [kept for each, kept in store.runs() if each == own]
+            done = [record for each, record in store.runs() if each == own]
             probes = store.probes()
         finally:
             store.close()
@@ -165,10 +169,10 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     more = "" if wanted.machines != EACH else " on each machine"
     print(
         f"{len(to_do)} runs{more} of {len(wanted.configurations())} configurations, "
-        f"{len(settings)} first runs to see whether they work, and up to {wanted.most_runs} runs "
-        f"of those that lie more than {numbers.percent(wanted.spread)} apart"
+        f"{len(settings)} probe runs, and up to {wanted.most_runs} runs "
+        f"of those that differ by more than {numbers.percent(wanted.spread)}"
     )
-    known = {kept.slot.configuration.program for kept in done}
+    known = {record.slot.configuration.program for record in done}
     typical = {m.program.name: m.program.seconds * m.scale for m in wanted.members}
     unknown = [name for name in typical if name not in known and not typical[name]]
     left = seconds_left(done, probes, (s for s in to_do if s.configuration.program in known))
@@ -177,7 +181,7 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
         for slot in to_do
         if slot.configuration.program not in known
     )
-    line_end = f"; nothing is known yet of {', '.join(unknown)}" if unknown else ""
+    line_end = f"; unknown for {', '.join(unknown)}" if unknown else ""
     print(f"about {duration(seconds)}{line_end}")
 
 

@@ -1,4 +1,4 @@
-"""`lockwright tune`: find the lock under which a program runs best, and prove it."""
+"""`lockwright tune`: find the lock under which a program runs best, and confirm it."""
 
 import os
 import sys
@@ -30,8 +30,8 @@ _MOST_ROUNDS = 100
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, and 45s for a program"
-    " that mutexes cost next to nothing]",
+    help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, or 45s for a program"
+    " whose mutexes cost little]",
 )
 @click.option(
     "--margin",
@@ -54,7 +54,7 @@ _MOST_ROUNDS = 100
     "plan_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also try a lock of its own for each mutex that costs much, in half of the time, and write"
+    help="Also try a separate lock for each costly mutex, in half of the time, and write"
     " the best plan to this file, for 'lockwright run --plan'.",
 )
 @comparison_options
@@ -66,18 +66,18 @@ def command(
     plan_file: Path | None,
     options: ComparisonOptions,
 ) -> int:
-    """Find the lock under which a program runs best, and prove it.
+    """Find the lock under which a program runs best, and confirm it.
 
-    A first run is profiled, as by 'lockwright profile', and the advice on that, as of
-    'lockwright advise', names the locks to try; a few others join in case it is wrong. Then it
+    A first run is profiled, as by 'lockwright profile', and the advice on the profile, as by
+    'lockwright advise', names the locks to try, with a few others in case it is wrong. Then it
     runs the program in rounds, under each of some locks and the C library's mutex once per round.
     A lock that is shown to be worse than another drops out, and a run is killed once it has taken
     three times as long as the best lock's. It ends when one lock is left, when no other can be
-    better than the best by more than --margin, or when the budget is used up; and says what the
-    best lock gains, with a confidence interval, or that there is nothing to gain.
+    better than the best by more than --margin, or when the budget is used up; and prints the gain
+    of the best lock with a confidence interval, or that there is none.
 
     The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
-    'lockwright compare'. Results are kept as they come: repeat the command with --resume if it was
+    'lockwright compare'. Each run is saved when it ends: repeat the command with --resume if it was
     interrupted.
 
     Example: lockwright tune --threads 8 -- kccachetest wicked -th {threads} 20000
@@ -105,7 +105,7 @@ def command(
         budget=seconds or budgets.DEFAULT,
         margin=margin,
     )
-    named = _named(locks, prepared, known)
+    named = _named_locks(locks, prepared, known)
     if named is not None and profile_file is not None:
         raise LockwrightError("--locks and --profile exclude each other", "leave out one of them")
     if plan_file is not None:
@@ -117,22 +117,24 @@ def command(
         try:
             meters = Meters(energy=options.energy, counters=options.counters)
             if options.resume:
-                comparison, profile = _resumed(store, prepared, seconds, named), None
+                comparison, profile = _resume_race(store, prepared, seconds, named), None
                 meters.idle = steps.idle_of(comparison)
                 began -= sum(record.wall for record in store.records(comparison))
             else:
-                comparison, profile = _begun(store, prepared, seconds, named, profile_file, meters)
+                comparison, profile = _begin_race(
+                    store, prepared, seconds, named, profile_file, meters
+                )
             steps.print_notes(prepared)
             reading = meters if meters.wanted else None
-            settings = prepared.under(_own_locks(comparison.plan)).settings
+            settings = prepared.with_locks(_own_locks(comparison.plan)).settings
             with Runner(comparison.plan, prepared.program, settings, reading) as runner:
                 session = Session(comparison, store, known, runner)
                 assert comparison.plan.budget is not None
                 end = began + comparison.plan.budget
-                # The plans get the other half.
+                # The other half is for the plans.
                 share = 1 if plan_file is None else 0.5
                 session.carry_out(share * (end - time.monotonic()))
-            made = _tell(options, session, comparison, reading)
+            made = _print_report(options, session, comparison, reading)
             store.finish(comparison)
             if plan_file is not None and profile is not None:
                 from lockwright.commands.tune.plan import write_plan
@@ -144,11 +146,9 @@ def command(
                 print_line(f"without a profile there is no plan to try: {plan_file} is not written")
         except interrupts.Stopped as stopped:
             if session is None or not session.records:
-                print_line(
-                    "interrupted before the first run ended; nothing is kept, so just start again"
-                )
+                print_line("interrupted before the first run ended; nothing is saved: start again")
             else:
-                _tell(options, session, session.comparison, reading)
+                _print_report(options, session, session.comparison, reading)
                 steps.print_interrupted(options)
             return stopped.status
         finally:
@@ -156,8 +156,8 @@ def command(
     return 0
 
 
-def _named(locks: str | None, prepared: Prepared, known: "Registry") -> "Preparation | None":
-    """Return the locks that the user asks for; None if the program is to decide."""
+def _named_locks(locks: str | None, prepared: Prepared, known: "Registry") -> "Preparation | None":
+    """Return the locks that the user named; None if the profile is to decide."""
     from lockwright.compare import plan
     from lockwright.tune import candidates
     from lockwright.tune.preparation import Preparation
@@ -165,7 +165,7 @@ def _named(locks: str | None, prepared: Prepared, known: "Registry") -> "Prepara
     if locks is None:
         return None
     names, _ = plan.choose_locks(locks, known)
-    prepared.under(names)
+    prepared.with_locks(names)
     return Preparation(candidates.named_candidates(names))
 
 
@@ -190,7 +190,7 @@ def _own_locks(plan: "Plan") -> tuple[str, ...]:
     return tuple(lock for lock in plan.locks if plan.other_library(lock) is None)
 
 
-def _begun(
+def _begin_race(
     store: "Store",
     prepared: Prepared,
     seconds: float | None,
@@ -198,7 +198,7 @@ def _begun(
     profile_file: Path | None,
     meters: "Meters",
 ) -> "tuple[Comparison, Profile | None]":
-    """Return a race that makes sense, its first run made, put into the results file; and its
+    """Add a race with its locks to the results file after its first run; return it and the
     profile."""
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
@@ -228,11 +228,11 @@ def _begun(
     print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
     usual = budget.DEFAULT if chosen.sensitive else budget.INSENSITIVE
     locks = (BASELINE, *chosen.locks, *chosen.reserves)
-    whole = prepared.under(locks, budget=seconds or usual, reserves=chosen.reserves)
-    return steps.begin(store, whole, counts, meters, chosen.as_facts()), profile
+    race = prepared.with_locks(locks, budget=seconds or usual, reserves=chosen.reserves)
+    return steps.begin(store, race, counts, meters, chosen.as_facts()), profile
 
 
-def _resumed(
+def _resume_race(
     store: "Store", prepared: Prepared, seconds: float | None, named: "Preparation | None"
 ) -> "Comparison":
     """Return the interrupted race of this command, with the budget of this command line."""
@@ -247,25 +247,25 @@ def _resumed(
         own = replace(prepared.plan, locks=other.locks, reserves=other.reserves)
         return replace(other, budget=own.budget) == own
 
-    comparison = steps.interrupted(store, prepared.plan, fits)
-    steps.check_same(comparison, prepared.under(_own_locks(comparison.plan)).facts_of_run())
+    comparison = steps.find_interrupted(store, prepared.plan, fits)
+    steps.check_same(comparison, prepared.with_locks(_own_locks(comparison.plan)).facts_of_run())
     store.adopt(comparison)
     if seconds is None:
         return comparison
     return replace(comparison, plan=replace(comparison.plan, budget=seconds))
 
 
-def _tell(
+def _print_report(
     options: ComparisonOptions,
     session: "Session",
     comparison: "Comparison",
     reading: "Meters | None",
 ) -> "Report":
-    """Print what was found, and writes the files."""
+    """Print the report, and write the files."""
     from lockwright.base.terminal import output
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.tune import report
-    from lockwright.tune.show import conclude, show
+    from lockwright.tune.show import print_verdict, show
 
     title = options.title or f"Tuning {Path(options.arguments[0]).name}"
     made = report.make_report(comparison, title, session.records, session.endings, reading)
@@ -275,6 +275,6 @@ def _tell(
     try:
         steps.write_files(options, lambda option: steps.render(option, made))
     finally:
-        conclude(screen, made, steps.runnable_line(made.verdict.command))
+        print_verdict(screen, made, steps.runnable_line(made.verdict.command))
         sys.stdout.flush()
     return made

@@ -1,4 +1,4 @@
-"""`lockwright tune --per-mutex`: which lock for which mutex, tried in races of plans."""
+"""`lockwright tune --per-mutex`: an assignment of locks to mutexes, found in races of plans."""
 
 import sys
 import tempfile
@@ -25,10 +25,10 @@ def write_plan(
     file: Path,
     seconds: float,
 ) -> None:
-    """Races plans, and writes the best one to `file` if it beats the single lock.
+    """Race plans, and write the best one to `file` if it beats the single lock.
 
-    found: the profile, and the report on the race of single locks. The profile is put beside the
-    plan, which names mutexes by their rank in it.
+    found: the profile, and the report on the race of single locks. The profile is written beside
+    the plan, which names mutexes by their rank in it.
     """
     from lockwright.base import files
     from lockwright.base.progress import print_line
@@ -44,19 +44,19 @@ def write_plan(
     if not ranks:
         print_line("no mutex stands out in the profile, so no plan is tried")
         return
-    beside = file.with_suffix(".profile.json").absolute()
-    files.write(beside, profile.to_json(), "--per-mutex")
+    profile_file = file.with_suffix(".profile.json").absolute()
+    files.write(profile_file, profile.to_json(), "--per-mutex")
     each = seconds / len(ranks)
 
     def attempt(layouts: "Mapping[str, Layout]") -> str | None:
-        return _race(options, prepared, store, layouts, beside, single, each)
+        return _race(options, prepared, store, layouts, profile_file, single, each)
 
     rest = per_mutex.lock_of_other_mutexes(prepared.registry)
     best = per_mutex.search_layout(ranks, single, rest, preparation.locks, attempt)
     if best is None:
         print_line(f"no plan was better than {single} alone; none is written")
         return
-    files.write(file, best.text(beside), "--per-mutex")
+    files.write(file, best.text(profile_file), "--per-mutex")
     print_line(f"wrote {file}, which led the races of plans: {best.summary}")
 
 
@@ -85,7 +85,7 @@ def _race(
     mixed = prepared.registry.path_of_mixed()
     locks = tuple(dict.fromkeys((BASELINE, single)))
     plans = tuple(OtherLibrary(name, mixed) for name in layouts)
-    own = prepared.under(locks, threads=(max(prepared.plan.threads),), budget=seconds)
+    own = prepared.with_locks(locks, threads=(max(prepared.plan.threads),), budget=seconds)
     plan = replace(own.plan, locks=(*locks, *layouts), other_libraries=plans)
     own = replace(own, plan=plan)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
@@ -95,7 +95,7 @@ def _race(
             )
             for name, layout in layouts.items()
         }
-    given = prepared.under(locks).settings
+    given = prepared.with_locks(locks).settings
     candidates = [Candidate(name, NAMED, layout.summary) for name, layout in layouts.items()]
     candidates += [
         Candidate(lock, NAMED, "the best single lock") for lock in locks if lock != BASELINE

@@ -1,8 +1,8 @@
-"""The report of a profile: one HTML file that needs nothing else, not even a network.
+"""The report of a profile: one HTML file that needs no other file and no network.
 
-page.html, mutexes.html and advice.html hold its structure and page.css its looks. The scripts each
-draw one thing: page.js the distributions, flame.js the stacks of waiters, blocking.js who blocks
-whom, timeline.js the threads.
+page.html, mutexes.html and advice.html have its structure, page.css its style. Of the scripts,
+page.js draws the distributions, flame.js the stacks of waiters, blocking.js the holders and
+waiters, and timeline.js the threads.
 """
 
 import shlex
@@ -18,13 +18,13 @@ from lockwright.profile.record import Profile
 
 
 def write(profile: Profile, path: Path, option: str = "-o") -> None:
-    """Put the report into a file. option: what named it. Raises LockwrightError if that fails."""
+    """Write the report to a file. option: the one that named it. Raises LockwrightError on
+    failure."""
     files.write(path, render(profile), option)
 
 
 def render(profile: Profile) -> str:
-    """Return the whole file as text. Raises LockwrightError where the locks to advise are not
-    known."""
+    """Return the file as text. Raises LockwrightError if the registry of locks is missing."""
     return templates.fill(
         "export/page/page.html",
         _data(profile),
@@ -39,12 +39,12 @@ def render(profile: Profile) -> str:
 
 
 def _data(profile: Profile) -> dict[str, Any]:
-    """What the scripts draw. They know a mutex by its place in the profile."""
+    """Return the data that the scripts draw. A mutex is its index in the profile."""
     return {
         "locks": [],
         "baseline": BASELINE,
         "mutexes": [mutex.name for mutex in profile.mutexes],
-        "shown": [
+        "distributions": [
             script_data.distributions(mutex) for mutex in profile.mutexes[: mutexes.SECTIONS]
         ],
         "stacks": script_data.stacks(profile),
@@ -58,7 +58,7 @@ def _provenance(profile: Profile) -> dict[str, str]:
         "started": profile.started,
         "command": shlex.join(profile.command),
         "process": str(profile.pid),
-        "seen by": profile.mechanism,
+        "mechanism": profile.mechanism,
         "duration": numbers.time(profile.process.duration),
     }
     if profile.exit_status is not None:

@@ -31,7 +31,7 @@ function blockingLinks(mutex) {
 
 function startBlocking() {
   if (!DATA.blocks.length) {
-    nothing("blocking", "Who held a mutex while others waited for it was not seen.");
+    nothing("blocking", "The holders of the mutexes were not recorded.");
     return () => {};
   }
   const element = document.getElementById("blocking");

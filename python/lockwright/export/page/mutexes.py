@@ -20,19 +20,19 @@ from lockwright.profile.record import (
 _Waited = TypeVar("_Waited", Site, Block)
 
 WORST = 5
-"""Mutexes with a card, and whose sections are open if they cost as much as this."""
+"""Number of mutexes with a card; their sections are open if they have at least _MUCH."""
 
 _MUCH = 0.01
 """Share of all waiting."""
 
 SECTIONS = 25
-"""Mutexes with a section of their own."""
+"""Number of mutexes with a section of their own."""
 
 ROWS = 500
-"""Mutexes in the table."""
+"""Number of mutexes in the table."""
 
 _PLACES = 12
-"""Call sites, and pairs of them, in the tables of a mutex."""
+"""Number of call sites, and pairs of them, in the tables of a mutex."""
 
 _BY = {
     OBJECT: "a variable",
@@ -55,17 +55,17 @@ COLUMNS = (
 
 
 def share_of_waiting(profile: Profile, mutex: Mutex) -> str:
-    """Return how much of all waiting is for this mutex; empty where nothing waited."""
+    """Return the share of all waiting that is for this mutex; "" if there was none."""
     return f"{numbers.share(mutex.lost / profile.lost)} of all waiting" if profile.lost else ""
 
 
 def is_open(profile: Profile, place: int) -> bool:
-    """Return whether the section of the mutex at this place is open from the start."""
+    """Return whether the section of the mutex at this index is open initially."""
     return place < WORST and profile.mutexes[place].lost >= _MUCH * profile.lost
 
 
 def rows(profile: Profile) -> list[Row]:
-    """Return a line for each mutex, up to ROWS."""
+    """Return a row for each mutex, up to ROWS."""
     return [_row(place, mutex) for place, mutex in enumerate(profile.mutexes[:ROWS])]
 
 
@@ -94,13 +94,13 @@ def _time(ns: float, known: bool) -> Cell:
 
 
 def facts(mutex: Mutex) -> dict[str, str]:
-    """What is known of a mutex, by what it is about."""
+    """Return the figures of a mutex by their names."""
     place = mutex.place
-    found = {"what it is": _kind(mutex), "where": f"{_BY[place.kind]} {_frame(place.frame)}"}
+    found = {"kind": _kind(mutex), "where": f"{_BY[place.kind]} {_frame(place.frame)}"}
     if place.stack[1:]:
-        found["called from"] = " ← ".join(frame.shown for frame in place.stack[1:])
+        found["called from"] = " ← ".join(frame.label for frame in place.stack[1:])
     found["acquisitions"] = (
-        f"not seen from outside; {numbers.count(mutex.contended)} waits of {mutex.threads} threads"
+        f"not known from outside; {numbers.count(mutex.contended)} waits of {mutex.threads} threads"
         if not mutex.acquisitions
         else f"{numbers.count(mutex.acquisitions)} by {mutex.threads} threads;"
         f" {numbers.count(mutex.contended)} found it held ({numbers.share(mutex.contended_share)})"
@@ -113,13 +113,13 @@ def facts(mutex: Mutex) -> dict[str, str]:
         found[name] = _distribution(each)
     found["waiters"] = (
         f"{mutex.waiters_mean:.2g} on average while it was in use, {mutex.waiters_most} at most;"
-        f" looked at {mutex.sampled_times:,} times"
+        f" {mutex.sampled_times:,} samples"
         if mutex.sampled_times
-        else "not looked at from outside"
+        else "not sampled"
     )
     if mutex.acquisitions:
-        found["another thread had it last"] = numbers.share(mutex.owner_changes)
-        found["holder lost its processor"] = f"in {numbers.share(mutex.preempted_holds)} of holds"
+        found["changes of the owner"] = numbers.share(mutex.owner_changes)
+        found["holder preempted"] = f"in {numbers.share(mutex.preempted_holds)} of holds"
     if mutex.trylocks:
         found["trylock"] = (
             f"{numbers.count(mutex.trylocks)} calls, {numbers.count(mutex.failed_trylocks)} failed"
@@ -127,7 +127,7 @@ def facts(mutex: Mutex) -> dict[str, str]:
     if mutex.cond_waits or mutex.cond_signals:
         found["condition variables"] = (
             f"{numbers.count(mutex.cond_waits)} waits, {numbers.count(mutex.cond_signals)} signals,"
-            f" {numbers.count(mutex.futile_wakeups)} wake-ups in vain"
+            f" {numbers.count(mutex.futile_wakeups)} futile wake-ups"
         )
     return found
 
@@ -141,7 +141,7 @@ def _kind(mutex: Mutex) -> str:
 
 def _distribution(found: Distribution) -> str:
     if not found.count:
-        return "none seen"
+        return "none"
     return (
         f"{numbers.time(found.total)} in all; p50 {numbers.time(found.p50)},"
         f" p90 {numbers.time(found.p90)}, p99 {numbers.time(found.p99)},"
@@ -150,20 +150,20 @@ def _distribution(found: Distribution) -> str:
 
 
 def _frame(frame: Frame) -> str:
-    return f"{frame.shown} in {frame.module}" if frame.module else frame.shown
+    return f"{frame.label} in {frame.module}" if frame.module else frame.label
 
 
 def worst(found: Iterable[_Waited]) -> list[_Waited]:
-    """Those with the most waiting, up to a number of them."""
+    """Return those with the most waiting, up to _PLACES."""
     return sorted(found, key=lambda each: -each.waited)[:_PLACES]
 
 
 def site_rows(mutex: Mutex, sites: Iterable[Site]) -> list[Row]:
-    """Return a line for each call site."""
+    """Return a row for each call site."""
     return [
         Row(
             [
-                (site.shown or "unknown",) * 2,
+                (site.label or "unknown",) * 2,
                 _time(site.waited, True),
                 _time(site.held, True),
                 (
@@ -178,7 +178,7 @@ def site_rows(mutex: Mutex, sites: Iterable[Site]) -> list[Row]:
 
 
 def block_rows(mutex: Mutex, blocks: Iterable[Block]) -> list[Row]:
-    """Return a line for each pair of a holder's and a waiter's call site."""
+    """Return a row for each pair of a holder's and a waiter's call site."""
     return [
         Row(
             [

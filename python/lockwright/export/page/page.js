@@ -115,7 +115,7 @@ function drawArrivals(element, arrivals, colour) {
 
 function drawMutex(panels) {
   const place = Number(panels.dataset.mutex);
-  const shown = DATA.shown[place];
+  const shown = DATA.distributions[place];
   const kinds = [["waiting", "Waiting"], ["holding", "Holding"], ["handover", "Handover"]].filter(([kind]) => shown[kind]);
   const count = kinds.length + (shown.arrivals.length ? 1 : 0);
   if (!count) return;

@@ -1,20 +1,20 @@
-"""What a profile says of the process as a whole."""
+"""The figures of the process as a whole."""
 
 from lockwright.base import numbers
 from lockwright.profile.record import Creation, Process, Profile
 
 
 def sentence(profile: Profile) -> str:
-    """Return how much time was lost to waiting, and to how many mutexes."""
+    """Return the time lost to waiting and the number of mutexes, as a sentence."""
     process = profile.process
     if not profile.mutexes:
-        if not profile.from_within:
-            return "No thread was seen to sleep for a mutex."
-        return "The program took no mutex that a profile looks into."
+        if not profile.is_preloaded:
+            return "No sample found a thread asleep for a mutex."
+        return "The program took no mutex that can be profiled."
     waited = [mutex for mutex in profile.mutexes if mutex.lost > 0]
     if not waited:
         return (
-            f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes seen."
+            f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes taken."
         )
     many = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
     total = f"Threads waited {numbers.time(profile.lost)} in all for {many}"
@@ -27,15 +27,15 @@ def sentence(profile: Profile) -> str:
     )
 
 
-_SEEN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
+_KNOWN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
 
 
 def facts(profile: Profile) -> dict[str, str]:
-    """Return the figures of the process, by what they are of."""
+    """Return the figures of the process by their names."""
     process = profile.process
     found = _activity(process) | _creation(process)
-    if not profile.from_within:
-        found = {name: found[name] for name in _SEEN_FROM_OUTSIDE}
+    if not profile.is_preloaded:
+        found = {name: found[name] for name in _KNOWN_FROM_OUTSIDE}
     return found
 
 
@@ -67,7 +67,7 @@ def _activity(process: Process) -> dict[str, str]:
     }
     for what, calls in unseen.items():
         if calls:
-            found[what] = f"{rate(calls, ' calls')}, not looked into"
+            found[what] = f"{rate(calls, ' calls')}, not profiled"
     return found
 
 

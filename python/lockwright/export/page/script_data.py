@@ -1,4 +1,4 @@
-"""What the scripts of the page draw, as JSON holds it."""
+"""The data of the page's scripts, as JSON values."""
 
 import math
 from typing import Any
@@ -7,16 +7,16 @@ from lockwright.export.labels import site_name, thread_name
 from lockwright.profile.record import Distribution, Mutex, Profile
 
 BINS = 10
-"""Bins for each power of ten in which a distribution is drawn."""
+"""Bins of a distribution for each power of ten."""
 
 STACKS = 2000
-"""Stacks that are drawn, those with the most waiting first; a screen shows fewer."""
+"""Limit on the drawn stacks, those with the most waiting first; a screen shows fewer."""
 
 MOMENTS = 60_000
-"""Moments of the timeline that are drawn, the longest ones: more make a page slow to open."""
+"""Limit on the drawn moments of the timeline, the longest ones: more make a page slow to open."""
 
 ROWS = 64
-"""Threads of the timeline that are drawn, those with the most moments."""
+"""Limit on the drawn threads of the timeline, those with the most moments."""
 
 
 def distributions(mutex: Mutex) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def binned(buckets: tuple[tuple[float, float], ...]) -> dict[int, float]:
             continue
         low = max(bound, 1.0)
         following = buckets[place + 1][0] if place + 1 < len(buckets) else low
-        # Empty buckets are left out: a bucket does not reach over the gap.
+        # Empty buckets are absent: a bucket does not extend over the gap.
         high = following if low < following <= 2 * low else low * 1.01
         begin, end = BINS * math.log10(low), BINS * math.log10(high)
         for each in range(math.floor(begin), math.ceil(end)):
@@ -63,17 +63,18 @@ def binned(buckets: tuple[tuple[float, float], ...]) -> dict[int, float]:
 
 
 def stacks(profile: Profile) -> dict[str, Any]:
-    """Stacks of waiters, the outermost frame first, each with its mutex and the ns waited there."""
+    """Return the stacks of waiters, the outermost frame first, each with its mutex and the ns
+    waited there."""
     names: dict[str, int] = {}
     found = []
     for place, mutex in enumerate(profile.mutexes):
         known = 0.0
         for site in mutex.sites:
             if site.waited > 0:
-                frames = [names.setdefault(each.shown, len(names)) for each in reversed(site.stack)]
+                frames = [names.setdefault(each.label, len(names)) for each in reversed(site.stack)]
                 found.append([place, site.waited, frames])
                 known += site.waited
-        # A mutex whose sites are not all known keeps its width.
+        # The rest of a mutex's waiting has no known site.
         if mutex.lost > 1.01 * known:
             found.append([place, mutex.lost - known, []])
     found.sort(key=lambda each: -each[1])  # type: ignore[operator]
@@ -81,7 +82,7 @@ def stacks(profile: Profile) -> dict[str, Any]:
 
 
 def blocks(profile: Profile) -> list[list[Any]]:
-    """Mutex, holder's place, waiter's place, ns waited, times; "" for a place not known."""
+    """Return mutex, holder's place, waiter's place, ns waited, times; "" for an unknown place."""
     found: list[list[Any]] = []
     for place, mutex in enumerate(profile.mutexes):
         found += [
@@ -100,7 +101,8 @@ def blocks(profile: Profile) -> list[list[Any]]:
 
 
 def timeline(profile: Profile) -> dict[str, Any]:
-    """Threads, and the moments of each: mutex, 1 for held or 0 for waited, begin, end, place."""
+    """Return the threads, and the moments of each: mutex, 1 for held or 0 for waited, begin, end,
+    place."""
     moments = sorted(profile.timeline, key=lambda each: each.begin - each.end)[:MOMENTS]
     of_thread: dict[int, list[Any]] = {}
     names: dict[str, int] = {}

@@ -38,7 +38,7 @@ COUNTERS = (
         "cache misses",
         HARDWARE,
         3,
-        "accesses that the last cache did not serve (PERF_COUNT_HW_CACHE_MISSES)",
+        "misses of the last-level cache (PERF_COUNT_HW_CACHE_MISSES)",
     ),
     Counter(
         "migrations",

@@ -113,7 +113,7 @@ class Store:
                     )
                 else:
                     self._check_plan(row, plan)
-                    resume.check_owner(row["owner"], "study")
+                    resume.check_not_running(row["owner"], "study")
                     self._connection.execute("UPDATE study SET owner = ?", (me,))
                 self._connection.execute("COMMIT")
             finally:

@@ -184,7 +184,7 @@ class Trial:
 
     def _run_one(self, process: Process, limit: float, meters: Meters | None = None) -> Ending:
         """Run a process. Processes that it leaves running, such as a daemon, are not ended."""
-        return self.processes.run(process, limit, clear=False, others_go_on=True, meters=meters)
+        return self.processes.run(process, limit, clear=False, others_running=True, meters=meters)
 
     def _run_required(
         self,
