@@ -95,8 +95,11 @@ struct lock_traits {
   bool survives_oversubscription = false;
   atomic_counts atomics = {};  ///< of a light lock; a test counts them
   suit_list suits = {};        ///< what `lockwright advise` and `tune` go by
-  const char* reference;       ///< where the algorithm was published
-  const char* summary;         ///< what it is, in two sentences
+  /// Whether `lockwright run` takes it where no lock is named; one lock says so.
+  bool is_default = false;
+  const char* patents = "";  ///< patents found near the algorithm; docs/patents.md has more
+  const char* reference;     ///< where the algorithm was published
+  const char* summary;       ///< what it is, in two sentences
 
   [[nodiscard]] constexpr bool parks() const {
     return waiting == lockwright::waiting::spin_then_park || waiting == lockwright::waiting::park;

@@ -153,6 +153,8 @@ void emit(const char* name, const char* header, bool first) {
   std::printf("  \"suits\": [");
   emit(traits.suits);
   std::printf("],\n");
+  std::printf("  \"is_default\": %s, \"patents\": \"%s\",\n", text(traits.is_default),
+              traits.patents);
   std::printf("  \"timedlock\": \"%s\",\n", lockwright::TimedLock<L> ? "abortable" : "polling");
   std::printf("  \"tunables\": [");
   emit_tunables<L>(name);

@@ -103,6 +103,8 @@ def lock(name: str, category: str = "competitive succession", **more: Any) -> di
         "survives_oversubscription": more.get("parking", False),
         "atomics": [1, 1],
         "suits": [],
+        "is_default": False,
+        "patents": "",
         "tunables": [],
         "reference": "",
         "summary": "",

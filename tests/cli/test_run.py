@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lockwright.preload.locks import registry
 
 from .conftest import Cli, Program
 
@@ -85,7 +86,17 @@ def test_an_earlier_preload_stays_behind_ours(cli: Cli) -> None:
     assert cli(*words, env={"LD_PRELOAD": "libm.so.6"}).out == f"{library}:libm.so.6\n"
 
 
-@pytest.mark.parametrize("lock", ["pthread", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"])
+def test_without_a_lock_the_default_one_is_put_in_place(cli: Cli, program: Program) -> None:
+    """Exactly one lock states that it is the default."""
+    assert [lock.name for lock in registry() if lock.is_default] == ["adaptive"]
+    result = cli("run", "--stats", "--", program("counted"))
+    assert result.status == 0
+    assert result.err.startswith("lockwright: adaptive\n")
+
+
+@pytest.mark.parametrize(
+    "lock", ["pthread", "adaptive", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"]
+)
 def test_stats_counts_exactly(cli: Cli, program: Program, lock: str) -> None:
     """For a program that does a known number of each thing, every figure is that number."""
     result = cli("run", "--lock", lock, "--stats", "--", program("counted"))

@@ -83,6 +83,10 @@ class adaptive {
       .suits = {{{use_case::crowded, 2, "wakes nobody while a thread is on its way to the lock"},
                  {use_case::low_contention, 1,
                   "one atomic operation for lock and unlock together"}}},
+      .is_default = true,
+      .patents =
+          "near US 11,314,562 (concurrency restriction) and 8,046,758 (adaptive spinning); "
+          "docs/patents.md",
       .reference = "barging, adaptive polling and sleepers last come first; see the header",
       .summary =
           "Takes a free lock at once, polls as long as that pays, and sleeps last come first, with "

@@ -35,6 +35,7 @@ class c_bo_mcs : public cohort<Env, backoff<Env>, mcs<Env, Wait>> {
                                 {use_case::extreme_contention, 3,
                                  "among the best with all threads (TOCS 2019)"}}}
                    : suit_list{{{use_case::crowded, 15, "hierarchical, and parks"}}},
+      .patents = "US 8,694,706 (cohort locks)",
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",
       .summary =
           Wait<Env>::policy == waiting::spin

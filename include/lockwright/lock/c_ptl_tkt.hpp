@@ -29,6 +29,7 @@ class c_ptl_tkt : public cohort<Env, with_part<partitioned<Env>>, ticket<Env>> {
       .hardened_trylock = true,
       .suits = {{{use_case::trylock_loop, 5, "its trylock takes two levels"},
                  {use_case::extreme_contention, 4, "among the best with all threads (TOCS 2019)"}}},
+      .patents = "US 8,694,706 (cohort locks)",
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",
       .summary =
           "A ticket lock per NUMA node below a partitioned ticket lock of the nodes, passing the "

@@ -27,6 +27,7 @@ class c_tkt_tkt : public cohort<Env, ticket<Env>, ticket<Env>> {
                  {use_case::extreme_contention, 2, "among the best with all threads (TOCS 2019)"},
                  {use_case::high_contention, 8,
                   "among the best with the best number of nodes (TOCS 2019)"}}},
+      .patents = "US 8,694,706 (cohort locks)",
       .reference = "Dice, Marathe and Shavit, PPoPP 2012",
       .summary =
           "A ticket lock per NUMA node below a ticket lock of the nodes, passing the lock on "

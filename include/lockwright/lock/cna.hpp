@@ -249,6 +249,7 @@ class cna {
       .numa_aware = true,
       .node_bytes = sizeof(node),
       .suits = {{{use_case::extreme_contention, 6, "hands over within a node, in one word"}}},
+      .patents = "US 10,949,264, 11,494,242 and 12,260,267 (compact NUMA-aware locks)",
       .reference = "Dice and Kogan, EuroSys 2019",
       .summary =
           "A queue lock of one word that hands over within a NUMA node and sets the waiters of "

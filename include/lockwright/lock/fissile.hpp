@@ -49,6 +49,7 @@ class fissile {
       .node_bytes = sizeof(node),
       .atomics = {.lock = 1, .unlock = 0},
       .suits = {{{use_case::extreme_contention, 8, "hands over within a node, in two words"}}},
+      .patents = "none found for the lock; its slow path is CNA: US 10,949,264",
       .reference = "Dice and Kogan, NETYS 2020",
       .summary =
           "Test-and-set for arriving threads, with a CNA queue for those that do not get it at "

@@ -86,6 +86,7 @@ class gcr {
               ? suit_list{{{use_case::crowded, 5, "keeps all but a few waiters asleep"}}}
               : suit_list{{{use_case::crowded, 18, "keeps all but a few waiters asleep"},
                            {use_case::memory_contention, 6, "keeps few threads in circulation"}}},
+      .patents = "US 10,565,024 (generic concurrency restriction)",
       .reference = "Dice and Kogan, Euro-Par 2019",
       .summary =
           Inner::traits.parks()

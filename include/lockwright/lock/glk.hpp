@@ -89,6 +89,7 @@ class glk {
       .survives_oversubscription = true,
       .atomics = {.lock = 1, .unlock = 0},
       .suits = {{{use_case::crowded, 17, "changes to a mutex that parks"}}},
+      .patents = "US 11,829,805 (changing a lock to a queue lock past a threshold)",
       .reference = "Antic, Chatzopoulos, Guerraoui and Trigonakis, Middleware 2016",
       .summary =
           "A ticket lock while few wait, an MCS queue while many do, and a mutex whose waiters "

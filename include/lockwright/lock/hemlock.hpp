@@ -67,6 +67,7 @@ class hemlock {
                                       .realtime = realtime::starves,
                                       .fifo = true,
                                       .light = true,
+                                      .patents = "US 12,124,876 (Hemlock)",
                                       .reference = "Dice and Kogan, SPAA 2021",
                                       .summary =
                                           "A queue lock in which a thread has one word for all its "

@@ -55,6 +55,7 @@ class k42_mcs {
       .fifo = true,
       .light = true,
       .node_bytes = sizeof(node),
+      .patents = "application US 2003/0200457, abandoned",
       .reference =
           "Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski, US patent application "
           "10/128,745, 2003",

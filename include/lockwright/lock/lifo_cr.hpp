@@ -68,6 +68,7 @@ class lifo_cr {
       .suits = {{{use_case::crowded, 3,
                   "keeps the lock with the threads that run, as malth-stp does"},
                  {use_case::memory_contention, 5, "keeps few threads in circulation"}}},
+      .patents = "US 11,314,562 and 12,182,636 (concurrency restriction)",
       .reference = "Dice, EuroSys 2017",
       .summary =
           "Waiters form a stack, and an unlock takes the one that came last, once in a while the "

@@ -68,6 +68,7 @@ class loiter {
       .low_traffic = true,
       .suits = {{{use_case::crowded, 6,
                   "lets threads that run race, and wakes only the first sleeper"}}},
+      .patents = "US 11,314,562 and 12,182,636 (concurrency restriction)",
       .reference = "Dice, EuroSys 2017",
       .summary =
           "Threads race for the lock for a moment, then queue; only the first of the queue races "

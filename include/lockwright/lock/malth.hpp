@@ -122,6 +122,7 @@ class malth : public mcscr<Env, Wait, one_set> {
                                 {use_case::memory_contention, 2,
                                  "keeps few threads in circulation, which spares the caches (TOCS "
                                  "2019, figure 7)"}}},
+      .patents = "US 11,314,562 and 12,182,636 (concurrency restriction)",
       .reference = "Dice, EuroSys 2017",
       .summary =
           Wait<Env>::policy == waiting::spin

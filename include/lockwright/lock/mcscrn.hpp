@@ -160,6 +160,7 @@ class mcscrn : public mcscr<Env, spin_then_park, by_numa_node> {
       .node_bytes = mcscrn::mcscr::node_bytes,
       .low_traffic = true,
       .suits = {{{use_case::crowded, 14, "malth-stp for machines with several nodes"}}},
+      .patents = "US 11,314,562 and 12,182,636 (concurrency restriction)",
       .reference = "Dice, EuroSys 2017",
       .summary =
           "malth-stp whose few circulating threads are of one NUMA node, which changes once in a "

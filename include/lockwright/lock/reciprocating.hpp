@@ -52,6 +52,7 @@ class reciprocating {
       .realtime = realtime::starves,
       .node_bytes = sizeof(node),
       .suits = {{{use_case::high_contention, 4, "hands over in short, local steps"}}},
+      .patents = "application US 2026/0050478 (pending)",
       .reference = "Dice and Kogan, PPoPP 2025",
       .summary =
           "Arriving threads form a stack, which the holder takes as a whole when those before are "

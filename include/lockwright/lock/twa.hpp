@@ -43,18 +43,20 @@ class twa {
   };
 
  public:
-  static constexpr lock_traits traits{.category = category::direct_handoff,
-                                      .waiting = waiting::spin,
-                                      .realtime = realtime::starves,
-                                      .fifo = true,
-                                      .light = true,
-                                      .reference = "Dice and Kogan, Euro-Par 2019",
-                                      .summary =
-                                          "A ticket lock in which only the next in line polls the "
-                                          "serving word, while the others "
-                                          "poll an array that all locks share. First come, first "
-                                          "served, light and small; "
-                                          "collapses when threads outnumber cores."};
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = waiting::spin,
+      .realtime = realtime::starves,
+      .fifo = true,
+      .light = true,
+      .patents = "US 11,442,730, 11,914,996 and 12,254,317 (ticket lock with a waiting array)",
+      .reference = "Dice and Kogan, Euro-Par 2019",
+      .summary =
+          "A ticket lock in which only the next in line polls the "
+          "serving word, while the others "
+          "poll an array that all locks share. First come, first "
+          "served, light and small; "
+          "collapses when threads outnumber cores."};
 
   static constexpr tunable long_term{
       .name = "long-term",

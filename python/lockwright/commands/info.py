@@ -60,6 +60,7 @@ def command(name: str) -> None:
         ("bytes outside", _outside(lock.bytes_per_mutex_outside)),
         ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
         ("reference", lock.reference),
+        ("patents", lock.patents or "none found"),
         ("header", lock.header),
         ("library", str(locks.path_of(lock.name))),
     ):

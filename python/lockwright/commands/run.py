@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--lock", metavar="LOCK", shell_complete=complete.lock, help="Put this lock in place."
+    "--lock",
+    metavar="LOCK",
+    shell_complete=complete.lock,
+    help="Put this lock in place.  [default: adaptive]",
 )
 @click.option(
     "--plan",
@@ -145,16 +148,14 @@ def _subject(
 ) -> _Subject:
     from lockwright.base.errors import LockwrightError
 
-    if (lock is None) == (plan is None):
+    if lock is not None and plan is not None:
         raise LockwrightError(
-            "there is no lock to put in place"
-            if lock is None
-            else "--lock and --plan exclude each other",
+            "--lock and --plan exclude each other",
             "give --lock LOCK, or --plan FILE for several; see 'lockwright run --help'",
         )
-    if lock is not None:
+    if plan is None:
+        lock = lock or locks.default.name
         return _Subject(lock, [lock], locks.path_of(lock, counting=counting))
-    assert plan is not None
     from lockwright.plan.read import read
 
     given = read(plan, locks)

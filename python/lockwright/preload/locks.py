@@ -110,6 +110,8 @@ class Lock:
     survives_oversubscription: bool
     atomics: tuple[int, int]
     suits: tuple[Suitability, ...]
+    is_default: bool
+    patents: str
     tunables: tuple[Tunable, ...]
     reference: str
     summary: str
@@ -162,6 +164,17 @@ class Registry:
         if name in self._locks:
             return self._locks[name]
         raise LockwrightError(f"no lock is named '{name}'", _nearest_or_list(name, self.names))
+
+    @property
+    def default(self) -> Lock:
+        """The lock to use where none is chosen. Raises LockwrightError if it was not built."""
+        for lock in self:
+            if lock.is_default:
+                return lock
+        raise LockwrightError(
+            "no lock of this build is the default one",
+            "name one with --lock; see 'lockwright list'",
+        )
 
     def check_environment(self, name: str, environment: Mapping[str, str]) -> None:
         """Raise LockwrightError if a variable of that lock has an invalid value."""

@@ -9,6 +9,7 @@ from lockwright.run.bench_program import LIBC
 
 LOCKS = (
     "pthread",
+    "adaptive",
     "futex",
     "ttas",
     "ticket",
@@ -18,7 +19,7 @@ LOCKS = (
     "mutexee",
     "mutable",
 )
-"""The locks of the papers' figures, one for each way of passing a lock on and of waiting."""
+"""The default lock, and those of the papers' figures: each kind of handover and of waiting."""
 
 DELAYS = (0, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 """Cycles that a thread sleeps in the figure on futexes (Falsafi et al., ATC 2016, figure 6)."""
