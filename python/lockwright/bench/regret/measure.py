@@ -70,51 +70,51 @@ def _count(cells: Sequence[Cell], contest: Contest, runs: Runs, rounds: int) -> 
 
 
 def _order(cell: Cell, contest: Contest, bound_ms: float, runs: Runs, turn: int) -> list[Contender]:
-    """The contenders of a cell that are still in it, in an order of that round."""
-    found = [each for each in contest.all if is_in(cell, each, contest, bound_ms, runs, turn)]
+    """The contenders that are still in a cell, in an order of that round."""
+    found = still_in(cell, contest, bound_ms, runs, turn)
     random.Random(f"{cell.name} {turn}").shuffle(found)
     return found
 
 
-def is_in(
-    cell: Cell, one: Contender, contest: Contest, bound_ms: float, runs: Runs, turn: int
-) -> bool:
-    """Return whether a contender runs in that round: it survives the cell, and is not far behind.
+def still_in(
+    cell: Cell, contest: Contest, bound_ms: float, runs: Runs, turn: int
+) -> list[Contender]:
+    """Return the contenders that run in that round: they survive the cell, and are not far behind.
 
-    The lock under test, with or without its mechanisms, and the baseline run in all rounds.
+    The lock under test, with or without its mechanisms, and the first of the others, which is the
+    baseline, run in all rounds.
     """
-    if runs.gave_up(cell.name, one.name):
-        return False
-    if turn < FIRST_ROUNDS or one not in contest.others or one == contest.others[0]:
-        return True
+    survivors = [each for each in contest.all if not runs.gave_up(cell.name, each.name)]
+    if turn < FIRST_ROUNDS:
+        return survivors
+    bound = cell.longest_wait(bound_ms)
+    behind: list[set[str]] = []
     for first in range(FIRST_ROUNDS):
-        rates = {
-            each.name: made.rate
+        made = {
+            each.name: run
             for each in (contest.own, *contest.others)
-            if (made := runs.of(cell.name, each.name).get(first)) is not None
-            and made.longest <= cell.longest_wait(bound_ms)
+            if (run := runs.made(cell.name, each.name).get(first)) is not None and not run.failure
         }
-        made = runs.of(cell.name, one.name).get(first)
-        if made is None or made.rate >= FAR_BEHIND * max(rates.values(), default=0.0):
-            return True
-    return False
+        best = max((run.rate for run in made.values() if run.longest <= bound), default=0.0)
+        behind.append({name for name, run in made.items() if run.rate < FAR_BEHIND * best})
+    dropped = set.intersection(*behind) & {each.name for each in contest.others[1:]}
+    return [each for each in survivors if each.name not in dropped]
 
 
 def _left(
     cells: Sequence[Cell], contest: Contest, bound_ms: float, runs: Runs, rounds: int, now: int
 ) -> float | None:
     """Seconds that the remaining runs will take, if all contenders stay as they are now."""
-    places = [(cell, each) for cell in cells for each in contest.all]
     done = [
         ((cell.name,), made.seconds)
-        for cell, each in places
+        for cell in cells
+        for each in contest.all
         for made in runs.made(cell.name, each.name).values()
     ]
     to_do = [
         (cell.name,)
-        for cell, each in places
-        for turn in range(rounds)
-        if turn not in runs.made(cell.name, each.name)
-        and is_in(cell, each, contest, bound_ms, runs, min(turn, now + 1))
+        for cell in cells
+        for each in still_in(cell, contest, bound_ms, runs, now + 1)
+        for _ in range(rounds - len(runs.made(cell.name, each.name)))
     ]
     return progress.remaining_seconds(done, to_do)
