@@ -169,6 +169,7 @@ def test_the_summary_counts_cells() -> None:
     assert summary.worst is found[2]
     assert summary.lost == {"pthread": 2}
     assert summary.slower == 2
+    assert (summary.waits, summary.times, summary.costly) == (1, 1, 0)
     assert "single/8" in " ".join(tables.sentences(summary, "own"))
 
 

@@ -103,6 +103,9 @@ def as_json(
             "worst": None if summary.worst is None else summary.worst.cell.name,
             "shown_slower_than_pthread": summary.slower,
             "lost": dict(summary.lost),
+            "longest_wait_to_pthread": summary.waits,
+            "processor_time_to_pthread": summary.times,
+            "shown_costly": summary.costly,
         },
         "ablation": {
             name: {cell: _interval(ratio) for cell, ratio in ratios.items()}

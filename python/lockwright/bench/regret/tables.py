@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from lockwright.base import numbers
-from lockwright.bench.regret.verdict import CLOSE, NEAR, Summary, Verdict
+from lockwright.bench.regret.verdict import CLOSE, COSTLY, NEAR, Summary, Verdict
 from lockwright.bench.report import Column, table
 from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
@@ -158,6 +158,13 @@ def sentences(summary: Summary, lock: str) -> list[str]:
     if summary.lost:
         lost = ", ".join(f"{name} {count}" for name, count in summary.lost.items())
         lines.append(f"Cells lost by more than {numbers.percent(CLOSE)}, by winner: {lost}.")
+    if summary.waits is not None and summary.times is not None:
+        lines.append(
+            f"Longest wait over that of {BASELINE}, median of the cells: "
+            f"{numbers.ratio(summary.waits)}. Processor time likewise: "
+            f"{numbers.ratio(summary.times)}; shown to be more than {numbers.percent(COSTLY)} "
+            f"above it in {summary.costly} cells."
+        )
     if summary.failed:
         lines.append(f"It failed in {summary.failed} cells.")
     return lines

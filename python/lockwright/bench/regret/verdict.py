@@ -16,6 +16,9 @@ from lockwright.stats.inference import Ratio
 CLOSE, NEAR = 0.05, 0.15
 """Regrets that a lock for all cases should not exceed, in most cells and in all."""
 
+COSTLY = 0.1
+"""Processor time above the baseline's that such a lock should not exceed."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -146,7 +149,8 @@ class Summary:
     """What the cells of a grid come to. close, near: shares of the cells with a regret of at most
     CLOSE and NEAR; shown: cells whose regret is shown to be above CLOSE; worst: the cell with the
     largest regret; slower: cells shown to be slower than the baseline. lost: by winner, the cells
-    with more than CLOSE."""
+    with more than CLOSE. waits, times: medians over the cells of the longest wait and the processor
+    time, over the baseline's; costly: cells with a processor time shown to be COSTLY above it."""
 
     cells: int
     failed: int
@@ -157,6 +161,9 @@ class Summary:
     slower: int
     least_to_baseline: Verdict | None
     lost: Mapping[str, int]
+    waits: float | None
+    times: float | None
+    costly: int
 
 
 def summarise(verdicts: Sequence[Verdict]) -> Summary:
@@ -170,6 +177,12 @@ def summarise(verdicts: Sequence[Verdict]) -> Summary:
             name = each.winner if each.survives else "(it failed)"
             lost[name] = lost.get(name, 0) + 1
     count = max(1, len(judged))
+    waits = [
+        each.longest / each.baseline_longest
+        for each in based
+        if each.longest is not None and each.baseline_longest
+    ]
+    times = [each.processors for each in based if each.processors is not None]
     return Summary(
         len(judged),
         sum(not each.survives for each in judged),
@@ -180,6 +193,9 @@ def summarise(verdicts: Sequence[Verdict]) -> Summary:
         sum(bool(each.to_baseline and (each.to_baseline.high or 1.0) < 1) for each in based),
         min(based, key=lambda e: e.to_baseline.value if e.to_baseline else 0.0, default=None),
         dict(sorted(lost.items(), key=lambda item: -item[1])),
+        statistics.median(waits) if waits else None,
+        statistics.median(each.value for each in times) if times else None,
+        sum((each.low or 0.0) > 1 + COSTLY for each in times),
     )
 
 
