@@ -1,8 +1,7 @@
-"""The regret of a lock in a cell: the best other lock is chosen on one half of the runs, and
-compared on the other.
+"""The regret of a lock in a cell.
 
-The maximum of many noisy figures is too high. So the runs of even rounds choose a lock whose runs
-of odd rounds are compared, and the other way round; no run is used for both.
+The maximum of many noisy figures is too high. So the runs of even rounds choose the best other
+lock, whose runs of odd rounds are compared, and the other way round; no run is used for both.
 """
 
 import statistics
@@ -17,8 +16,8 @@ Rates = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Regret:
-    """How many times as fast as the lock the best other one is. best: the lock chosen by the even
-    and by the odd rounds."""
+    """The rate of the best other lock over that of the lock. best: the lock chosen by the even and
+    by the odd rounds."""
 
     ratio: Ratio
     best: tuple[str, str]
@@ -40,14 +39,14 @@ class Regret:
 
 
 def half_of(rates: Rates, half: int) -> dict[int, float]:
-    """The figures of the even (0) or odd (1) rounds."""
+    """Return the figures of the even (0) or odd (1) rounds."""
     return {turn: value for turn, value in rates.items() if turn % 2 == half}
 
 
 def best_of(
     own: Rates, others: Mapping[str, Rates], half: int, allowed: Sequence[str]
 ) -> str | None:
-    """The lock with the best median ratio to `own` in one half of the rounds.
+    """Return the lock with the best median ratio to `own` in one half of the rounds.
 
     allowed: those that may be best. None if none has every round of the half that `own` has.
     """
@@ -63,7 +62,7 @@ def best_of(
 def regret(
     own: Rates, others: Mapping[str, Rates], allowed: Sequence[Sequence[str]]
 ) -> Regret | None:
-    """The regret, with the interval of Student's t on the logarithms of the rounds' ratios.
+    """Return the regret, with the interval of Student's t on the logarithms of the rounds' ratios.
 
     allowed: the locks that may be best by the even, and by the odd rounds. None if a half has no
     runs that can be compared.

@@ -1,4 +1,4 @@
-"""What is compared in every cell: locks, and the lock under test with a mechanism switched off."""
+"""The contenders of a grid: locks, and the lock under test with a mechanism switched off."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ DEFAULT = "adaptive"
 """The lock under test, unless another is named."""
 
 FALLBACK = "futex"
-"""The same in a build without that."""
+"""The lock under test in a build without DEFAULT."""
 
 QUICK = ("futex", "ttas", "mcs-stp", "lifo-cr", "loiter", "wordlock")
 """Locks of different kinds, of which most are the best in some cell."""
@@ -43,7 +43,7 @@ class Contest:
 
 
 def lock_under_test(name: str | None, known: Sequence[str]) -> str:
-    """The lock that the user named, or the default. known: the locks of this build.
+    """Return the lock that the user named, or the default. known: the locks of this build.
 
     Warns if this build does not have the default.
     """
@@ -56,9 +56,9 @@ def lock_under_test(name: str | None, known: Sequence[str]) -> str:
 
 
 def contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Contest:
-    """Resolves the names. against: separated by commas, None for the default.
+    """Resolve the names. against: separated by commas, None for the default.
 
-    Raises LockwrightError for names that no lock has.
+    Raise LockwrightError for names that no lock has.
     """
     default: Sequence[str] | None = QUICK if quick else None
     if ablate and against is None:
@@ -84,7 +84,7 @@ def _subject(name: str) -> Subject:
 
 
 def switches(tunables: Sequence[Tunable]) -> list[Tunable]:
-    """The tunables that switch a mechanism off: 0 is allowed, and not the default."""
+    """Return the tunables that switch a mechanism off: 0 is allowed, and not the default."""
     return [each for each in tunables if each.least == 0 and each.default != 0]
 
 

@@ -54,15 +54,15 @@ class Cell:
 
     @property
     def changes_once(self) -> bool:
-        """Whether the regime changes in the middle of a run."""
+        """True if the regime changes in the middle of a run."""
         return self.family == "step"
 
     def option(self, name: str, default: float = 0.0) -> float:
-        """The value of an option."""
+        """Return the value of an option."""
         return dict(self.options).get(name, default)
 
     def longest_wait(self, bound_ms: float) -> float:
-        """Seconds that a thread may wait under a lock that counts as best.
+        """Return the seconds that a thread may wait under a lock that counts as best.
 
         bound_ms, twice the time in which a fair queue serves all threads, and with a quota two of
         the periods in which the kernel counts processor time, of 100 ms.
@@ -75,18 +75,18 @@ class Cell:
 
 
 def thread_counts(processors: int) -> list[int]:
-    """The numbers of threads of the widest family: from 1 to 32 per processor, and 1,000."""
+    """Return the numbers of threads of the widest family: from 1 to 32 per processor, and 1,000."""
     c = processors
     return sorted({1, 2, max(1, c // 2), c, 2 * c, 8 * c, 32 * c, 1000})
 
 
 def grid(processors: int) -> list[Cell]:
-    """All cells for a machine with so many processors."""
+    """Return all cells for a machine with so many processors."""
     return [*_single(processors), *_others(processors)]
 
 
 def quick_grid(processors: int) -> list[Cell]:
-    """Twelve cells that differ as much as possible."""
+    """Return twelve cells that differ as much as possible."""
     c = processors
     wanted = [
         "single/none/none/1",
@@ -107,9 +107,9 @@ def quick_grid(processors: int) -> list[Cell]:
 
 
 def choose(cells: Sequence[Cell], patterns: str | None) -> list[Cell]:
-    """The cells whose names match one of the patterns, as of file names, separated by commas.
+    """Return the cells whose names match one of the patterns, which are separated by commas.
 
-    Raises LockwrightError for a pattern that no cell matches.
+    Raise LockwrightError for a pattern that no cell matches.
     """
     if patterns is None:
         return list(cells)
@@ -135,7 +135,7 @@ def _cell(
 
 
 def _single(processors: int) -> Iterator[Cell]:
-    """One mutex: every section with every gap and number of threads."""
+    """Yield the cells of one mutex: every section with every gap and number of threads."""
     for section in (*SECTIONS_NS, "bimodal"):
         for gap in GAPS:
             for threads in thread_counts(processors):
@@ -154,7 +154,7 @@ def _sections(name: str) -> dict[str, float]:
 
 
 def _others(c: int) -> Iterator[Cell]:
-    """Several mutexes, disturbances, other patterns than a loop, and changes of regime."""
+    """Yield cells of several mutexes, disturbances, other patterns, and changes of regime."""
     for locks in (8, 512, 65_536):
         for section in ("none", "1us"):
             for threads in (c, 8 * c):
@@ -179,7 +179,7 @@ def _others(c: int) -> Iterator[Cell]:
 
 
 def _changes(c: int) -> Iterator[Cell]:
-    """One change in mid-run, and changes at the distances at which a lock might adapt itself."""
+    """Yield cells with one change, and with changes as often as a lock might adapt itself."""
     for first, then in (("100ns", "100us"), ("100us", "100ns")):
         load = _sections(first) | {"then-section-ns": float(SECTIONS_NS[then])}
         yield Cell(("step", f"{first}-{then}"), 8 * c, tuple(load.items()), 2)

@@ -1,4 +1,4 @@
-"""Makes the runs of a grid: round by round and cell by cell, all contenders of a cell in a row."""
+"""The order of the runs: round by round and cell by cell, all contenders of a cell in a row."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +70,7 @@ def _count(cells: Sequence[Cell], contest: Contest, runs: Runs, rounds: int) -> 
 
 
 def _order(cell: Cell, contest: Contest, bound_ms: float, runs: Runs, turn: int) -> list[Contender]:
-    """The contenders that are still in a cell, in an order of that round."""
+    """Return the contenders that are still in a cell, in an order of that round."""
     found = still_in(cell, contest, bound_ms, runs, turn)
     random.Random(f"{cell.name} {turn}").shuffle(found)
     return found
@@ -104,7 +104,7 @@ def still_in(
 def _left(
     cells: Sequence[Cell], contest: Contest, bound_ms: float, runs: Runs, rounds: int, now: int
 ) -> float | None:
-    """Seconds that the remaining runs will take, if all contenders stay as they are now."""
+    """Return the seconds that the remaining runs will take, if all contenders stay as they are now."""
     done = [
         ((cell.name,), made.seconds)
         for cell in cells

@@ -1,4 +1,4 @@
-"""Runs contenders on this machine, with the measuring program."""
+"""The runs of contenders on this machine, by the measuring program."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ _TO_END = 10.0
 
 @dataclass(frozen=True)
 class Pace:
-    """How long each run measures, in seconds. timeout: None for enough."""
+    """The length of each run, in seconds. timeout: None for enough."""
 
     seconds: float
     warm_up: float
@@ -29,11 +29,11 @@ class Pace:
     timeout: float | None = None
 
     def limit(self, cell: Cell) -> float:
-        """Seconds after which a run of the cell is killed."""
+        """Return the seconds after which a run of the cell is killed."""
         return self.timeout or self.seconds * cell.length + self.warm_up + _TO_END
 
     def arguments(self, cell: Cell) -> dict[str, object]:
-        """All options of the measuring program."""
+        """Return all options of the measuring program."""
         seconds = self.seconds * cell.length
         given: dict[str, object] = {
             "threads": cell.threads,
@@ -81,7 +81,7 @@ def here(cells: Sequence[Cell], pace: Pace) -> Iterator[Native]:
 
 
 def run_of(outcome: Outcome, cell: str, contender: str, turn: int) -> Run:
-    """The figures of one outcome. Raises LockwrightError if two threads were inside at once."""
+    """Return the figures of one run. Raise LockwrightError if two threads were inside at once."""
     line, final = outcome.line("measured"), outcome.line("final")
     if (
         final is not None
@@ -123,7 +123,7 @@ def run_of(outcome: Outcome, cell: str, contender: str, turn: int) -> Run:
 
 
 def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """The cells that can be measured here, and a remark if some cannot."""
+    """Return the cells that can be measured here, and a remark if some cannot."""
     with_quota = [cell for cell in cells if cell.quota]
     if not with_quota:
         return list(cells), []

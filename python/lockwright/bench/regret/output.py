@@ -38,7 +38,7 @@ _CSV = (
 
 
 def as_row(verdict: Verdict, lock: str, *, simulated: bool) -> dict[str, object]:
-    """The figures of a verdict by the names of the CSV file; None for those that it has not."""
+    """Return the figures of a verdict by the names of the CSV file, None if missing."""
     found, base = verdict.regret, verdict.to_baseline
     best = ("", "") if found is None else found.best
     return {
@@ -69,7 +69,7 @@ def as_row(verdict: Verdict, lock: str, *, simulated: bool) -> dict[str, object]
 
 
 def as_csv(verdicts: Sequence[Verdict], lock: str, *, simulated: bool) -> str:
-    """A line for each cell."""
+    """Return a line for each cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV, lineterminator="\n")
     writer.writeheader()
@@ -85,7 +85,7 @@ def as_json(
     *,
     complete: bool,
 ) -> str:
-    """Everything but the runs. settings: those of the file of runs, the machine among them."""
+    """Return everything but the runs. settings: the first line of the file of runs."""
     lock, simulated = str(settings["lock"]), settings["machine"] is not None
     document = {
         "version": version(),

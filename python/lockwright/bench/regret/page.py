@@ -38,7 +38,7 @@ class Picture:
 
 
 def kind_of(verdict: Verdict) -> str:
-    """The class of a field: by its regret, and whether that is shown."""
+    """Return the class of a field: by its regret, and whether that is shown."""
     if not verdict.survives:
         return "failed"
     if verdict.regret is None:
@@ -52,7 +52,7 @@ def kind_of(verdict: Verdict) -> str:
 
 
 def picture(verdicts: Sequence[Verdict]) -> Picture:
-    """Lays the map out: a line for each load, a column for each number of threads."""
+    """Lay the map out: a line for each load, a column for each number of threads."""
     counts = sorted({each.cell.threads for each in verdicts})
     rows = map_rows(verdicts)
     fields = []
@@ -82,7 +82,7 @@ def as_page(
     heading: str,
     remarks: Sequence[str],
 ) -> str:
-    """The whole page. heading: what was measured or simulated, in a line."""
+    """Return the whole page. heading: what was measured or simulated, in a line."""
     rows = []
     for each in verdicts:
         cells = [(text, text) for text in details(each)]

@@ -40,20 +40,20 @@ class Runs:
     )
 
     def add(self, run: Run) -> None:
-        """Adds a run."""
+        """Add a run."""
         self.by_place[run.cell, run.contender][run.round] = run
 
     def of(self, cell: str, contender: str) -> dict[int, Run]:
-        """The runs of a contender in a cell that did not fail, by round."""
+        """Return the runs of a contender in a cell that did not fail, by round."""
         found = self.by_place.get((cell, contender), {})
         return {turn: run for turn, run in sorted(found.items()) if not run.failure and run.rate}
 
     def made(self, cell: str, contender: str) -> dict[int, Run]:
-        """The same with those that failed."""
+        """Return the same with those that failed."""
         return self.by_place.get((cell, contender), {})
 
     def figure(self, cell: str, contender: str, value: Callable[[Run], float]) -> dict[int, float]:
-        """A figure of each run that did not fail, by round."""
+        """Return a figure of each run that did not fail, by round."""
         return {turn: value(run) for turn, run in self.of(cell, contender).items()}
 
     def gave_up(self, cell: str, contender: str) -> bool:

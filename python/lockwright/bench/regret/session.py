@@ -49,7 +49,7 @@ class Session:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether the grid runs on a simulated machine."""
+        """True if the grid runs on a simulated machine."""
         return self.settings["machine"] is not None
 
     @property
@@ -59,7 +59,7 @@ class Session:
 
     @contextlib.contextmanager
     def runner(self) -> Iterator[measure.Runner]:
-        """The machine that the grid runs on."""
+        """Yield the machine that the grid runs on."""
         given = self.settings
         if self.is_simulated:
             yield simulated.Simulated(
@@ -71,15 +71,15 @@ class Session:
             yield made
 
     def verdicts(self) -> list[Verdict]:
-        """The verdicts of all cells with runs."""
+        """Return the verdicts of all cells with runs."""
         found = (judge(cell, self.contest, self.runs, self.bound_ms) for cell in self.cells)
         return [each for each in found if each is not None]
 
 
 def begin(directory: Path, settings: dict[str, Any]) -> Session:
-    """Makes the directory. settings: the options of the command.
+    """Make the directory. settings: the options of the command.
 
-    Raises LockwrightError for names that do not exist, and if the directory has a measurement.
+    Raise LockwrightError for names that do not exist, and if the directory has a measurement.
     """
     session = _open(directory, settings | {"loops_per_us": 0.0})
     session.log.prepare_directory()
@@ -98,9 +98,9 @@ def begin(directory: Path, settings: dict[str, Any]) -> Session:
 
 
 def resume(directory: Path, rounds: int | None) -> Session:
-    """Opens the measurement in a directory. rounds: None for those that it was begun with.
+    """Open the measurement in a directory. rounds: None for those that it was begun with.
 
-    Raises LockwrightError if there is none, or if this is another machine or build.
+    Raise LockwrightError if there is none, or if this is another machine or build.
     """
     settings, made = runs.load(runs.log(directory))
     todo = "its runs do not compare: begin one in another directory"
@@ -136,7 +136,7 @@ def _processors(settings: Mapping[str, Any]) -> int:
 
 
 def run(session: Session) -> interrupts.Stopped | None:
-    """Makes the runs that are missing; returns the signal that ended them early, if one did."""
+    """Make the runs that are missing; return the signal that ended them early, if one did."""
 
     def keep(made: Run) -> None:
         session.log.append(asdict(made))
@@ -157,7 +157,7 @@ def run(session: Session) -> interrupts.Stopped | None:
 
 
 def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:
-    """The conditions of the measurement."""
+    """Return the conditions of the measurement."""
     found = list(session.remarks)
     known = [each.others for each in verdicts if each.others is not None]
     if session.is_simulated:
@@ -174,7 +174,7 @@ def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def heading(session: Session) -> str:
-    """The conditions in a line."""
+    """Return the conditions in a line."""
     given = session.settings
     where = f"{given['processors']} processors"
     if session.is_simulated:
@@ -189,7 +189,7 @@ def heading(session: Session) -> str:
 def write(
     session: Session, verdicts: Sequence[Verdict], summary: Summary, *, complete: bool
 ) -> list[Path]:
-    """Writes the page, the CSV and the JSON file; returns their paths."""
+    """Write the page, the CSV and the JSON file; return their paths."""
     said = remarks(session, verdicts)
     is_simulated = session.is_simulated
     texts = {

@@ -1,4 +1,4 @@
-"""Runs contenders on a simulated machine, in the cells that the simulator can express."""
+"""The runs of contenders on a simulated machine, in the cells that the simulator can express."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ def is_possible(cell: Cell) -> bool:
 
 
 def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """The cells that can be simulated, and remarks on the others."""
+    """Return the cells that can be simulated, and remarks on the others."""
     found = [cell for cell in cells if is_possible(cell)]
     remarks = []
     if left_out := [cell for cell in cells if not is_possible(cell)]:
@@ -56,7 +56,7 @@ class Simulated:
     timeout: float | None = None
 
     def orders(self, cell: Cell, turn: int) -> Orders:
-        """The simulation of a cell; the round is the seed."""
+        """Return the simulation of a cell; the round is the seed."""
         ghz = self.machine.figures["clock.ghz"]
         section, gap = cell.option("section-ns"), cell.option("gap-ns")
         seconds = max(self.seconds, _SECTIONS * section / 1e9)
@@ -100,8 +100,8 @@ class Simulated:
 
 
 def run_of(line: Line, cell: str, contender: str, turn: int, took: float) -> Run:
-    """The figures of one simulation, which took so many seconds. A thread without an operation has
-    waited for all of it."""
+    """Return the figures of one simulation, which took `took` seconds. A thread without an
+    operation has waited all the time."""
 
     def whole(name: str) -> int:
         value = line[name]

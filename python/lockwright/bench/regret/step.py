@@ -17,7 +17,7 @@ _WINDOW = 0.01
 
 
 def count_at(samples: Samples, time: float) -> float:
-    """The acquisitions by that time, by linear interpolation."""
+    """Return the acquisitions by that time, by linear interpolation."""
     before = samples[0]
     for after in samples[1:]:
         if after[0] >= time:
@@ -29,12 +29,12 @@ def count_at(samples: Samples, time: float) -> float:
 
 
 def rate(samples: Samples, begin: float, end: float) -> float:
-    """Acquisitions per second between two times."""
+    """Return the acquisitions per second between two times."""
     return (count_at(samples, end) - count_at(samples, begin)) / (end - begin)
 
 
 def settling_time(own: Sequence[Samples], best: Sequence[Samples]) -> float | None:
-    """Seconds from the change until the lock's rate is within 5 % of the best lock's new rate.
+    """Return the seconds from the change until the rate is within 5 % of the best lock's new rate.
 
     The new rate is the median over the best lock's runs of the rate in the last half of the second
     phase. From the time returned to the end the lock's mean rate is at least WITHIN of it, and so

@@ -1,4 +1,4 @@
-"""What is printed of a grid: the map, the cells where the lock loses, and the shares."""
+"""The printed form of a grid: the map, the cells where the lock loses, and the shares."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ COLUMNS = [
 
 
 def cell_text(verdict: Verdict | None) -> str:
-    """A cell of the map: the regret in per cent, with the winner if it is above CLOSE."""
+    """Return a cell of the map: the regret in per cent, with the winner if it is above CLOSE."""
     if verdict is None:
         return ""
     if not verdict.survives:
@@ -51,12 +51,12 @@ def cell_text(verdict: Verdict | None) -> str:
 
 
 def percent(value: float) -> str:
-    """A regret in per cent, with its sign."""
+    """Return a regret in per cent, with its sign."""
     return f"{100 * value:+,.0f} %"
 
 
 def map_rows(verdicts: Sequence[Verdict]) -> dict[str, dict[int, Verdict]]:
-    """The verdicts by load and number of threads."""
+    """Return the verdicts by load and number of threads."""
     rows: dict[str, dict[int, Verdict]] = {}
     for each in verdicts:
         rows.setdefault(each.cell.row, {})[each.cell.threads] = each
@@ -64,7 +64,7 @@ def map_rows(verdicts: Sequence[Verdict]) -> dict[str, dict[int, Verdict]]:
 
 
 def map_table(verdicts: Sequence[Verdict], lock: str) -> Table:
-    """The map: a line for each load, a column for each number of threads."""
+    """Return the map: a line for each load, a column for each number of threads."""
     counts = sorted({each.cell.threads for each in verdicts})
     columns = [Column("load", ""), *(Column(f"{count} threads", "") for count in counts)]
     shown = table(f"Regret of {lock}", columns)
@@ -74,7 +74,7 @@ def map_table(verdicts: Sequence[Verdict], lock: str) -> Table:
 
 
 def lost_table(verdicts: Sequence[Verdict]) -> Table | None:
-    """The cells with a regret above CLOSE, the worst first; None if there is none."""
+    """Return the cells with a regret above CLOSE, the worst first; None if there is none."""
     lost = [each for each in verdicts if not each.within(CLOSE) and each.survives and each.regret]
     if not lost:
         return None
@@ -85,7 +85,7 @@ def lost_table(verdicts: Sequence[Verdict]) -> Table | None:
 
 
 def detail_table(title: str, verdicts: Sequence[Verdict]) -> Table:
-    """A line with all figures for each verdict."""
+    """Return a line with all figures for each verdict."""
     shown = table(title, COLUMNS)
     for each in verdicts:
         shown.add_row(*details(each))
@@ -93,7 +93,7 @@ def detail_table(title: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def details(verdict: Verdict) -> list[str]:
-    """The texts of COLUMNS."""
+    """Return the texts of COLUMNS."""
     found = verdict.regret
     return [
         verdict.cell.name,
@@ -108,7 +108,7 @@ def details(verdict: Verdict) -> list[str]:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval of a regret."""
+    """Return an interval of a regret."""
     return "-" if low is None or high is None else f"{percent(low)} to {percent(high)}"
 
 
@@ -134,7 +134,7 @@ def _settled(verdict: Verdict) -> str:
 
 
 def sentences(summary: Summary, lock: str) -> list[str]:
-    """The summary in words."""
+    """Return the summary in words."""
     if not summary.cells:
         return ["No cell has runs that can be compared."]
     lines = [
@@ -171,7 +171,7 @@ def sentences(summary: Summary, lock: str) -> list[str]:
 
 
 def ablation_table(verdicts: Sequence[Verdict], lock: str) -> Table | None:
-    """What each mechanism is worth; None if none was switched off."""
+    """Return the table of what each mechanism is worth; None if none was switched off."""
     worth = ablation(verdicts)
     if not worth:
         return None
@@ -198,7 +198,7 @@ def ablation_table(verdicts: Sequence[Verdict], lock: str) -> Table | None:
 
 
 def ablation(verdicts: Sequence[Verdict]) -> Mapping[str, dict[str, Ratio]]:
-    """By mechanism and cell, the rate with the mechanism over the rate without."""
+    """Return, by mechanism and cell, the rate with the mechanism over the rate without."""
     found: dict[str, dict[str, Ratio]] = {}
     for each in verdicts:
         for name, ratio in (each.ablated or {}).items():

@@ -1,4 +1,4 @@
-"""What the runs of a cell come to, and what the cells of a grid come to."""
+"""The figures of a cell from its runs, and those of a grid from its cells."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Verdict:
 
 
 def judge(cell: Cell, contest: Contest, runs: Runs, bound_ms: float) -> Verdict | None:
-    """The verdict of a cell; None if the lock under test has not run in it."""
+    """Return the verdict of a cell; None if the lock under test has not run in it."""
     own = contest.own.name
     if not runs.made(cell.name, own):
         return None
@@ -98,7 +98,7 @@ def judge(cell: Cell, contest: Contest, runs: Runs, bound_ms: float) -> Verdict 
 
 
 def _allowed(cell: Cell, names: Sequence[str], runs: Runs, bound_ms: float, half: int) -> list[str]:
-    """The locks whose longest wait, in the median run of that half, is within the bound."""
+    """Return the locks whose longest wait, in the median run of that half, is within the bound."""
     bound = cell.longest_wait(bound_ms)
     found = []
     for name in names:
@@ -109,7 +109,7 @@ def _allowed(cell: Cell, names: Sequence[str], runs: Runs, bound_ms: float, half
 
 
 def shares(runs: Runs, cell: Cell, contest: Contest) -> float | None:
-    """The mean share of the processors that other programs used during the runs of a cell."""
+    """Return the mean share of the processors that other programs used in a cell."""
     known = [
         run.others
         for each in contest.all
@@ -146,7 +146,7 @@ def _ablated(
 
 @dataclass(frozen=True)
 class Summary:
-    """What the cells of a grid come to. close, near: shares of the cells with a regret of at most
+    """The figures of a grid. close, near: shares of the cells with a regret of at most
     CLOSE and NEAR; shown: cells whose regret is shown to be above CLOSE; worst: the cell with the
     largest regret; slower: cells shown to be slower than the baseline. lost: by winner, the cells
     with more than CLOSE. waits, times: medians over the cells of the longest wait and the processor
@@ -167,7 +167,7 @@ class Summary:
 
 
 def summarise(verdicts: Sequence[Verdict]) -> Summary:
-    """The summary of some verdicts; a cell that the lock does not survive counts as lost."""
+    """Return the summary of some verdicts; a cell that the lock does not survive counts as lost."""
     judged = [each for each in verdicts if each.regret is not None or not each.survives]
     compared = [each for each in judged if each.regret is not None]
     based = [each for each in judged if each.to_baseline is not None]
