@@ -100,6 +100,18 @@ def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
     assert found.regret.value == pytest.approx(-0.1)
 
 
+def test_a_dropped_lock_is_the_best_if_no_other_keeps_the_bound() -> None:
+    """It has fewer rounds than the lock under test."""
+    made = runs(own=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
+    for turn in range(4):
+        made.add(Run(CELL.name, "pthread", turn, 300.0, longest=0.2, processors=1.0))
+    found = judged(made, "fair")
+    assert found.winner == "fair"
+    assert found.regret is not None
+    assert found.regret.value == pytest.approx(-0.98)
+    assert found.regret.ratio.rounds == 2
+
+
 def test_if_every_lock_starves_any_may_be_the_best() -> None:
     found = judged(runs(longest=5.0, own=[100.0] * 4, pthread=[150.0] * 4))
     assert found.unbounded
@@ -190,6 +202,20 @@ def test_the_time_to_settle() -> None:
     assert found == pytest.approx(0.04, abs=0.006)
     assert settling_time([phases(1000, [900.0] * 20)], best) is None
     assert settling_time([], best) is None
+
+
+def test_the_time_to_settle_is_in_the_summary() -> None:
+    cell = Cell(("step", "few-many"), 16, (), 2)
+    made = Runs()
+    for turn in range(2):
+        for name, rate in (("own", 1000.0), ("pthread", 900.0)):
+            samples = tuple(phases(10, [rate] * 20))
+            made.add(Run(cell.name, name, turn, rate, 0.01, 1.0, samples=samples))
+    one = verdict.judge(cell, contest(), made, BOUND_MS)
+    assert one is not None
+    assert one.settled == 0
+    lines = tables.sentences(verdict.summarise([one]), "own")
+    assert any("0 ns in step/few-many/16" in line for line in lines)
 
 
 def test_switches_are_the_tunables_that_may_be_zero() -> None:

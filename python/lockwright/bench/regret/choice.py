@@ -48,14 +48,14 @@ def best_of(
 ) -> str | None:
     """Return the lock with the best median ratio to `own` in one half of the rounds.
 
-    allowed: those that may be best. None if none has every round of the half that `own` has.
+    allowed: those that may be best. None if none has a round in common with `own` there.
     """
     wanted = half_of(own, half)
     found: dict[str, float] = {}
     for name in allowed:
-        theirs = half_of(others[name], half)
-        if wanted and wanted.keys() <= theirs.keys():
-            found[name] = statistics.median(theirs[turn] / wanted[turn] for turn in wanted)
+        common = wanted.keys() & others[name].keys()
+        if common:
+            found[name] = statistics.median(others[name][turn] / wanted[turn] for turn in common)
     return max(found, key=lambda name: found[name], default=None)
 
 

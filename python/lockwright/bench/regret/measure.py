@@ -104,7 +104,7 @@ def still_in(
 def _left(
     cells: Sequence[Cell], contest: Contest, bound_ms: float, runs: Runs, rounds: int, now: int
 ) -> float | None:
-    """Return the seconds that the remaining runs will take, if all contenders stay as they are now."""
+    """Return the seconds that the remaining runs will take, if no further contender is dropped."""
     done = [
         ((cell.name,), made.seconds)
         for cell in cells

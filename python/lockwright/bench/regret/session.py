@@ -167,8 +167,8 @@ def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:
     unbounded = [each.cell.name for each in verdicts if each.unbounded]
     if unbounded:
         found.append(
-            f"In {len(unbounded)} cells no other lock kept the bound on waits in both halves, and "
-            f"any could be the best: {', '.join(unbounded)}."
+            "No other lock kept the bound on waits in both halves, so that any could be the best: "
+            f"{', '.join(unbounded)}."
         )
     return found
 

@@ -66,7 +66,7 @@ def map_rows(verdicts: Sequence[Verdict]) -> dict[str, dict[int, Verdict]]:
 def map_table(verdicts: Sequence[Verdict], lock: str) -> Table:
     """Return the map: a line for each load, a column for each number of threads."""
     counts = sorted({each.cell.threads for each in verdicts})
-    columns = [Column("load", ""), *(Column(f"{count} threads", "") for count in counts)]
+    columns = [Column("load", ""), *(Column(f"{count} thr.", "") for count in counts)]
     shown = table(f"Regret of {lock}", columns)
     for row, by_threads in map_rows(verdicts).items():
         shown.add_row(row, *(cell_text(by_threads.get(count)) for count in counts))
@@ -140,7 +140,7 @@ def sentences(summary: Summary, lock: str) -> list[str]:
     lines = [
         f"{lock}: regret at most {numbers.percent(CLOSE)} in {numbers.percent(summary.close)} of "
         f"{summary.cells} cells, at most {numbers.percent(NEAR)} in "
-        f"{numbers.percent(summary.near)}; shown to be above {numbers.percent(CLOSE)} in "
+        f"{numbers.percent(summary.near)}; cells shown to be above {numbers.percent(CLOSE)}: "
         f"{summary.shown}."
     ]
     if summary.worst is not None and summary.worst.regret is not None:
@@ -152,8 +152,8 @@ def sentences(summary: Summary, lock: str) -> list[str]:
     least = summary.least_to_baseline
     if least is not None and least.to_baseline is not None:
         lines.append(
-            f"Least ratio to {BASELINE}: {_ratio(least.to_baseline)} in {least.cell.name}; shown "
-            f"to be slower in {summary.slower} cells."
+            f"Least ratio to {BASELINE}: {_ratio(least.to_baseline)} in {least.cell.name}; cells "
+            f"shown to be slower: {summary.slower}."
         )
     if summary.lost:
         lost = ", ".join(f"{name} {count}" for name, count in summary.lost.items())
@@ -162,11 +162,14 @@ def sentences(summary: Summary, lock: str) -> list[str]:
         lines.append(
             f"Longest wait over that of {BASELINE}, median of the cells: "
             f"{numbers.ratio(summary.waits)}. Processor time likewise: "
-            f"{numbers.ratio(summary.times)}; shown to be more than {numbers.percent(COSTLY)} "
-            f"above it in {summary.costly} cells."
+            f"{numbers.ratio(summary.times)}; cells shown to be more than "
+            f"{numbers.percent(COSTLY)} above it: {summary.costly}."
         )
+    if summary.changes:
+        times = ", ".join(f"{_settled(each)} in {each.cell.name}" for each in summary.changes)
+        lines.append(f"Settled after the change of regime: {times}.")
     if summary.failed:
-        lines.append(f"It failed in {summary.failed} cells.")
+        lines.append(f"Cells in which it failed: {summary.failed}.")
     return lines
 
 

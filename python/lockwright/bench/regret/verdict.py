@@ -150,7 +150,8 @@ class Summary:
     CLOSE and NEAR; shown: cells whose regret is shown to be above CLOSE; worst: the cell with the
     largest regret; slower: cells shown to be slower than the baseline. lost: by winner, the cells
     with more than CLOSE. waits, times: medians over the cells of the longest wait and the processor
-    time, over the baseline's; costly: cells with a processor time shown to be COSTLY above it."""
+    time, over the baseline's; costly: cells with a processor time shown to be COSTLY above it.
+    changes: the cells whose regime changes in mid-run."""
 
     cells: int
     failed: int
@@ -164,6 +165,7 @@ class Summary:
     waits: float | None
     times: float | None
     costly: int
+    changes: Sequence[Verdict]
 
 
 def summarise(verdicts: Sequence[Verdict]) -> Summary:
@@ -196,6 +198,7 @@ def summarise(verdicts: Sequence[Verdict]) -> Summary:
         statistics.median(waits) if waits else None,
         statistics.median(each.value for each in times) if times else None,
         sum((each.low or 0.0) > 1 + COSTLY for each in times),
+        [each for each in compared if each.changes],
     )
 
 
