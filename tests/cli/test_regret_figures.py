@@ -187,7 +187,7 @@ def test_the_summary_counts_cells() -> None:
 
 def phases(first: float, second: list[float]) -> list[tuple[float, float]]:
     """Samples of 0.1 s at one rate and 0.1 s in windows of 5 ms at others."""
-    samples = [(0.0, 0.0), (0.1, 0.1 * first)]
+    samples = [(-0.1, 0.0), (0.0, 0.1 * first)]
     for rate in second:
         at, count = samples[-1]
         samples.append((at + 0.1 / len(second), count + rate * 0.1 / len(second)))

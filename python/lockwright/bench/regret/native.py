@@ -15,6 +15,9 @@ from lockwright.run.bench_program import Outcome, number, run
 WINDOW_US = 5000
 """Distance between two samples of a run whose regime changes once."""
 
+_MARGIN = 0.01
+"""Seconds by which a run whose regime changes once ends before its second period does."""
+
 _TO_END = 10.0
 """Seconds that a run may take beside its measurement before it is killed."""
 
@@ -27,6 +30,10 @@ class Pace:
     warm_up: float
     loops_per_us: float
     timeout: float | None = None
+
+    def change(self, cell: Cell) -> float:
+        """Return the seconds after which the regime changes; 0 if it does not."""
+        return self.seconds * cell.length / 2 if cell.changes_once else 0.0
 
     def limit(self, cell: Cell) -> float:
         """Return the seconds after which a run of the cell is killed."""
@@ -42,7 +49,9 @@ class Pace:
             "loops-per-us": self.loops_per_us,
         }
         if cell.changes_once:
-            given |= {"period-us": seconds * 1e6 / 2, "sample-us": WINDOW_US}
+            # After two periods the first regime would come again.
+            given |= {"seconds": seconds - min(_MARGIN, seconds / 4), "sample-us": WINDOW_US}
+            given["period-us"] = 1e6 * self.change(cell)
         return given | {name: f"{value:g}" for name, value in cell.options}
 
 
@@ -67,7 +76,7 @@ class Native:
                 environment=each.environment,
                 prefix=self.prefix if cell.quota else (),
             )
-            yield run_of(outcome, cell.name, each.name, turn)
+            yield run_of(outcome, cell.name, each.name, turn, self.pace.change(cell))
 
 
 @contextlib.contextmanager
@@ -80,8 +89,11 @@ def here(cells: Sequence[Cell], pace: Pace) -> Iterator[Native]:
         yield Native(pace, quota.start_words(place))
 
 
-def run_of(outcome: Outcome, cell: str, contender: str, turn: int) -> Run:
-    """Return the figures of one run. Raise LockwrightError if two threads were inside at once."""
+def run_of(outcome: Outcome, cell: str, contender: str, turn: int, change: float = 0.0) -> Run:
+    """Return the figures of one run, whose regime changes after `change` seconds.
+
+    Raise LockwrightError if two threads were inside at once.
+    """
     line, final = outcome.line("measured"), outcome.line("final")
     if (
         final is not None
@@ -114,7 +126,7 @@ def run_of(outcome: Outcome, cell: str, contender: str, turn: int) -> Run:
         seconds=outcome.seconds,
         others=outcome.others,
         samples=tuple(
-            (ns / 1e9, float(count))
+            (ns / 1e9 - change, float(count))
             for ns, count in zip(
                 line.get("sample_ns", ()), line.get("sample_acquisitions", ()), strict=True
             )

@@ -16,7 +16,8 @@ ENOUGH_FAILURES = 2
 class Run:
     """A run of a contender in a cell. rate: acquisitions per second, 0 if it failed before it was
     measured. longest, seconds: in seconds. processors: processor time per second. others: share of
-    the processors that other programs used. samples: seconds since the start, and acquisitions.
+    the processors that other programs used. samples: seconds since the change of
+    regime, which are negative before it, and acquisitions.
     """
 
     cell: str

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 Samples = Sequence[tuple[float, float]]
-"""Seconds since the run began and acquisitions by then, upwards."""
+"""Seconds since the change, which are negative before it, and acquisitions by then, upwards."""
 
 WITHIN = 0.95
 """Share of the best lock's rate from which on a lock has settled."""
@@ -43,14 +43,13 @@ def settling_time(own: Sequence[Samples], best: Sequence[Samples]) -> float | No
     if not own or not best:
         return None
     end = min(samples[-1][0] for samples in (*own, *best))
-    change = end / 2
-    steady = end - _STEADY * (end - change)
+    steady = end - _STEADY * end
     wanted = WITHIN * statistics.median(rate(samples, steady, end) for samples in best)
-    begin = change
+    begin = 0.0
     while begin + _WINDOW <= end:
         window = statistics.median(rate(each, begin, begin + _WINDOW) for each in own)
         rest = statistics.median(rate(each, begin, end) for each in own)
         if window >= wanted and rest >= wanted:
-            return begin - change
+            return begin
         begin += _WINDOW / 2
     return None
