@@ -21,9 +21,9 @@ def remaining_seconds(
     """Return the estimated seconds for the remaining runs: for each, the mean of the most similar
     runs made, or else of all. None if no run was made."""
     seconds: dict[Hashable, list[float]] = {}
-    for kinds, taken in done:
+    for kinds, elapsed in done:
         for kind in (*kinds, None):
-            seconds.setdefault(kind, []).append(taken)
+            seconds.setdefault(kind, []).append(elapsed)
     if not seconds:
         return None
     means = {kind: statistics.fmean(values) for kind, values in seconds.items()}
@@ -45,7 +45,7 @@ def print_line(text: str) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _signals_blocked() -> Iterator[None]:
     """Block the stop signals, which would leave the terminal without a cursor if they interrupted
     the display half-way."""
     before = signal.pthread_sigmask(
@@ -81,7 +81,7 @@ class Display:
         """Start the display."""
         try:
             if self._live:
-                with _undisturbed():
+                with _signals_blocked():
                     self._live.start()
         except BaseException:
             self.__exit__()
@@ -91,7 +91,7 @@ class Display:
     def __exit__(self, *_: object) -> None:
         """Clear the display."""
         if self._live:
-            with _undisturbed():
+            with _signals_blocked():
                 self._live.stop()
 
     def next(self, about: str, line: str, left: float | None) -> None:

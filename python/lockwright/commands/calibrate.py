@@ -35,10 +35,10 @@ def command(output: Path | None, runs: int, timeout: float) -> None:
     if measured.failures or "sleep" not in figures:
         why = measured.failures[0] if measured.failures else "nothing was measured"
         raise LockwrightError(f"the machine could not be measured: {why}", "try it again")
-    values, followed = machine.settings(figures)
+    values, settings_table = machine.settings(figures)
     calibration.write(path, figures, values, measured.busy)
     console = terminal.output()
-    for each in (*tables, followed):
+    for each in (*tables, settings_table):
         console.print(each)
     console.print(machine.LEFT)
     if measured.busy is not None:

@@ -22,8 +22,8 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
     t, + - * // ( ) min max.
 
     Rounds are interleaved: each runs every lock once, in an order shuffled per round. A run that
-    takes longer than --timeout is killed with all its children; after two, that lock is not run
-    further at that number of threads. Standard input is empty, and processes left by --prepare
+    takes longer than --timeout is killed with all its children; after two such runs the lock is not
+    run again at that number of threads. Standard input is empty, and processes left by --prepare
     are killed at the end of the run.
 
     Each run is saved when it ends: repeat the command with --resume if it was interrupted.

@@ -17,7 +17,7 @@ UNSPECIFIED = 0
 """Stands for the number of threads where the command names none."""
 _MOST_THREADS = 100_000
 _MOST_RUNS = 100_000
-_METRIC = "--metric 'rate: ([0-9.]+)'"
+_METRIC_EXAMPLE = "--metric 'rate: ([0-9.]+)'"
 _SEED = 20
 """Seed of the order of runs. Fixed, so that an interrupted comparison resumes in its order."""
 
@@ -105,8 +105,8 @@ class Plan:
 
     def path_of(self, lock: str, registry: Registry) -> Path:
         """Return the library to preload for a lock or for another library's name."""
-        mine = self.other_library(lock)
-        return registry.path_of(lock) if mine is None else mine.path
+        library = self.other_library(lock)
+        return registry.path_of(lock) if library is None else library.path
 
     def other_library(self, lock: str) -> OtherLibrary | None:
         """Return the other library of that name; None if it names a lock."""
@@ -207,13 +207,13 @@ def check(plan: Plan) -> None:
 
 def _check_metric(pattern: str) -> None:
     if not pattern:
-        raise LockwrightError("--metric is empty", f"give an expression, as in {_METRIC}")
+        raise LockwrightError("--metric is empty", f"give an expression, as in {_METRIC_EXAMPLE}")
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
         raise LockwrightError(
             f"--metric is not a regular expression: {error}",
-            f"correct it, as in {_METRIC}",
+            f"correct it, as in {_METRIC_EXAMPLE}",
         ) from error
     if groups > 1:
         raise LockwrightError(

@@ -11,7 +11,8 @@ from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio, paired_ratio, spread, with_significance
 
 NEAR = 0.95
-"""Limit for a mark: within 5 % of the best, m >= 0.95 max, or m <= min / 0.95 for times."""
+"""Limit for the mark of a median m: within 5 % of the best, m >= 0.95 max, or m <= min / 0.95 for
+times."""
 
 GIVE_UP = 2
 """Time-outs at one number of threads after which a lock is not run there again."""
@@ -22,9 +23,9 @@ class Summary:
     """The results of a lock at one number of threads.
 
     values: of the counted runs that finished, in order of rounds; median and spread are None where
-    there are too few; gave_up: no more runs after GIVE_UP time-outs; mark: `*` for the best, `=`
-    for one within 5 % of it, else empty. fate: why it was dropped or retained, where locks are
-    dropped; limit: time limit of its runs in seconds then.
+    there are too few; wanted: number of planned runs; gave_up: no more runs after GIVE_UP
+    time-outs; mark: `*` for the best, `=` for one within 5 % of it, else empty. fate: why it was
+    dropped or retained, where locks are dropped; limit: time limit of its runs in seconds then.
     """
 
     threads: int
@@ -66,10 +67,10 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
     }
     ratios: dict[str, Ratio | None] = {}
     for lock in plan.locks:
-        mine, base = by_lock[lock], by_lock[BASELINE]
-        paired = sorted(mine.keys() & base.keys())
+        values_by_round, base = by_lock[lock], by_lock[BASELINE]
+        paired = sorted(values_by_round.keys() & base.keys())
         ratios[lock] = paired_ratio(
-            [mine[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
+            [values_by_round[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
         )
     candidates = [lock for lock in plan.locks if lock != BASELINE]
     significant = with_significance([ratios[lock] for lock in candidates])
@@ -78,8 +79,8 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
     for lock in plan.locks:
         values = tuple(by_lock[lock][number] for number in sorted(by_lock[lock]))
         runs = [r for r in records if (r.threads, r.lock) == (threads, lock)]
-        bad = [r for r in runs if r.outcome != record.FINISHED]
-        failed = [r for r in bad if r.outcome != record.TIMEOUT]
+        unfinished = [r for r in runs if r.outcome != record.FINISHED]
+        failed = [r for r in unfinished if r.outcome != record.TIMEOUT]
         summaries.append(
             Summary(
                 threads=threads,
@@ -89,7 +90,7 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
                 spread=spread(values),
                 ratio=ratios[lock],
                 wanted=plan.runs,
-                timeouts=sum(r.outcome == record.TIMEOUT for r in bad),
+                timeouts=sum(r.outcome == record.TIMEOUT for r in unfinished),
                 failures=len(failed),
                 note=failed[0].note if failed else "",
                 gave_up=has_given_up(records, threads, lock),

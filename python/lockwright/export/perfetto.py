@@ -92,7 +92,7 @@ def _microseconds(ns: float) -> float:
 
 
 def _waiters(profile: Profile) -> list[dict[str, Any]]:
-    """Return the number steps waiters at each time at which it changed."""
+    """Return the number of waiters at each time at which it changed."""
     changes: dict[int, dict[float, int]] = {}
     for moment in profile.timeline:
         if moment.kind == "wait" and moment.mutex < _COUNTED:
@@ -107,7 +107,7 @@ def _waiters(profile: Profile) -> list[dict[str, Any]]:
             events.append(
                 {
                     "ph": "C",
-                    "name": f"waiters steps {profile.mutexes[mutex].name}",
+                    "name": f"waiters of {profile.mutexes[mutex].name}",
                     "ts": _microseconds(when),
                     "pid": profile.pid,
                     "args": {"waiters": waiting},

@@ -76,7 +76,7 @@ def _duration(buffer: Buffer, run: ProfiledRun) -> float:
     begin = int(buffer["begin_ns"])
     if buffer.pid == run.child:
         return max(float(run.ended_ns - begin), 1.0)
-    # Another process than the started interval may have ended long before it.
+    # Another process than the started one may have ended long before it.
     noted = buffer.last_ticks * buffer.nanoseconds
     return min(max(run.samples.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
 
@@ -190,7 +190,7 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
     if waiting := len({each.thread for each in mutexes.unfinished if each.kind == buffers.WAIT}):
         reasons.append(
-            "interval thread waited for a mutex to the end"
+            "one thread waited for a mutex to the end"
             if waiting == 1
             else f"{waiting} threads waited for mutexes to the end"
         )

@@ -28,20 +28,20 @@ class OtherProcesses:
         """Remarks on them for the user, in a few words each."""
         if not self.count:
             return ()
-        one = self.count == 1
-        are = (
+        is_single = self.count == 1
+        subject = (
             "one other process that took mutexes is"
-            if one
+            if is_single
             else (f"{self.count} other processes that took mutexes are")
         )
         most = "" if self.is_exact else "at most "
         lost = f"{numbers.time(self.waited)} lost waiting" if self.waited else "no waiting"
         if not self.unseen:
-            summary = f"{are} not included ({most}{_acquisition_count(self.taken)}, {lost})"
+            summary = f"{subject} not included ({most}{_acquisition_count(self.taken)}, {lost})"
             return (summary, *self._still_running)
         more = f" and {len(self.unseen) - 1} more" if self.unseen[1:] else ""
         return (
-            f"{are} not included",
+            f"{subject} not included",
             f"process {self.unseen[0]}{more} may be relevant, but could not create a file",
             *self._still_running,
         )
@@ -66,9 +66,9 @@ def other_processes(run_buffers: Buffers, chosen: Buffer) -> OtherProcesses:
         each for each in run_buffers.first.other_processes if each.pid not in {chosen.pid, *buffers}
     ]
     pids = sorted({*buffers, *(each.pid for each in noted if each.pid)})
-    beyond = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
+    without_room = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
     return OtherProcesses(
-        count=len(pids) + beyond,
+        count=len(pids) + without_room,
         taken=sum(each.taken for each in buffers.values()) + sum(each.taken for each in noted),
         is_exact=all(each.taken <= 1 for each in noted),
         waited=sum(buffer.waited * buffer.nanoseconds for buffer in buffers.values()),

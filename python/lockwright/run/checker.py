@@ -67,15 +67,15 @@ class Subject:
         )
 
 
-def subject_of_header(path: Path, named: str | None) -> Subject:
-    """Return the lock of a header. `named` is its class template, by default that of the file's
-    name."""
+def subject_of_header(path: Path, class_name: str | None) -> Subject:
+    """Return the lock of a header. `class_name` is its class template, by default that of the
+    file's name."""
     if not path.is_file():
         raise LockwrightError(f"there is no file '{path}'", "check the path of the header")
     if any(letter in '"\\\n' for letter in str(path.absolute())):
         raise LockwrightError(f"'{path}' contains a quote or a backslash", "rename it")
     identifier = re.sub(r"\W", "_", path.stem)
-    type_ = named or identifier
+    type_ = class_name or identifier
     if "<" not in type_:
         type_ += "<Env>"
     return Subject(identifier.replace("_", "-"), str(path.resolve()), type_)
@@ -136,16 +136,16 @@ def build(subject: Subject) -> Path:
 def _build(subject: Subject, cache_: Path) -> Path:
     words = compiler()
     version = tool.call([*words, "--version"]).output
-    mine = sources()
+    source_folder = sources()
     words += [*_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))]
-    words += [f"-I{mine}", f"-I{headers()}"]
+    words += [f"-I{source_folder}", f"-I{headers()}"]
     text = subject.source()
     generated = cache_ / f"lock-{_digest(text.encode())}.cpp"
     if not generated.exists():
         _write(generated, text.encode())
-    units = [_Unit(words, version, source, cache_) for source in _own(mine)]
+    units = [_Unit(words, version, source, cache_) for source in _source_files(source_folder)]
     lock = _Unit(words, version, generated, cache_)
-    _compile([lock, *units], subject, generated, mine)
+    _compile([lock, *units], subject, generated, source_folder)
     objects = [str(unit.object) for unit in (lock, *units)]
     program = cache_ / f"check-{_digest(json.dumps([_file_digest(o) for o in objects]).encode())}"
     if not program.exists():
@@ -178,7 +178,7 @@ def output_fields(program: Path, arguments: Sequence[str], patience: float) -> I
             yield line.split("\t")
         ending = running.ending
         if ending.outcome == "silent":
-            raise Crashed("loops without a step that others could see")
+            raise Crashed("loops without a step visible to other threads")
         if ending.status is not None and os.WIFSIGNALED(ending.status):
             raise Crashed(f"crashes ({signal.Signals(os.WTERMSIG(ending.status)).name})")
 
@@ -237,7 +237,9 @@ class _Unit:
             self._scratch = None
 
 
-def _compile(units: Sequence[_Unit], subject: Subject, generated: Path, mine: Path) -> None:
+def _compile(
+    units: Sequence[_Unit], subject: Subject, generated: Path, source_folder: Path
+) -> None:
     waiting = [unit for unit in units if not unit.is_current()]
     running: dict[_Unit, int] = {}
     try:
@@ -255,14 +257,16 @@ def _compile(units: Sequence[_Unit], subject: Subject, generated: Path, mine: Pa
                     if (status := runner.status(pid)) is not None:
                         del running[unit]
                         if not unit.finish(status):
-                            raise _compile_error(unit, subject, generated, mine)
+                            raise _compile_error(unit, subject, generated, source_folder)
                 time.sleep(0.02)
     finally:
         for unit in running:
             unit.drop()
 
 
-def _compile_error(unit: _Unit, subject: Subject, generated: Path, mine: Path) -> LockwrightError:
+def _compile_error(
+    unit: _Unit, subject: Subject, generated: Path, source_folder: Path
+) -> LockwrightError:
     """Return the error that the compiler's output stands for."""
     output = unit.output.decode(errors="replace")
     if _NO_RELACY.search(output):
@@ -281,20 +285,21 @@ def _compile_error(unit: _Unit, subject: Subject, generated: Path, mine: Path) -
         return LockwrightError(
             f"the checker does not compile: {found}", "use gcc >= 12 or clang >= 14; set CXX"
         )
-    shown = _relative(subject.header)
-    ours = file == generated or mine in file.parents
+    header = _relative(subject.header)
+    is_own_code = file == generated or source_folder in file.parents
     lacks = _LACKS.search(output)
-    if lacks and ours:
+    if lacks and is_own_code:
         return LockwrightError(
-            f"{subject.type} of {shown} lacks '{lacks[1].strip()}'", f"{PAGE} says what it needs"
+            f"{subject.type} of {header} lacks '{lacks[1].strip()}'",
+            f"{PAGE} lists the requirements",
         )
     if file == generated:
         return LockwrightError(
-            f"{shown} has no class template {subject.type} in namespace lockwright "
+            f"{header} has no class template {subject.type} in namespace lockwright "
             f"({error['text']})",
             "name it with --type",
         )
-    return LockwrightError(f"{shown} does not compile: {found}", f"{PAGE} shows a lock that does")
+    return LockwrightError(f"{header} does not compile: {found}", f"{PAGE} shows a lock that does")
 
 
 def _relative(header: str) -> str:
@@ -302,8 +307,8 @@ def _relative(header: str) -> str:
     return str(Path(header).relative_to(here)) if here in Path(header).parents else header
 
 
-def _own(mine: Path) -> list[Path]:
-    return [mine / name for name in _SOURCES]
+def _source_files(source_folder: Path) -> list[Path]:
+    return [source_folder / name for name in _SOURCES]
 
 
 def _cache_directory() -> Path:
