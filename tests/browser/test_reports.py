@@ -18,6 +18,7 @@ DRAWN = {
     "comparison": ("#by-threads .main-svg", "#ratios .main-svg", "#runs .main-svg", "table"),
     "tour": ("#throughput .main-svg", "#latency .main-svg", "#naps .main-svg", "table"),
     "study": ("table", ".page .card"),
+    "regret": ("svg.map", "svg.map rect", "table"),
 }
 """What each report has to show, by the name of the report."""
 

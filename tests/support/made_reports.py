@@ -108,10 +108,36 @@ def study(folder: Path) -> Path:
     return folder / "study" / "report.html"
 
 
+def regret(folder: Path) -> Path:
+    """The report of `lockwright bench regret` on two processors, for all cells with a queue."""
+    from lockwright.bench.regret import grid, page, verdict
+    from lockwright.bench.regret.contenders import Contender, Contest
+    from lockwright.bench.regret.runs import Run, Runs
+    from lockwright.run.bench_program import Subject
+
+    draw = random.Random(1)
+    own, *others = (Contender(name, Subject(name)) for name in ("futex", *LOCKS[:2]))
+    contest = Contest(own, tuple(others))
+    cells = grid.choose(grid.grid(2), "queue,single/100ns/*")
+    runs = Runs()
+    for cell in cells:
+        for each in contest.all:
+            for turn in range(4):
+                rate = draw.lognormvariate(10, 0.2)
+                runs.add(Run(cell.name, each.name, turn, rate, 0.01, 1.5, 0.2, 0.01))
+    judged = (verdict.judge(cell, contest, runs, 100.0) for cell in cells)
+    verdicts = [each for each in judged if each is not None]
+    path = folder / "regret.html"
+    summary = verdict.summarise(verdicts)
+    path.write_text(page.as_page(verdicts, summary, "futex", "made up", ["a remark"]))
+    return path
+
+
 REPORTS: dict[str, Callable[[Path], Path]] = {
     "profile": profile,
     "bare-profile": bare_profile,
     "comparison": comparison,
     "tour": tour,
     "study": study,
+    "regret": regret,
 }

@@ -9,7 +9,7 @@ from lockwright.page import templates
 from lockwright.page.rows import Row, number
 from lockwright.preload.locks import BASELINE
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 132, 24, 220, 34
+_WIDTH, _HEIGHT, _LEFT, _TOP = 166, 24, 184, 34
 """Pixels of a field of the map, and of the labels beside and above it."""
 
 

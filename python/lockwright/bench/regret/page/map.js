@@ -1,0 +1,4 @@
+"use strict";
+
+// The map is part of the page: colours follow the style sheet.
+startPage(() => {});
