@@ -94,7 +94,7 @@ class Display:
             with _signals_blocked():
                 self._live.stop()
 
-    def next(self, about: str, line: str, left: float | None) -> None:
+    def announce(self, about: str, line: str, left: float | None) -> None:
         """Announce the next run.
 
         about: its description. line: the text printed where there is no terminal, if it differs
@@ -107,12 +107,12 @@ class Display:
             self._line = line
             print_line(", ".join(part for part in (line, remains) if part))
 
-    def grow(self, total: int) -> None:
+    def set_total(self, total: int) -> None:
         """Set a larger number of runs."""
         if self._live:
             self._live.update(self._task, total=total)
 
-    def done(self) -> None:
+    def advance(self) -> None:
         """Count a run that has ended or was skipped."""
         if self._live:
             self._live.advance(self._task)

@@ -261,9 +261,9 @@ def _show(subject: _Subject, counts: "Counts") -> None:
         ("write locks", counts.writes),
         ("spin locks", counts.spins),
     )
-    ours = [(label, f"{number:,}") for label, number in of_others if number]
+    other_rows = [(label, f"{number:,}") for label, number in of_others if number]
     lines = [f"lockwright: {subject.name}"]
-    lines += [f"  {label:<24} {value}" for label, value in (*rows, *ours)]
+    lines += [f"  {label:<24} {value}" for label, value in (*rows, *other_rows)]
     lines += _by_plan(subject, counts)
     if counts.unresolved:
         lines.append(

@@ -99,11 +99,11 @@ def tables(plan: Plan, records: Sequence[Record], idle: Idle | None) -> list[Tab
         headings = [
             column.heading
             for column in _columns(plan, idle)
-            if any(column.heading in mine for mine in medians.values())
+            if any(column.heading in values for values in medians.values())
         ]
         rows = [
-            (lock, *(plain(mine[h]) if h in mine else "-" for h in headings))
-            for lock, mine in medians.items()
+            (lock, *(plain(values[h]) if h in values else "-" for h in headings))
+            for lock, values in medians.items()
         ]
         if headings:
             found.append(Table(threads, ("lock", *headings), tuple(rows), medians))

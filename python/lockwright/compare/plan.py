@@ -130,9 +130,9 @@ class Plan:
 
     def difference(self, other: "Plan") -> str | None:
         """Return the first option in which the plans differ; None if they are equal."""
-        mine, others = asdict(self), asdict(other)
-        for name, value in mine.items():
-            if value != others[name]:
+        own_fields, other_fields = asdict(self), asdict(other)
+        for name, value in own_fields.items():
+            if value != other_fields[name]:
                 return "preload" if name == "other_libraries" else name.replace("_", "-")
         return None
 

@@ -31,7 +31,7 @@ def carry_out(
                 store.add(comparison, record)
                 records.append(record)
             to_do.pop(0)
-            display.done()
+            display.advance()
     return records
 
 
@@ -43,4 +43,4 @@ def _show(display: Display, slot: Slot, done: Sequence[Record], to_do: Sequence[
     number = f"round {slot.round}" if slot.counted else "warm-up"
     where = at_threads(slot.threads).removeprefix(" at ")
     about = ", ".join(part for part in (where, number, slot.lock) if part)
-    display.next(about, ", ".join(part for part in (where, number) if part), left)
+    display.announce(about, ", ".join(part for part in (where, number) if part), left)

@@ -139,12 +139,12 @@ def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
     hung: list[int] = []
     worse: list[str] = []
     for table in tables:
-        mine = next(summary for summary in table if summary.lock == lock)
-        if not mine.complete:
-            hung.append(mine.threads)
-        elif mine.ratio is not None and mine.ratio.worse:
+        summary = next(summary for summary in table if summary.lock == lock)
+        if not summary.complete:
+            hung.append(summary.threads)
+        elif summary.ratio is not None and summary.ratio.worse:
             worse.append(
-                f"{_where([mine.threads])}{lock} is worse ({numbers.ratio(mine.ratio.value)})"
+                f"{_where([summary.threads])}{lock} is worse ({numbers.ratio(summary.ratio.value)})"
             )
     found = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
     return found + worse

@@ -51,8 +51,8 @@ def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
 def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
     wide = {
         cell: share
-        for cell, mine in values.items()
-        if (share := inference.spread(mine)) is not None and share > WIDE_SPREAD
+        for cell, cell_values in values.items()
+        if (share := inference.spread(cell_values)) is not None and share > WIDE_SPREAD
     }
     if not wide:
         return None
@@ -65,7 +65,7 @@ def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
 
 
 def _outlier_warnings(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> Iterable[str]:
-    outliers = {cell: _outliers(mine) for cell, mine in values.items()}
+    outliers = {cell: _outliers(cell_values) for cell, cell_values in values.items()}
     first = [cell for cell, places in outliers.items() if 0 in places]
     if first and plan.warmup == 0:
         yield (

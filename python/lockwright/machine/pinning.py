@@ -30,7 +30,7 @@ class Processor:
 def usable_processors(tree: Tree | None = None) -> list[Processor]:
     """Return the processors that this process may use, as the kernel describes them."""
     tree = tree or Tree()
-    nodes = {number: node for node, mine in processors.nodes(tree).items() for number in mine}
+    nodes = {number: node for node, members in processors.nodes(tree).items() for number in members}
     found = []
     for number in sorted(processors.allowed(tree)):
         core = sorted(processors.siblings(tree, number))

@@ -46,16 +46,16 @@ def count_finding(tree: Tree) -> Finding:
         "it decides what a number of threads means: with more threads than processors, a "
         "lock whose waiters poll waits for time slices"
     )
-    mine, all_ = allowed(tree), online(tree)
-    if not mine:
+    usable, all_ = allowed(tree), online(tree)
+    if not usable:
         return Finding("processors", ABSENT, "the system does not report it", effect, "mount /sys")
-    cores = {frozenset(siblings(tree, each)) for each in mine}
-    packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in mine}
-    found = f"{counted(len(mine), 'processor')} on {counted(len(cores), 'core')}"
+    cores = {frozenset(siblings(tree, each)) for each in usable}
+    packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in usable}
+    found = f"{counted(len(usable), 'processor')} on {counted(len(cores), 'core')}"
     packages.discard(None)
     if packages:
         found += f" of {counted(len(packages), 'package')}"
-    if len(mine) == 1:
+    if len(usable) == 1:
         return Finding(
             "processors",
             WARN,
@@ -63,7 +63,7 @@ def count_finding(tree: Tree) -> Finding:
             "two threads never run at once, so locks are hardly ever contended",
             "measure on a machine with several processors",
         )
-    if mine < all_:
+    if usable < all_:
         return Finding(
             "processors",
             WARN,
@@ -113,8 +113,8 @@ def numa_finding(tree: Tree) -> Finding:
             "NUMA-aware locks treat all processors as one node",
             "declare the nodes in LOCKWRIGHT_TOPOLOGY if there are several",
         )
-    mine = {n: cpus & allowed(tree) for n, cpus in known.items() if cpus & allowed(tree)}
-    if len(mine) <= 1:
+    usable_nodes = {n: cpus & allowed(tree) for n, cpus in known.items() if cpus & allowed(tree)}
+    if len(usable_nodes) <= 1:
         more = "" if len(known) == 1 else f" of {len(known)}; the others are not allowed"
         return Finding(
             "NUMA",
@@ -122,11 +122,11 @@ def numa_finding(tree: Tree) -> Finding:
             f"1 node{more}",
             "NUMA-aware locks gain nothing here; only their overhead can be measured",
         )
-    sizes = ", ".join(f"{len(cpus)}" for cpus in mine.values())
+    sizes = ", ".join(f"{len(cpus)}" for cpus in usable_nodes.values())
     return Finding(
         "NUMA",
         OK,
-        f"{len(mine)} nodes with {sizes} processors",
+        f"{len(usable_nodes)} nodes with {sizes} processors",
         "a handover to another node takes several times as long; where threads and memory lie "
         "matters, so pin them or interleave the memory (numactl --interleave=all)",
     )

@@ -75,7 +75,7 @@ class Session:
                 record = self._runner.measure(slot, self._libraries[lock], limit)
                 self._store.add(self.comparison, record)
                 self.records.append(record)
-                display.done()
+                display.advance()
         return ROUNDS_UP
 
     def _joining(
@@ -115,8 +115,8 @@ class Session:
         where = at_threads(threads).removeprefix(" at ")
         locks = f"{len(standing.remaining)} lock{'' if len(standing.remaining) == 1 else 's'} left"
         text = ", ".join(part for part in (where, f"round {number}", locks) if part)
-        display.grow(len(self.records) + 1)
-        display.next(f"{text}, {lock}, at most {duration(left)}", text, None)
+        display.set_total(len(self.records) + 1)
+        display.announce(f"{text}, {lock}, at most {duration(left)}", text, None)
 
 
 def _order(plan: Plan, threads: int, number: int, remaining: Sequence[str]) -> Sequence[str]:

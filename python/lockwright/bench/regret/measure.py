@@ -53,11 +53,11 @@ def measure(
                 for made in runner.run(cell, missing, turn, show):
                     runs.add(made)
                     keep(made)
-                    display.done()
+                    display.advance()
 
 
 def _show(display: progress.Display, line: str, about: str, left: float | None, name: str) -> None:
-    display.next(f"{about}, {name}", line, left)
+    display.announce(f"{about}, {name}", line, left)
 
 
 def _count(cells: Sequence[Cell], contest: Contest, runs: Runs, rounds: int) -> int:

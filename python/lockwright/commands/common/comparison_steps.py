@@ -40,8 +40,8 @@ class Prepared:
         """The calibrated variables of each lock."""
         from lockwright.machine import calibration
 
-        mine = [lock for lock in self.plan.locks if self.plan.other_library(lock) is None]
-        return calibration.calibrated_variables(self.registry, mine, os.environ)
+        own_locks = [lock for lock in self.plan.locks if self.plan.other_library(lock) is None]
+        return calibration.calibrated_variables(self.registry, own_locks, os.environ)
 
     def with_locks(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
         """Return the same for other locks, and with other changes of the plan; the other libraries

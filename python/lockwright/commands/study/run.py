@@ -159,12 +159,12 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     to_do = [slot for slot in line.remaining() if not wanted.left_out(slot.configuration)]
     for member in wanted.members:
         name = member.program.name
-        mine = [slot for slot in to_do if slot.configuration.program == name]
-        counts = sorted({slot.configuration.threads for slot in mine} - {0})
+        slots = [slot for slot in to_do if slot.configuration.program == name]
+        counts = sorted({slot.configuration.threads for slot in slots} - {0})
         where = f", threads {', '.join(map(str, counts))}" if counts else ""
         absent = missing(member.program)
         note = f" (not installed: {', '.join(absent)})" if absent else ""
-        print(f"{name}: {len(mine)} runs{where}{note}")
+        print(f"{name}: {len(slots)} runs{where}{note}")
     settings = {slot.configuration.setting for slot in to_do}
     more = "" if wanted.machines != EACH else " on each machine"
     print(

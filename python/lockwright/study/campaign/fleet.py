@@ -253,7 +253,7 @@ class _Fleet:
                 print_line(f"{setting} is left out on {machine.name}: {problem}")
         else:
             self._store_run(machine, answer.value)
-            display.done()
+            display.advance()
         return True
 
     def _check_facts(self, machine: _Machine, facts: dict[str, Any]) -> None:
@@ -302,7 +302,7 @@ class _Fleet:
     def _show(self, display: Display) -> None:
         present = self._present()
         if not present:
-            display.next("waiting for machines", "waiting for machines", None)
+            display.announce("waiting for machines", "waiting for machines", None)
             return
         times = []
         for schedule in self._schedules():
@@ -313,9 +313,9 @@ class _Fleet:
         total = self._total()
         share = 10 * (10 * len(self._runs) // max(1, total))
         busy = ", ".join(f"{m.name}: {m.slot.configuration}" for m in present if m.slot)
-        display.grow(total)
+        display.set_total(total)
         machines = f"{len(present)} machine{'' if len(present) == 1 else 's'}"
-        display.next(busy or machines, f"{machines}, {share} % done", max(times, default=None))
+        display.announce(busy or machines, f"{machines}, {share} % done", max(times, default=None))
 
     def _unfinished(self) -> str:
         """Return why runs are left."""

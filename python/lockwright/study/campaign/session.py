@@ -75,9 +75,9 @@ class Local:
                 self._store.add(self._place, run)
                 schedule.done(run)
                 self._done.append(run)
-                display.done()
+                display.advance()
                 if run.final:
-                    display.grow(len(self._done) + sum(1 for _ in schedule.remaining()))
+                    display.set_total(len(self._done) + sum(1 for _ in schedule.remaining()))
                 on_run(run)
 
     def _run(self, slot: Slot, display: Display) -> RunRecord:
@@ -102,7 +102,7 @@ class Local:
         number = f"round {slot.round}" if slot.round >= 1 else "warm-up"
         total = len(self._done) + 1 + sum(1 for _ in self._schedule.remaining())
         share = 10 * (10 * len(self._done) // total)
-        display.next(f"{number}, {about}", f"{number}, {share} % done", left)
+        display.announce(f"{number}, {about}", f"{number}, {share} % done", left)
 
     @property
     def schedule(self) -> Schedule:
