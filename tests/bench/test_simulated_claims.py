@@ -124,21 +124,23 @@ def test_the_command_simulates_and_writes_what_it_found(lockwright: Path, tmp_pa
     for name in ("a", "b"):
         files = {kind: tmp_path / f"{name}.{kind}" for kind in ("json", "csv")}
         options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
-        done = call(lockwright, "--claims", "uncontested-ttas-pthread,systems", *options)
+        done = call(
+            lockwright, "--claims", "uncontested-ttas-pthread,systems", "--seeds", "3", *options
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "uncontested-ttas-pthread: simulated: " in done.stdout
         assert "systems: simulated: cannot be expressed" in done.stdout
         texts.append(files["json"].read_text())
         with files["csv"].open(newline="") as file:
             ran, other = csv.DictReader(file)
-        assert (ran["machine"], ran["rounds"]) == ("xeon-e5-2680v2x2", "6")
+        assert (ran["machine"], ran["rounds"]) == ("xeon-e5-2680v2x2", "3")
         assert float(ran["low"]) <= float(ran["median"]) <= float(ran["high"])
         assert (other["machine"], other["verdict"]) == ("", "cannot be expressed")
     assert texts[0] == texts[1]
     document = json.loads(texts[0])
     assert document["simulated"] is True
     assert document["complete"] is True
-    assert len(document["rows"][0]["values"]) == 6
+    assert len(document["rows"][0]["values"]) == 3
     assert set(document["machines"]) == {"xeon-e5-2680v2x2"}
 
 
@@ -146,7 +148,9 @@ def test_bad_requests_get_one_line(lockwright: Path) -> None:
     for words, said in (
         (["--simulated", "--seconds", "1"], "--simulated has a fixed time for each claim"),
         (["--simulated", "--warm-up", "1"], "--simulated has a fixed time for each claim"),
-        (["--simulated", "--runs", "5"], "--runs"),
+        (["--simulated", "--runs", "6"], "--simulated has seeds, not runs"),
+        (["--simulated", "--seeds", "0"], "--seeds"),
+        (["--seeds", "3"], "--seeds is for simulations"),
         (["--simulated", "--claims", "no-such"], "no claim 'no-such'"),
         (["--timeout", "3"], "--timeout is for simulations"),
     ):

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -61,8 +61,19 @@ def obstacle(claim: Claim, machine: Machine) -> str:
     return ""
 
 
-def evaluate(claim: Claim, seen: Seen, machine: Machine) -> Finding:
-    """The verdict. The interval decides: within the bounds, outside them, or across one of them."""
+Interval = Callable[[Sequence[float]], tuple[float, float] | None]
+
+
+def evaluate(
+    claim: Claim,
+    seen: Seen,
+    machine: Machine,
+    interval_of: Interval = inference.median_interval,
+) -> Finding:
+    """The verdict. The interval decides: within the bounds, outside them, or across one of them.
+
+    interval_of: makes it of the figures of all rounds.
+    """
     if reason := obstacle(claim, machine):
         return Finding(claim, Verdict.ELSEWHERE, f"{reason[:1].upper()}{reason[1:]}.")
     assert claim.own is not None
@@ -76,7 +87,7 @@ def evaluate(claim: Claim, seen: Seen, machine: Machine) -> Finding:
         return Finding(claim, Verdict.OPEN, _nothing(claim, seen))
     median = statistics.median(values)
     sides = _sides(claim, seen)
-    interval = inference.median_interval(values)
+    interval = interval_of(values)
     if interval is None:
         why = f"{_said(claim, sides)}{_few(len(values))}"
         return Finding(claim, Verdict.OPEN, why, median, values=tuple(values), sides=sides)

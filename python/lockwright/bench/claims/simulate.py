@@ -125,8 +125,12 @@ def findings(chosen: Sequence[Experiment], results: Results) -> list[Finding]:
         seen = Seen()
         if one.machine is not None:
             seen = results.by_machine.get(one.machine.name, seen)
-        found.append(evaluate(one.claim, seen, Machine(processors, known)))
+        found.append(evaluate(one.claim, seen, Machine(processors, known), _range))
     return found
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
 
 
 def outcome_of(line: Line) -> Outcome:

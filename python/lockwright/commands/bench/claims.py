@@ -31,7 +31,7 @@ WARM_UP = 0.03
     "claims need once, in a shuffled order, and the figures are computed within the round.\n\n"
     + definitions(show.COLUMNS, "Columns:")
     + "\n\nWith --simulated, nothing is measured: each claim is run on the simulated machine of "
-    f"its paper, with the seeds 1 to {SEEDS} or --runs.\n\n"
+    "its paper, with the seeds 1 to --seeds.\n\n"
     + definitions(show_simulated.COLUMNS, "Columns with --simulated:")
 )
 @click.option("--claims", "names", metavar="NAME,...", help="Test these claims.  [default: all]")
@@ -45,6 +45,14 @@ WARM_UP = 0.03
 @grammar.runs(ROUNDS, of="everything", least=6, note="An interval needs six.")
 @grammar.seconds(SECONDS)
 @grammar.warm_up(WARM_UP)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=SEEDS,
+    show_default=True,
+    metavar="N",
+    help="With --simulated: simulate with the seeds 1 to N.",
+)
 @grammar.timeout(600.0)
 @grammar.json_file("every run; with --simulated the figures of each seed")
 @grammar.csv_file("a line for each claim")
@@ -55,6 +63,7 @@ def claims(
     runs: int,
     seconds: float,
     warm_up: float,
+    seeds: int,
     timeout: float,
     json_file: Path | None,
     csv_file: Path | None,
@@ -64,7 +73,7 @@ def claims(
     context = click.get_current_context()
     given = [
         name
-        for name in ("runs", "seconds", "warm_up", "timeout")
+        for name in ("runs", "seconds", "warm_up", "timeout", "seeds")
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT
     ]
     if is_simulated:
@@ -72,10 +81,12 @@ def claims(
             raise LockwrightError(
                 "--simulated has a fixed time for each claim", "omit --seconds and --warm-up"
             )
-        seeds = runs if "runs" in given else SEEDS
+        if "runs" in given:
+            raise LockwrightError("--simulated has seeds, not runs", "give --seeds, not --runs")
         context.exit(run_simulated(chosen, seeds, only_list, timeout, json_file, csv_file))
-    if "timeout" in given:
-        raise LockwrightError("--timeout is for simulations", "add --simulated or omit it")
+    for name in ("timeout", "seeds"):
+        if name in given:
+            raise LockwrightError(f"--{name} is for simulations", "add --simulated or omit it")
     here = machine()
     console = terminal.output()
     if only_list:
