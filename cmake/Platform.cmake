@@ -4,7 +4,7 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
   message(FATAL_ERROR "Lockwright needs Linux; this is ${CMAKE_SYSTEM_NAME}.")
 endif()
 
-# The same processor has several names; symbol version maps are named by the kernel's.
+# The same processor has several names; Lockwright uses the kernel's.
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" LOCKWRIGHT_ARCH)
 if(LOCKWRIGHT_ARCH STREQUAL "amd64")
   set(LOCKWRIGHT_ARCH x86_64)
