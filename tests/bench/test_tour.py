@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from lockwright.bench.tour.drive import Clock
 from lockwright.bench.tour.page import Tour
 from lockwright.run.bench_program import LIBC, Outcome
 from support import locate
+from support.html import Page
 from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour
 
 
@@ -81,27 +81,6 @@ def test_what_was_not_measured_is_absent() -> None:
     assert page.render(tour(Seen()))
 
 
-class Page(HTMLParser):
-    """What a page has: tags that must be closed, addresses, and the text of elements."""
-
-    VOID = frozenset({"meta", "link", "img", "br", "hr", "input"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.addresses: list[str] = []
-        self.wrong: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(tag)
-
-
 def drawn(text: str) -> dict[str, Any]:
     found = re.search(r"const DATA = (.*);\n", text)
     assert found is not None
@@ -112,9 +91,8 @@ def drawn(text: str) -> dict[str, Any]:
 def test_the_report_is_well_formed_and_needs_nothing_else() -> None:
     """Every tag closed, no address to load from, what it was given escaped, the data inside."""
     text = page.render(tour(made(), "systems,uncontested-ttas-pthread"))
-    parser = Page()
-    parser.feed(text)
-    assert (parser.open, parser.wrong, parser.addresses) == ([], [], [])
+    parser = Page(text)
+    assert (parser.links, parser.sources) == ([], [])
     assert "{{" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
     assert "A &lt;processor&gt;, 2 processors" in text
     assert "Not measurable here: there is no &lt;counter&gt;." in text

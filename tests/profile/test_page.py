@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +12,8 @@ from lockwright.base.errors import LockwrightError
 from lockwright.export import page
 from lockwright.export.page import script_data
 from lockwright.profile.record import Distribution, Process, Profile
+from support.html import Page
 from support.made_profile import made_profile
-
-VOID = {"meta", "input", "br", "link"}
-
-
-class Reader(HTMLParser):
-    """Collects text and identifiers, and fails where an element is closed that is not open."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        if found := known.get("id"):
-            self.ids.append(found)
-        if found := known.get("href"):
-            self.links.append(found)
-        assert known.get("src") is None, "the file needs nothing else"
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.words.append(data)
-
-    @property
-    def said(self) -> str:
-        return " ".join(" ".join(self.words).split())
 
 
 def data_of(text: str) -> dict[str, Any]:
@@ -72,16 +34,17 @@ def text(profile: Profile) -> str:
 
 
 def test_every_mutex_is_in_it(profile: Profile, text: str) -> None:
-    read = Reader(text)
+    read = Page(text)
+    assert read.sources == [], "the file needs nothing else"
     assert len(set(read.ids)) == len(read.ids)
     for place, mutex in enumerate(profile.mutexes):
-        assert mutex.name in read.said
+        assert mutex.name in read.words
         assert f"mutex-{place}" in read.ids
     assert {link[1:] for link in read.links} <= set(read.ids)
 
 
 def test_figures_are_those_of_the_profile(profile: Profile, text: str) -> None:
-    said = Reader(text).said
+    said = Page(text).words
     assert "Threads waited 2.05 s in all for 10 mutexes: 12 % of the time" in said
     assert "300k by 8 threads; 90k found it held (30 %)" in said
     assert "20k waits, 21k signals, 4,000 futile wake-ups" in said
@@ -93,7 +56,7 @@ def test_figures_are_those_of_the_profile(profile: Profile, text: str) -> None:
 
 def test_the_advice_is_in_it(profile: Profile, text: str) -> None:
     advised = advise(profile)
-    said = Reader(text).said
+    said = Page(text).words
     assert advised.sentence in said
     for diagnosis in advised.diagnoses:
         answer = "yes" if diagnosis.fired else "no" if diagnosis.measurable else "not measurable"
@@ -145,7 +108,7 @@ def test_bins_keep_the_weight_and_the_place() -> None:
     ],
 )
 def test_what_is_not_there_is_said(profile: Profile, part: dict[str, Any], sentence: str) -> None:
-    assert sentence in Reader(page.render(replace(profile, **part))).said
+    assert sentence in Page(page.render(replace(profile, **part))).words
 
 
 def test_mutexes_that_nobody_waited_for(profile: Profile) -> None:
@@ -153,7 +116,7 @@ def test_mutexes_that_nobody_waited_for(profile: Profile) -> None:
         replace(each, contended=0, waiting=Distribution(), sites=(), blocks=(), arrivals=())
         for each in profile.mutexes
     )
-    said = Reader(page.render(replace(profile, mutexes=quiet, process=Process()))).said
+    said = Page(page.render(replace(profile, mutexes=quiet, process=Process()))).words
     assert "No thread waited for any of the 10 mutexes taken." in said
 
 
@@ -162,13 +125,13 @@ def test_names_are_no_markup(profile: Profile) -> None:
     text = page.render(replace(profile, mutexes=(evil,), timeline=()))
     assert "<b>bold</b>" not in text
     assert "</script><b>" not in text
-    assert "</script><b>bold</b>" in Reader(text).said
+    assert "</script><b>bold</b>" in Page(text).words
 
 
 def test_many_mutexes_make_no_endless_page(profile: Profile) -> None:
     many = replace(profile, mutexes=profile.mutexes * 200, timeline=())
     text = page.render(many)
-    assert "1,500 more, for which threads waited" in Reader(text).said
+    assert "1,500 more, for which threads waited" in Page(text).words
     assert len(text) < len(page.render(profile)) + 2_000_000
 
 

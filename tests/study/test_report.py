@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from lockwright.study.dataset import DataSet
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import common_traits, metric_figures, verdicts
 from lockwright.study.report.plots import Bars, Heat, Lines, leaders
+from support.html import Page
 
 LOCKS = {"pthread": 1.0, "ttas": 2.0, "mcs-stp": 0.5}
 """How good each lock is for the program `cache` at the largest count; `<i>&` does not mind."""
@@ -64,34 +64,13 @@ def part(found: Analysis) -> MachineMetric:
     return next(part for part in found.parts if part.name == "box.throughput")
 
 
-class _Elements(HTMLParser):
-    """What the checks below ask of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.plots: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        if "id" in found:
-            self.ids.append(found["id"])
-        if tag == "a":
-            self.links.append(found["href"])
-        if "data-figure" in found:
-            self.plots.append(found["data-figure"])
-
-
 @pytest.fixture(scope="module")
-def page(report: Path) -> tuple[str, _Elements]:
+def page(report: Path) -> tuple[str, Page]:
     text = (report / "report.html").read_text()
-    elements = _Elements()
-    elements.feed(text)
-    return text, elements
+    return text, Page(text)
 
 
-def test_one_file_that_needs_nothing_else(page: tuple[str, _Elements]) -> None:
+def test_one_file_that_needs_nothing_else(page: tuple[str, Page]) -> None:
     text, elements = page
     assert "<h1>A &lt;b&gt; &amp; c</h1>" in text
     assert "<i>&" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
@@ -99,7 +78,7 @@ def test_one_file_that_needs_nothing_else(page: tuple[str, _Elements]) -> None:
     assert all(link.startswith("#") for link in elements.links)
 
 
-def test_every_link_and_every_plot_leads_somewhere(page: tuple[str, _Elements]) -> None:
+def test_every_link_and_every_plot_leads_somewhere(page: tuple[str, Page]) -> None:
     """Each program and each lock has a page; each plot has its data, and all data a plot."""
     from urllib.parse import unquote
 
@@ -113,7 +92,7 @@ def test_every_link_and_every_plot_leads_somewhere(page: tuple[str, _Elements]) 
     assert sorted(json.loads(drawn.group(1))["figures"]) == sorted(elements.plots)
 
 
-def test_the_questions_are_answered_and_gaps_are_named(page: tuple[str, _Elements]) -> None:
+def test_the_questions_are_answered_and_gaps_are_named(page: tuple[str, Page]) -> None:
     text, _ = page
     for question in (
         "How much do locks matter?",
@@ -143,7 +122,7 @@ def test_tables_and_figures_are_written(report: Path) -> None:
     assert "box.throughput.program.my_cache" in stems
 
 
-def test_advice(part: MachineMetric, page: tuple[str, _Elements]) -> None:
+def test_advice(part: MachineMetric, page: tuple[str, Page]) -> None:
     """ttas is the best at 8 threads; both others are behind by more than 15 %."""
     found = {place: verdicts.standing(part, place) for place in ("one", "max", "opt")}
     words = found["max"].word
