@@ -31,7 +31,7 @@ def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[OtherL
     taken: names of locks. own: a library of Lockwright, for its architecture. Raises
     LockwrightError for one that cannot be preloaded, and for a name that is already used.
     """
-    peers: list[OtherLibrary] = []
+    libraries: list[OtherLibrary] = []
     for word in words:
         name, equals, path = word.partition("=")
         if not equals or not path:
@@ -49,24 +49,26 @@ def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[OtherL
             raise LockwrightError(
                 f"--preload '{word}': '{name}' is {what}", "choose another name for the library"
             )
-        if name in {peer.name for peer in peers}:
+        if name in {library.name for library in libraries}:
             raise LockwrightError(
                 f"--preload names '{name}' twice", "choose a different name for each library"
             )
-        peers.append(OtherLibrary(name, Path(path).absolute()))
-        _check_loadable(peers[-1], own)
-    return tuple(peers)
+        libraries.append(OtherLibrary(name, Path(path).absolute()))
+        _check_loadable(libraries[-1], own)
+    return tuple(libraries)
 
 
-def _check_loadable(peer: OtherLibrary, own: Path) -> None:
-    path = peer.path
+def _check_loadable(library: OtherLibrary, own: Path) -> None:
+    path = library.path
     if not path.is_file():
         why = "is not a file" if path.exists() else "does not exist"
-        raise LockwrightError(f"--preload {peer.name}: {path} {why}", "give the path of a library")
+        raise LockwrightError(
+            f"--preload {library.name}: {path} {why}", "give the path of a library"
+        )
     if any(separator in str(path) for separator in " :\t\n"):
         # The dynamic linker splits LD_PRELOAD at both and has no escape.
         raise LockwrightError(
-            f"--preload {peer.name}: '{path}' contains a space or a colon, so it cannot be "
+            f"--preload {library.name}: '{path}' contains a space or a colon, so it cannot be "
             "preloaded",
             "copy it to a path without either",
         )
@@ -74,16 +76,16 @@ def _check_loadable(peer: OtherLibrary, own: Path) -> None:
         header, native = load(path).header, load(own).header
     except OSError as error:
         raise LockwrightError(
-            f"--preload {peer.name}: cannot read {path}: {error.strerror}", "make it readable"
+            f"--preload {library.name}: cannot read {path}: {error.strerror}", "make it readable"
         ) from error
     if header is None or not header.shared or load(path).is_program:
         raise LockwrightError(
-            f"--preload {peer.name}: {path} is not a shared object",
+            f"--preload {library.name}: {path} is not a shared object",
             "give a library that was linked with -shared",
         )
     if native is not None and header.architecture != native.architecture:
         raise LockwrightError(
-            f"--preload {peer.name}: {path} is built for {header.architecture}, this Lockwright "
+            f"--preload {library.name}: {path} is built for {header.architecture}, this Lockwright "
             f"for {native.architecture}",
             "build the library for the same architecture",
         )
@@ -102,25 +104,26 @@ def choose(words: Sequence[str], program: Path) -> tuple[OtherLibrary, ...]:
     hidden = locks.registry(place).names if (place / "locks.json").is_file() else []
     found = parse(words, [*known.names, *hidden], known.path_of(locks.BASELINE))
     without = _preloaded_libraries(program, {}).output.splitlines()
-    for peer in found:
-        trace = _preloaded_libraries(program, {"LD_PRELOAD": str(peer.path)})
+    for library in found:
+        trace = _preloaded_libraries(program, {"LD_PRELOAD": str(library.path)})
         more = [line for line in trace.output.splitlines() if line not in without]
-        problem = _problem(peer, more, trace.errors)
+        problem = _problem(library, more, trace.errors)
         if problem:
             raise LockwrightError(
-                f"--preload {peer.name}: the dynamic linker does not load {peer.path}: {problem}",
-                f"see what it lacks: ldd {peer.path}",
+                f"--preload {library.name}: the dynamic linker does not load "
+                f"{library.path}: {problem}",
+                f"find the missing library: ldd {library.path}",
             )
     return found
 
 
-def remarks(peers: Sequence[OtherLibrary]) -> list[str]:
+def remarks(libraries: Sequence[OtherLibrary]) -> list[str]:
     """Return remarks on libraries that do not replace the mutexes of a program."""
     return [
-        f"{peer.path} defines no pthread_mutex_lock: under '{peer.name}', the mutexes stay the "
-        "C library's"
-        for peer in peers
-        if not load(peer.path).defines("pthread_mutex_lock")
+        f"{library.path} defines no pthread_mutex_lock: under '{library.name}', the mutexes stay "
+        "the C library's"
+        for library in libraries
+        if not load(library.path).defines("pthread_mutex_lock")
     ]
 
 
@@ -133,9 +136,9 @@ def _preloaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
     )
 
 
-def _problem(peer: OtherLibrary, listed: Sequence[str], complaints: str) -> str | None:
+def _problem(library: OtherLibrary, listed: Sequence[str], complaints: str) -> str | None:
     for line in complaints.splitlines():
-        if "ERROR: ld.so:" in line and str(peer.path) in line:
+        if "ERROR: ld.so:" in line and str(library.path) in line:
             reason = re.search(r"\((.*)\)", line)
             return reason[1] if reason else line.strip()
     for line in listed:
