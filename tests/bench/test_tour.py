@@ -212,7 +212,7 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT, out + err
-    assert "Go on: " in out
+    assert "Resume it: " in out
     assert f"Written: {where}/report.html" in out.splitlines()[-1]
     assert "stopped before its time" in (where / "report.html").read_text()
     before = runs.read_text().count('"case"')

@@ -64,7 +64,7 @@ def tour(
         console.print(remark, markup=False)
     if stopped is not None:
         console.print(
-            f"Go on: {tour_session.resume_command(where, left)}", markup=False, soft_wrap=True
+            f"Resume it: {tour_session.resume_command(where, left)}", markup=False, soft_wrap=True
         )
     for path in reversed(written):
         console.print(f"Written: {path}", markup=False, soft_wrap=True)
