@@ -60,8 +60,9 @@ _PAPERS = (
 """The first word of a source, and the setting of that paper's claims."""
 
 _OWN: dict[str, Setting] = {
-    "oversubscription-collapse": replace(_T5, threads={"2/cpu": (256,)}, seconds=0.1),
-    "oversubscription-cliff": replace(_T5, threads={"2/cpu": (256,), "1/cpu": (128,)}, seconds=0.1),
+    "handover-fifo-preempted": replace(_STUDY, seconds=0.1),
+    "oversubscription-collapse": replace(_T5, threads={"2/cpu": (256,)}, seconds=0.2),
+    "oversubscription-cliff": replace(_T5, threads={"2/cpu": (256,), "1/cpu": (128,)}, seconds=0.2),
     "mutexee-is-unfair": replace(_ENERGY, seconds=0.1),
     "mutexee-on-average": replace(_ENERGY, threads={"1/cpu": (16,)}),
     "mutexee-on-average-energy": replace(_ENERGY, threads={"1/cpu": (16,)}),
