@@ -67,5 +67,5 @@ def test_a_profiler_whose_path_cannot_be_preloaded(cli: Cli, tmp_path: Path) -> 
     place = tmp_path / "with a blank"
     place.symlink_to(Path(cli("path", "ttas").out.strip()).parent)
     env = {"LOCKWRIGHT_LIBDIR": str(place)}
-    cli("profile", "--", "true", env=env).refuses("a space or a colon in it")
-    cli("run", "--lock", "ttas", "--", "true", env=env).refuses("a space or a colon in it")
+    cli("profile", "--", "true", env=env).refuses("a space or a colon")
+    cli("run", "--lock", "ttas", "--", "true", env=env).refuses("a space or a colon")
