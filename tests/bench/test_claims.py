@@ -16,7 +16,7 @@ from lockwright.bench.claims.claim import Claim, Of, Side, all_cases, lock
 from lockwright.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
 from lockwright.bench.claims.table import CLAIMS
 from lockwright.bench.report import processors
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.run.bench_program import Outcome
 from support import locate
 from support.processes import assert_refused, captured
@@ -40,11 +40,11 @@ def measured(rate: float) -> Outcome:
 
 def found(claim: Claim, rates: dict[str, list[float]], machine: Machine = HERE) -> Finding:
     """What comes of a claim when each lock has these rates, round by round, at every point."""
-    seen = Seen()
+    results = RoundResults()
     for one in all_cases([claim]):
-        for turn, rate in enumerate(rates.get(one.lock, [])):
-            seen.add(one, turn, measured(rate))
-    return evaluate(claim, seen, machine)
+        for round_number, rate in enumerate(rates.get(one.lock, [])):
+            results.add(one, round_number, measured(rate))
+    return evaluate(claim, results, machine)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_one_wild_round_changes_nothing() -> None:
 
 
 def test_a_ratio_is_taken_within_a_round() -> None:
-    """The machine gets slower by half from round to round, which must not be seen."""
-    falling = [float(2**turn) for turn in range(6)]
+    """The machine gets slower by half from round to round, which must not be results."""
+    falling = [float(2**round_number) for round_number in range(6)]
     finding = found(CLAIM, {"a": [2 * rate for rate in falling], "b": falling})
     assert finding.low == pytest.approx(2)
     assert finding.high == pytest.approx(2)
@@ -106,12 +106,12 @@ def test_several_points_are_one_geometric_mean() -> None:
     """4 at one point and 9 at another are 6."""
     points = ({"threads": 1}, {"threads": 2})
     claim = replace(CLAIM, points=points)
-    seen = Seen()
+    results = RoundResults()
     for point, rate in zip(points, (400.0, 900.0), strict=True):
-        for turn in range(2):
-            seen.add(claim.cases_of(lock("a"), point)[0], turn, measured(rate))
-            seen.add(claim.cases_of(lock("b"), point)[0], turn, measured(100.0))
-    assert evaluate(claim, seen, HERE).values == pytest.approx((6.0, 6.0))
+        for round_number in range(2):
+            results.add(claim.cases_of(lock("a"), point)[0], round_number, measured(rate))
+            results.add(claim.cases_of(lock("b"), point)[0], round_number, measured(100.0))
+    assert evaluate(claim, results, HERE).values == pytest.approx((6.0, 6.0))
 
 
 def test_the_best_of_several_is_the_best_by_its_median() -> None:
@@ -122,13 +122,13 @@ def test_the_best_of_several_is_the_best_by_its_median() -> None:
     mean = replace(CLAIM, other=Side(("b", "c"), of=Of.MEAN))
     assert found(mean, rates).values == pytest.approx((100 / 30, 100 / 30, 100 / 225))
     fewer = replace(CLAIM, other=Side(("b", "c")), statistic="acquisitions per message")
-    seen = Seen()
+    results = RoundResults()
     for name, figure in (("a", 3.0), ("b", 4.0), ("c", 2.0)):
         for one in fewer.cases_of(lock(name), {}):
             line = {"kind": "measured", "acquisitions_per_message": figure}
-            seen.add(one, 0, Outcome([line]))
-            seen.add(one, 1, Outcome([line]))
-    assert evaluate(fewer, seen, HERE).values == pytest.approx((1.5, 1.5))
+            results.add(one, 0, Outcome([line]))
+            results.add(one, 1, Outcome([line]))
+    assert evaluate(fewer, results, HERE).values == pytest.approx((1.5, 1.5))
 
 
 def test_a_figure_without_another_side_is_the_statistic_itself() -> None:
@@ -154,13 +154,13 @@ def test_too_few_runs_show_nothing_and_say_so() -> None:
 
 def test_what_a_run_had_said_before_it_was_killed_counts() -> None:
     """A lock that collapses may not end in time; how little it did was told before."""
-    seen = Seen()
+    results = RoundResults()
     for one in all_cases([CLAIM]):
         slow = Outcome(measured(1).lines, failure="killed", timed_out=True)
-        for turn in range(6):
-            seen.add(one, turn, slow if one.lock == "a" else measured(1000))
-        assert seen.gave_up(one) == (one.lock == "a")
-    finding = evaluate(replace(CLAIM, least=None, most=1), seen, HERE)
+        for round_number in range(6):
+            results.add(one, round_number, slow if one.lock == "a" else measured(1000))
+        assert results.gave_up(one) == (one.lock == "a")
+    finding = evaluate(replace(CLAIM, least=None, most=1), results, HERE)
     assert finding.verdict == Verdict.HOLDS
 
 
@@ -240,7 +240,9 @@ def test_the_command_runs_and_writes_what_it_found(lockwright: Path, tmp_path: P
     document = json.loads(files["json"].read_text())
     assert [row["claim"] for row in document["rows"]] == ["uncontested-ttas-pthread", "systems"]
     made = [(run["lock"], run["round"]) for run in document["runs"]]
-    assert sorted(made) == [(name, turn) for name in ("pthread", "ttas") for turn in range(6)]
+    assert sorted(made) == [
+        (name, round_number) for name in ("pthread", "ttas") for round_number in range(6)
+    ]
 
 
 def test_the_list_names_every_claim(lockwright: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import this_process
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.bench.tour import page, store, tour_figures, tour_plan, tour_session
 from lockwright.bench.tour.drive import Clock
 from lockwright.bench.tour.page import Tour
@@ -41,8 +41,8 @@ def test_a_round_begins_only_if_it_fits() -> None:
     now = [0.0]
     clock = Clock(100, lambda: now[0])
     turns = []
-    for turn in clock.turns(2):
-        turns.append(turn)
+    for round_number in clock.rounds(2):
+        turns.append(round_number)
         now[0] += 30
     assert turns == [2, 3, 4]
     assert clock.left == pytest.approx(10)
@@ -69,16 +69,16 @@ def test_figures_are_medians_and_ratios_within_a_round() -> None:
 
 def test_what_was_not_measured_is_absent() -> None:
     """A report of nothing but one run has no figure for anything else."""
-    seen = Seen()
-    seen.add(PLAN.contended(LIBC, 2), 0, outcome(5.0))
-    found = page.data(tour(seen))
+    results = RoundResults()
+    results.add(PLAN.contended(LIBC, 2), 0, outcome(5.0))
+    found = page.data(tour(results))
     assert [point and point["median"] for point in found["throughput"][LIBC]] == [
         *(None, 5.0, None, None, None)
     ]
     assert found["energy"] == []
     assert found["latency"][0][LIBC] == [None] * 6
-    assert page.render(tour(seen))
-    assert page.render(tour(Seen()))
+    assert page.render(tour(results))
+    assert page.render(tour(RoundResults()))
 
 
 def drawn(text: str) -> dict[str, Any]:
@@ -120,11 +120,11 @@ def test_energy_is_drawn_where_it_was_measured() -> None:
     """Operations per joule of the runs that have joules."""
     joules = {"joules_package": 2.0, "energy_seconds": 1.0}
     line = {"kind": "measured", "operations_per_second": 10.0, "operations": 100}
-    seen = Seen()
-    seen.add(PLAN.contended("fast", 2), 0, Outcome([line], meters=joules))
-    found = tour_figures.energy(PLAN, seen)
+    results = RoundResults()
+    results.add(PLAN.contended("fast", 2), 0, Outcome([line], meters=joules))
+    found = tour_figures.energy(PLAN, results)
     assert found == [{"lock": "fast", "threads": 2, "rate": 10.0, "per_joule": 50.0}]
-    whole = Tour(HEADER, PLAN, seen, [], [], "again", no_energy="")
+    whole = Tour(HEADER, PLAN, results, [], [], "again", no_energy="")
     assert 'id="energy"' in page.render(whole)
 
 
@@ -138,10 +138,10 @@ def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
     store.add(log, one, 3, outcome(7.0))
     with log.path.open("a") as file:
         file.write('{"round": 2, "case"')
-    header, seen, failures = store.load(log)
+    header, results, failures = store.load(log)
     assert header == HEADER
-    assert list(seen.outcomes) == [one]
-    assert {turn: run.lines for turn, run in seen.outcomes[one].items()} == {
+    assert list(results.outcomes) == [one]
+    assert {round_number: run.lines for round_number, run in results.outcomes[one].items()} == {
         0: outcome(5.0).lines,
         3: outcome(7.0).lines,
     }
@@ -162,8 +162,8 @@ def test_a_tour_has_one_owner(tmp_path: Path) -> None:
         file.write('{"round": 2, "case"')
     log.adopt()
     store.add(log, PLAN.contended("fast", 2), 0, outcome(5.0))
-    _, seen, _ = store.load(log)
-    assert sum(map(len, seen.outcomes.values())) == 1
+    _, results, _ = store.load(log)
+    assert sum(map(len, results.outcomes.values())) == 1
     with subprocess.Popen(["sleep", "300"]) as other:
         try:
             start = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
@@ -214,7 +214,7 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
     assert process.returncode == 128 + signal.SIGINT, out + err
     assert "Resume it: " in out
     assert f"Written: {where}/report.html" in out.splitlines()[-1]
-    assert "stopped before its time" in (where / "report.html").read_text()
+    assert "stopped early" in (where / "report.html").read_text()
     before = runs.read_text().count('"case"')
     again = start(lockwright, "--resume", "-o", where, "--minutes", "0.01")
     out, err = again.communicate(timeout=60)

@@ -266,9 +266,9 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
             rates[key] = measured[0]["operations_per_second"]
     for row in document["rows"]:
         where = row["threads"], row["mutexes"]
-        own = [rates[row["lock"], *where, False, turn] for turn in range(2)]
-        libc = [rates["libc", *where, False, turn] for turn in range(2)]
-        metered = [rates[row["lock"], *where, True, turn] for turn in range(2)]
+        own = [rates[row["lock"], *where, False, round_number] for round_number in range(2)]
+        libc = [rates["libc", *where, False, round_number] for round_number in range(2)]
+        metered = [rates[row["lock"], *where, True, round_number] for round_number in range(2)]
         assert row["operations_per_second"]["median"] == pytest.approx(statistics.median(own))
         # On a machine that is busy, a run of some milliseconds may get nothing done.
         ratios = [a / b for a, b in zip(own, libc, strict=True) if a and b]

@@ -112,10 +112,10 @@ def test_footprint_spares_the_memory_of_the_machine(
     """A lock with a large state is measured with so many mutexes that they fit."""
     known = locks.Registry(libdir, all_locks)
     for lock in known:
-        most = footprint.how_many(bench_run.Subject(lock.name, lock=lock))
+        most = footprint.most_mutexes(bench_run.Subject(lock.name, lock=lock))
         assert most * lock.bytes_per_mutex_outside <= 4 << 30
         assert most >= 100_000
-    assert footprint.how_many(bench_run.Subject("libc")) > 1 << 40
+    assert footprint.most_mutexes(bench_run.Subject("libc")) > 1 << 40
 
 
 def test_footprint_does_not_multiply_mutexes_and_threads(

@@ -132,7 +132,7 @@ def test_what_a_comparison_comes_to() -> None:
         "The best single lock is c: it takes 0.500 times as long as the plan, "
         "95 % interval 0.450 to 0.550.",
         "The plan is faster than 3 of 4 single locks, of which 1 did not end in 5.00 s; "
-        "for 1 of the other 2 by more than the luck of one among 3 explains.",
+        "for 1 of the other 2 by more than chance explains for one of 3.",
         "Under the plan the process takes 0 bytes for locks outside the mutexes: less than under "
         "1 of the 3 single locks that ended, as much as under 2, more than under none.",
         "Under the plan the process takes 0 KiB in pages that it grows by: less than under 0 of "

@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from lockwright.bench.interposition import DIRECT, INTERPOSED, Seen, summarise
+from lockwright.bench.interposition import DIRECT, INTERPOSED, LockResults, summarise
 from lockwright.stats.equivalence import LIMIT, _at_most, equivalence
 from scipy.stats import wilcoxon
 
@@ -79,8 +79,8 @@ def test_agrees_with_the_signed_rank_tests_of_scipy() -> None:
         assert found.p_value == pytest.approx(max(below.pvalue, above.pvalue))
 
 
-def seen(direct: list[float], interposed: list[float]) -> Seen:
-    one = Seen()
+def seen(direct: list[float], interposed: list[float]) -> LockResults:
+    one = LockResults()
     one.rates[DIRECT] = dict(enumerate(direct))
     one.rates[INTERPOSED] = dict(enumerate(interposed))
     return one

@@ -31,9 +31,9 @@ def contest(*others: str, ablated: tuple[str, ...] = ()) -> Contest:
 def runs(longest: float = 0.01, cell: Cell = CELL, **rates: list[float]) -> Runs:
     found = Runs()
     for name, values in rates.items():
-        for turn, rate in enumerate(values):
+        for round_number, rate in enumerate(values):
             contender = name.replace("_", " ")
-            found.add(Run(cell.name, contender, turn, rate, longest, 1.0, 0.1, 0.02))
+            found.add(Run(cell.name, contender, round_number, rate, longest, 1.0, 0.1, 0.02))
     return found
 
 
@@ -47,7 +47,9 @@ def test_the_best_lock_is_compared_on_the_other_half() -> None:
     """`even` is the best of the even rounds only, where it was lucky: that luck does not count."""
     own = dict.fromkeys(range(6), 100.0)
     others = {
-        "even": {turn: 200.0 if turn % 2 == 0 else 50.0 for turn in range(6)},
+        "even": {
+            round_number: 200.0 if round_number % 2 == 0 else 50.0 for round_number in range(6)
+        },
         "same": dict.fromkeys(range(6), 100.0),
     }
     found = choice.regret(own, others, [list(others)] * 2)
@@ -62,9 +64,9 @@ def test_the_regret_of_equal_locks_is_not_above_zero() -> None:
     source = random.Random(1)
     naive, found = [], []
     for _ in range(200):
-        own = {turn: source.lognormvariate(0, 0.1) for turn in range(6)}
+        own = {round_number: source.lognormvariate(0, 0.1) for round_number in range(6)}
         others = {
-            f"lock {i}": {turn: source.lognormvariate(0, 0.1) for turn in range(6)}
+            f"lock {i}": {round_number: source.lognormvariate(0, 0.1) for round_number in range(6)}
             for i in range(30)
         }
         best = max(statistics.geometric_mean(each.values()) for each in others.values())
@@ -91,8 +93,8 @@ def test_the_interval_is_of_the_logarithms() -> None:
 
 def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
     made = runs(own=[100.0] * 4, pthread=[90.0] * 4)
-    for turn in range(4):
-        made.add(Run(CELL.name, "greedy", turn, 900.0, longest=0.2, processors=1.0))
+    for round_number in range(4):
+        made.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
     found = judged(made, "greedy")
     assert found.winner == "pthread"
     assert not found.unbounded
@@ -103,8 +105,8 @@ def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
 def test_a_dropped_lock_is_the_best_if_no_other_keeps_the_bound() -> None:
     """It has fewer rounds than the lock under test."""
     made = runs(own=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
-    for turn in range(4):
-        made.add(Run(CELL.name, "pthread", turn, 300.0, longest=0.2, processors=1.0))
+    for round_number in range(4):
+        made.add(Run(CELL.name, "pthread", round_number, 300.0, longest=0.2, processors=1.0))
     found = judged(made, "fair")
     assert found.winner == "fair"
     assert found.regret is not None
@@ -120,11 +122,11 @@ def test_if_every_lock_starves_any_may_be_the_best() -> None:
 
 def test_a_failed_run_counts_for_nothing_and_two_end_it() -> None:
     made = runs(own=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
-    for turn in (2, 3):
-        made.add(Run(CELL.name, "other", turn, failure="killed after 1 s"))
+    for round_number in (2, 3):
+        made.add(Run(CELL.name, "other", round_number, failure="killed after 1 s"))
     assert judged(made, "other").winner == "pthread"
-    for turn in (0, 1):
-        made.add(Run(CELL.name, "own", turn, failure="killed after 1 s"))
+    for round_number in (0, 1):
+        made.add(Run(CELL.name, "own", round_number, failure="killed after 1 s"))
     found = judged(made, "other")
     assert not found.survives
     assert verdict.summarise([found]).failed == 1
@@ -143,8 +145,10 @@ def test_ratios_to_the_baseline() -> None:
 
 def test_what_a_mechanism_is_worth() -> None:
     made = runs(own=[100.0, 101.0] * 2, pthread=[90.0] * 4)
-    for turn in range(4):
-        made.add(Run(CELL.name, "own without spin-ns", turn, 50.0 + turn, processors=1.0))
+    for round_number in range(4):
+        made.add(
+            Run(CELL.name, "own without spin-ns", round_number, 50.0 + round_number, processors=1.0)
+        )
     found = judged(made, ablated=("spin-ns",))
     assert found.ablated is not None
     assert found.ablated["spin-ns"].value == pytest.approx(1.952, abs=1e-2)
@@ -155,15 +159,15 @@ def test_what_a_mechanism_is_worth() -> None:
 
 def test_locks_far_behind_are_dropped_after_two_rounds() -> None:
     made = runs(own=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
-    still = measure.still_in(CELL, contest("slow", "once"), BOUND_MS, made, turn=2)
+    still = measure.still_in(CELL, contest("slow", "once"), BOUND_MS, made, round_number=2)
     assert [each.name for each in still] == ["own", "pthread", "once"]
 
 
 def test_a_starving_lock_drops_no_other() -> None:
     made = runs(own=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
-    for turn in range(2):
-        made.add(Run(CELL.name, "greedy", turn, 900.0, longest=0.2, processors=1.0))
-    still = measure.still_in(CELL, contest("fair", "greedy"), BOUND_MS, made, turn=2)
+    for round_number in range(2):
+        made.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
+    still = measure.still_in(CELL, contest("fair", "greedy"), BOUND_MS, made, round_number=2)
     assert "fair" in {each.name for each in still}
 
 
@@ -207,10 +211,10 @@ def test_the_time_to_settle() -> None:
 def test_the_time_to_settle_is_in_the_summary() -> None:
     cell = Cell(("step", "few-many"), 16, (), 2)
     made = Runs()
-    for turn in range(2):
+    for round_number in range(2):
         for name, rate in (("own", 1000.0), ("pthread", 900.0)):
             samples = tuple(phases(10, [rate] * 20))
-            made.add(Run(cell.name, name, turn, rate, 0.01, 1.0, samples=samples))
+            made.add(Run(cell.name, name, round_number, rate, 0.01, 1.0, samples=samples))
     one = verdict.judge(cell, contest(), made, BOUND_MS)
     assert one is not None
     assert one.settled == 0

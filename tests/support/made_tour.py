@@ -3,7 +3,7 @@
 from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.measure import findings
 from lockwright.bench.claims.table import choose
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.bench.tour import store, tour_figures, tour_plan
 from lockwright.bench.tour.page import Tour
 from lockwright.run.bench_program import LIBC, Outcome
@@ -28,25 +28,29 @@ def timed(rate: float) -> Outcome:
     )
 
 
-def made(rounds: int = 3) -> Seen:
+def made(rounds: int = 3) -> RoundResults:
     """Runs in which `fast` is twice as fast as libc, and `slow` collapses with many threads."""
-    seen = Seen()
-    for turn in range(rounds):
+    results = RoundResults()
+    for round_number in range(rounds):
         for threads in PLAN.threads:
             for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5 / threads), strict=True):
-                seen.add(PLAN.contended(lock, threads), turn, outcome(rate + turn))
+                results.add(
+                    PLAN.contended(lock, threads), round_number, outcome(rate + round_number)
+                )
         for threads in PLAN.metered:
             for lock in LOCKS:
-                seen.add(PLAN.timed(lock, threads), turn, timed(1e6))
+                results.add(PLAN.timed(lock, threads), round_number, timed(1e6))
         for lock, rate in zip(LOCKS, (1e6, 2e6, 5e5), strict=True):
-            seen.add(PLAN.uncontested(lock), turn, outcome(rate))
+            results.add(PLAN.uncontested(lock), round_number, outcome(rate))
         for delay in tour_plan.DELAYS:
             line = {"kind": "measured", "turnaround_ns": 5.0, "wake_ns": 2.0, "sleep_ns": 1.0}
-            seen.add(PLAN.nap(delay), turn, Outcome([line]))
-    return seen
+            results.add(PLAN.nap(delay), round_number, Outcome([line]))
+    return results
 
 
-def tour(seen: Seen, names: str | None = None) -> Tour:
+def tour(results: RoundResults, names: str | None = None) -> Tour:
     claims = choose(names) if names else []
     remarks = ["Failed: </script><b>bad</b>"]
-    return Tour(HEADER, PLAN, seen, findings(claims, seen, HERE), remarks, "again", HERE.no_energy)
+    return Tour(
+        HEADER, PLAN, results, findings(claims, results, HERE), remarks, "again", HERE.no_energy
+    )

@@ -1,4 +1,4 @@
-"""What one run of the measuring program is: a workload under a lock, with its options."""
+"""The cases of the measuring program: a workload under a lock, with its options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from lockwright.bench.catalogue import catalogue
 from lockwright.bench.report import processors
 
 PER_PROCESSOR = "/cpu"
-"""Ends a number of threads that is one for each processor: `4/cpu`."""
+"""Suffix of a number of threads per processor: `4/cpu`."""
 
 
 @dataclass(frozen=True)
 class Case:
     """A workload under a lock. options, environment: pairs of name and value, sorted by name.
 
-    Two cases that are alike are one run.
+    Equal cases are run once.
     """
 
     workload: str
@@ -23,7 +23,7 @@ class Case:
     environment: tuple[tuple[str, str], ...] = ()
 
     def label(self) -> str:
-        """`single-lock, mcs-spin, threads 8`."""
+        """Return a label such as `single-lock, mcs-spin, threads 8`."""
         return ", ".join([self.workload, self.lock, *(f"{name} {v}" for name, v in self.options)])
 
 
@@ -33,7 +33,7 @@ def case(
     options: Mapping[str, object],
     environment: Mapping[str, str] | None = None,
 ) -> Case:
-    """Makes a case; a number of threads such as `4/cpu` becomes one of this machine."""
+    """Return a case; a number of threads such as `4/cpu` is resolved for this machine."""
     given = {name: resolved(value) for name, value in options.items()}
     return Case(
         workload, lock, tuple(sorted(given.items())), tuple(sorted((environment or {}).items()))
@@ -41,7 +41,7 @@ def case(
 
 
 def resolved(value: object) -> str:
-    """The value of an option as the measuring program takes it."""
+    """Return the value of an option in the form for the measuring program."""
     text = str(value)
     if text.endswith(PER_PROCESSOR):
         factor = float(text.removesuffix(PER_PROCESSOR))
@@ -50,7 +50,7 @@ def resolved(value: object) -> str:
 
 
 def timing(workload: str, seconds: float, warm_up: float) -> dict[str, object]:
-    """How long a run of the workload measures, for those that can be told."""
+    """Return the options of the measured time, for workloads that have them."""
     known = catalogue().workloads.get(workload)
     if known is None:
         return {}

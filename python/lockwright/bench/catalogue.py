@@ -1,4 +1,4 @@
-"""The workloads that the measuring program describes, and what they say about themselves."""
+"""The workloads of the measuring program, by its own description."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from lockwright.run.bench_program import program
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a workload takes, or one of a few words.
+    """An option of a workload: a number, or one of a few words.
 
     unit: empty for a plain number. least: the smallest value. words: the values, if they are words.
     """
@@ -26,13 +26,13 @@ class Parameter:
 
     @property
     def default(self) -> str:
-        """The initial value as one writes it."""
+        """The initial value as text."""
         return self.words[int(self.initial)] if self.words else f"{self.initial:g}"
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Values that belong together, as in the paper."""
+    """A named set of option values, as in the paper."""
 
     name: str
     values: dict[str, str]
@@ -41,7 +41,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of a run, beside those of every workload."""
+    """A number of a run that only some workloads have."""
 
     field: str
     heading: str
@@ -50,15 +50,15 @@ class Figure:
 
 
 RATE = Figure("operations_per_second", "op/s", "", lower_is_better=False)
-"""What locks are compared by."""
+"""The figure by which locks are compared."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What a workload measures, where it comes from and what it takes.
+    """A workload: its measure, source and options.
 
-    operation: what is counted, in the plural. one_mutex: whether the order of admissions can be
-    told. uses_lock: whether anything in it depends on the lock.
+    operation: the name of what is counted, in the plural. one_mutex: whether it has a single mutex,
+    so that the order of admissions is measurable. uses_lock: whether it depends on the lock.
     """
 
     name: str
@@ -74,13 +74,13 @@ class Workload:
 
     @property
     def main(self) -> Figure:
-        """What locks are compared by; without a lock, what it is about."""
+        """The figure by which locks are compared; without a lock, the first figure."""
         return RATE if self.uses_lock else self.figures[0]
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All workloads by name, and the parameters that each of them has."""
+    """All workloads by name, and the parameters that all of them have."""
 
     workloads: dict[str, Workload]
     common: dict[str, Parameter]
@@ -88,37 +88,37 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """What the installed measuring program has. Raises LockwrightError if there is none."""
+    """Return the catalogue of the installed program. Raises LockwrightError if there is none."""
     described = tool.call([program(), "describe"])
     if described.status != 0:
         raise LockwrightError(
-            "the measuring program does not say what it has", "build or install Lockwright again"
+            "the measuring program does not describe itself", "build or install Lockwright again"
         )
     return parse(described.output.splitlines())
 
 
 def parse(lines: Iterable[str]) -> Catalogue:
-    """Makes a catalogue of the lines that `lockwright-bench describe` prints."""
+    """Return the catalogue from the output lines of `lockwright-bench describe`."""
     workloads: dict[str, Workload] = {}
     common: dict[str, Parameter] = {}
     for line in map(json.loads, lines):
-        kind, owner = line.pop("kind"), line.pop("workload")
+        kind, workload = line.pop("kind"), line.pop("workload")
         match kind:
             case "workload":
                 for name in ("one_mutex", "uses_lock"):
                     line[name] = bool(line[name])
-                workloads[owner] = Workload(name=owner, **line)
+                workloads[workload] = Workload(name=workload, **line)
             case "parameter":
                 words = tuple(line.pop("words", "").split(",")) if "words" in line else ()
                 parameter = Parameter(**line, words=words)
-                if owner:
-                    workloads[owner].parameters.append(parameter)
+                if workload:
+                    workloads[workload].parameters.append(parameter)
                 else:
                     common[parameter.name] = parameter
             case "preset":
                 values = dict(pair.split("=") for pair in line.pop("values").split())
-                workloads[owner].presets.append(Preset(**line, values=values))
+                workloads[workload].presets.append(Preset(**line, values=values))
             case "figure":
                 line["lower_is_better"] = bool(line["lower_is_better"])
-                workloads[owner].figures.append(Figure(**line))
+                workloads[workload].figures.append(Figure(**line))
     return Catalogue(workloads, common)

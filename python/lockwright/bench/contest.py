@@ -1,4 +1,4 @@
-"""Runs a workload of the catalogue under several locks, and makes tables of what it printed."""
+"""Runs of one workload of the catalogue under several locks, and their tables."""
 
 import csv
 import io
@@ -111,11 +111,10 @@ LATENCIES = [
 
 @dataclass(frozen=True)
 class Request:
-    """What to run.
+    """The runs to make.
 
-    varied: for each option with several values, and for the threads, its values as they are given
-    to the measuring program; every combination is run. given: all other options of it. pins: the
-    option for a number of threads. metered: the options that switch meters on; empty for none.
+    varied: the values of the threads and of each option with several values; every combination is
+    run. given: all other options. metered: the options that switch meters on; empty for none.
     """
 
     workload: Workload
@@ -128,8 +127,8 @@ class Request:
 
 
 @dataclass
-class _Seen:
-    """One lock with one combination: the lines of its runs by round."""
+class _LockResults:
+    """The output lines of the runs of one lock with one combination of options, by round."""
 
     plain: dict[int, Line] = field(default_factory=dict)
     metered: dict[int, Line] = field(default_factory=dict)
@@ -139,7 +138,7 @@ class _Seen:
 
 
 def columns(workload: Workload) -> list[Column]:
-    """The columns of the main table, all that there can be."""
+    """Return all possible columns of the main table."""
     return [column for column, _ in _cells(workload, "admissions", calls=True, metered=True)]
 
 
@@ -148,7 +147,7 @@ _Cell = tuple[Column, Callable[[_Row], str]]
 
 
 def _cells(workload: Workload, *meters: str, calls: bool, metered: bool) -> list[_Cell]:
-    """The columns of the main table, each with what it shows of a row."""
+    """Return the columns of the main table, each with a function from a row to its text."""
     own: list[_Cell] = [
         (Column(f.heading, f"{f.meaning}."), partial(_figure, name=f.field))
         for f in workload.figures
@@ -186,26 +185,26 @@ def _cells(workload: Workload, *meters: str, calls: bool, metered: bool) -> list
 
 
 def measure(report: Report, chosen: list[Subject], request: Request) -> list[Table]:
-    """Fills `report`, and returns its tables.
+    """Fill `report`, and return its tables.
 
     Each round runs every lock once, in an order shuffled for the round and the combination.
     """
     names = list(request.varied)
     combinations = list(itertools.product(*request.varied.values()))
-    seen: dict[tuple[str, tuple[str, ...]], _Seen] = defaultdict(_Seen)
+    seen: dict[tuple[str, tuple[str, ...]], _LockResults] = defaultdict(_LockResults)
     steps_in_all = request.rounds * len(combinations) * len(chosen)
     what = request.workload.name
     with watching_others(report), progress(what, steps_in_all) as steps:
-        for turn in range(request.rounds):
+        for round_number in range(request.rounds):
             for combination in combinations:
                 order = list(chosen)
-                random.Random(f"{what} {combination} {turn}").shuffle(order)
+                random.Random(f"{what} {combination} {round_number}").shuffle(order)
                 labels: dict[str, object] = dict(zip(names, combination, strict=True))
                 for subject in order:
-                    steps.step(f"{subject.name}, " + said(labels))
+                    steps.step(f"{subject.name}, " + labels_text(labels))
                     one = seen[subject.name, combination]
                     if one.timed_out < stats.GIVE_UP:
-                        _one_turn(report, subject, turn, request, labels, one)
+                        _run_round(report, subject, round_number, request, labels, one)
     for combination in combinations:
         labels = dict(zip(names, combination, strict=True))
         for subject in chosen:
@@ -215,43 +214,43 @@ def measure(report: Report, chosen: list[Subject], request: Request) -> list[Tab
     return _tables(report, request)
 
 
-def said(labels: Mapping[str, object]) -> str:
-    """`threads 2, section-cycles 100`."""
+def labels_text(labels: Mapping[str, object]) -> str:
+    """Return a text such as `threads 2, section-cycles 100`."""
     return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
-def _one_turn(
+def _run_round(
     report: Report,
     subject: Subject,
-    turn: int,
+    round_number: int,
     request: Request,
     labels: Mapping[str, object],
-    seen: _Seen,
+    seen: _LockResults,
 ) -> None:
     given = {**request.given, **labels}
-    ways: list[Mapping[str, object]] = [{}]
+    modes: list[Mapping[str, object]] = [{}]
     if request.metered:
-        # Which comes first changes from round to round.
-        ways.insert(turn % 2, request.metered)
-    for way in ways:
-        outcome = run(subject, request.workload.name, {**given, **way}, timeout=request.timeout)
-        report.record(subject, turn, outcome, **labels, metered=bool(way))
+        # The order of the two alternates from round to round.
+        modes.insert(round_number % 2, request.metered)
+    for meters in modes:
+        outcome = run(subject, request.workload.name, {**given, **meters}, timeout=request.timeout)
+        report.record(subject, round_number, outcome, **labels, metered=bool(meters))
         seen.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and (outcome.timed_out or not outcome.failure):
-            (seen.metered if way else seen.plain)[turn] = line
-            if way:
+            (seen.metered if meters else seen.plain)[round_number] = line
+            if meters:
                 seen.outcomes.append(outcome)
     if request.counting and subject.counting is not None:
         outcome = run(subject, request.workload.name, given, timeout=request.timeout, counting=True)
-        report.record(subject, turn, outcome, **labels, counting=True)
+        report.record(subject, round_number, outcome, **labels, counting=True)
         line = outcome.line("final")
         if line is not None and outcome.counts is not None and not outcome.failure:
             seen.counted.append((line, outcome))
 
 
-def _row(request: Request, seen: _Seen, libc: _Seen) -> dict[str, object]:
-    """The figures of one lock with one combination, None where there is none."""
+def _row(request: Request, seen: _LockResults, libc: _LockResults) -> dict[str, object]:
+    """Return the figures of one lock with one combination, None where missing."""
     main = request.workload.main.field
 
     def over_rounds(name: str, per: str | None = None, times: float = 1.0) -> Spread | None:
@@ -262,7 +261,7 @@ def _row(request: Request, seen: _Seen, libc: _Seen) -> dict[str, object]:
             [times * number(line, name) / (number(line, per) if per else 1) for line in lines]
         )
 
-    both = [turn for turn in seen.plain if turn in libc.plain]
+    both = [round_number for round_number in seen.plain if round_number in libc.plain]
     pairs = [(number(seen.plain[t], main), number(libc.plain[t], main)) for t in both]
     pairs = [(own, other) for own, other in pairs if own > 0 and other > 0]
     ratio = inference.paired_ratio([own for own, _ in pairs], [other for _, other in pairs], False)
@@ -312,13 +311,13 @@ def _row(request: Request, seen: _Seen, libc: _Seen) -> dict[str, object]:
     return row
 
 
-def _of_kind(seen: _Seen, kind: str, name: str) -> Spread | None:
+def _of_kind(seen: _LockResults, kind: str, name: str) -> Spread | None:
     lines = [outcome.line(kind) for outcome in seen.outcomes]
     return spread([number(line, name) for line in lines if line is not None and name in line])
 
 
-def _latencies(seen: _Seen) -> dict[str, dict[str, object]]:
-    """For each kind of time its count, the percentiles over the rounds and the longest."""
+def _latencies(seen: _LockResults) -> dict[str, dict[str, object]]:
+    """Return for each kind of time its count, the percentiles over the rounds and the longest."""
     found: dict[str, dict[str, object]] = {}
     by_kind: dict[str, list[Line]] = defaultdict(list)
     for outcome in seen.outcomes:
@@ -405,7 +404,7 @@ def _tables(report: Report, request: Request) -> list[Table]:
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """One line for each row; of what varies over the rounds, the median and the quartiles."""
+    """Write a line for each row, with median and quartiles of figures that vary over rounds."""
     flat = [dict(_flat(row)) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     text = io.StringIO()

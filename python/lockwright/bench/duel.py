@@ -1,4 +1,4 @@
-"""Two locks run in turn until it is known whether one is as good as the other."""
+"""Alternating runs of two locks until it is shown whether one is as good as the other."""
 
 import math
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from lockwright.preload.locks import registry
 from lockwright.stats.sequential import Interval, interval
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "not shown"
-"""That a lock is within 5 % of another, or better: the whole interval of its ratio is above NEAR,
-or below it, or neither."""
+"""Whether a lock is within 5 % of another, or better: the whole interval of its ratio is above
+NEAR, or below it, or neither."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How many times as good a lock is as another: the geometric mean, and an interval that holds
-    however often it was looked at. pairs: rounds in which both ran to their ends."""
+    """The ratio of a lock to another: the geometric mean, and an interval that stays valid when it
+    is computed after every round. pairs: number of rounds in which both finished."""
 
     ratio: float
     low: float
@@ -28,7 +28,7 @@ class Standing:
 
     @classmethod
     def of(cls, lead: Interval) -> "Standing":
-        """That of the logarithm of the ratio."""
+        """Return the standing from the interval of the logarithm of the ratio."""
         return cls(math.exp(lead.mean), math.exp(lead.low), _exp(lead.high), lead.number)
 
     @property
@@ -40,14 +40,14 @@ class Standing:
 
 
 SAME = Standing(1.0, 1.0, 1.0, 0)
-"""A lock beside itself."""
+"""The standing of a lock against itself."""
 
 
 def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) -> Standing:
-    """Runs both once in each round, until it is shown whether `lock` is within 5 % of `other`.
+    """Run both once in each round, until it is shown whether `lock` is within 5 % of `other`.
 
-    Which of them is the first changes as in ABBA, so that a steady drift hits both alike. pairs: of
-    rounds at most; timeout: seconds of a run.
+    Their order alternates as in ABBA, so that a steady drift affects both equally. pairs: largest
+    number of rounds; timeout: seconds of a run.
     """
     if lock == other:
         return SAME
@@ -62,9 +62,9 @@ def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) ->
             for name in (lock, other) if number % 4 < 2 else (other, lock):
                 slot = Slot(UNSPECIFIED, number, name)
                 values[name] = runner.measure(slot, known.path_of(name)).value
-            mine, others = values[lock], values[other]
-            if mine and others and min(mine, others) > 0:
-                leads.append(sign * math.log(mine / others))
+            first, second = values[lock], values[other]
+            if first and second and min(first, second) > 0:
+                leads.append(sign * math.log(first / second))
             if Standing.of(interval(leads)).within != OPEN:
                 break
     return Standing.of(interval(leads))

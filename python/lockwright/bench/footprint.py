@@ -1,4 +1,4 @@
-"""What a mutex costs in memory beyond the object that the program allocated."""
+"""The memory of mutexes beyond the objects that the program allocates."""
 
 import sys
 from collections.abc import Mapping
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from lockwright.base.numbers import plain
-from lockwright.bench.report import LOCK, Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.report import LOCK, Column, Report, progress, rotated, table, watching_others
 from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats.spread import format_spread, spread
 
 NO_PAIR = 0.1
-"""Bytes per pair of a mutex and a thread: less than one bit for each."""
+"""Bytes per pair of a mutex and a thread that count as none: less than one bit."""
 
 MOST_OUTSIDE = 4 << 30
-"""Bytes that a lock may take for all mutexes of a run as it states it: a lock whose state is large
-is measured with fewer of them, or the machine would run out of memory."""
+"""Most bytes that a lock may take for all mutexes of a run, by its stated size: a lock with large
+state is measured with fewer mutexes, so that the machine does not run out of memory."""
 
 MEASURED = (
     "bytes_per_mutex",
@@ -79,14 +79,14 @@ COLUMNS = [
 ]
 
 
-def how_many(subject: Subject) -> int:
-    """How many mutexes a run can have."""
+def most_mutexes(subject: Subject) -> int:
+    """Return the largest number of mutexes of a run."""
     each = subject.lock.bytes_per_mutex_outside if subject.lock else 0
     return MOST_OUTSIDE // each if each else sys.maxsize
 
 
 def remarks(report: Report) -> list[str]:
-    """What a reader must know of a measured report."""
+    """Return the remarks on a report."""
     most = max((int(str(row["mutexes"])) for row in report.rows), default=0)
     return [
         f"{row['lock']}: {row['mutexes']:,} mutexes only, for the memory that they take."
@@ -102,18 +102,18 @@ def measure(
     arguments: Mapping[str, object],
     timeout: float,
 ) -> list[Table]:
-    """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
+    """Fill `report`, and return the table; `arguments` are those of the measuring program."""
     wanted = int(str(arguments["mutexes"]))
     least = int(str(arguments["warm"])) + 1
-    mutexes = {s.name: max(least, min(wanted, how_many(s))) for s in chosen}
+    mutexes = {s.name: max(least, min(wanted, most_mutexes(s))) for s in chosen}
     seen = {(s.name, what): list[float]() for s in chosen for what in MEASURED}
     with watching_others(report), progress("footprint", rounds * len(chosen)) as steps:
-        for turn in range(rounds):
-            for subject in in_turn(chosen, turn):
+        for round_number in range(rounds):
+            for subject in rotated(chosen, round_number):
                 steps.step(subject.name)
                 given = {**arguments, "mutexes": mutexes[subject.name]}
                 outcome = run(subject, "footprint", given, timeout=timeout)
-                report.record(subject, turn, outcome)
+                report.record(subject, round_number, outcome)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
                     for what in MEASURED:

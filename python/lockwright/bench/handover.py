@@ -1,4 +1,4 @@
-"""Threads that contend for one mutex: how fast it changes hands, and what the kernel has to do."""
+"""Threads that contend for one mutex: the rate of acquisitions, and the kernel's work."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
-    in_turn,
     progress,
+    rotated,
     table,
     watching_others,
 )
@@ -24,7 +24,7 @@ DEFAULT_LOCKS = ["mcs-stp", "clh-stp", "futex", "pthread"]
 
 ENOUGH = 0.75
 """Share of the processors below which a warning is printed. With two, at 1.5 both threads run at
-once for half of the time; below that, most acquisitions meet nobody."""
+once for half of the time; below that, most acquisitions are uncontended."""
 
 BOUND = ("futex", 0.95)
 """`futex` has to reach this share of the C library's throughput."""
@@ -87,7 +87,7 @@ COLUMNS = [*SPEED, *CALLS[1:]]
 
 @dataclass
 class _Tally:
-    """What was seen of one lock at one number of threads, one value a round."""
+    """The figures of one lock at one number of threads, one value per round."""
 
     rate: list[float] = field(default_factory=list)
     ratio: list[float] = field(default_factory=list)
@@ -111,21 +111,21 @@ def measure(
     thread_counts: list[int],
     timeout: float,
 ) -> list[Table]:
-    """Fills `report`, and returns two tables per thread count.
+    """Fill `report`, and return two tables per thread count.
 
     `arguments` are those of the measuring program, without the number of threads.
     """
     tallies = {(s.name, t): _Tally() for s in chosen for t in thread_counts}
     steps_in_all = rounds * len(chosen) * len(thread_counts)
     with watching_others(report), progress("handover", steps_in_all) as steps:
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for threads in thread_counts:
-                for subject in in_turn(chosen, turn):
+                for subject in rotated(chosen, round_number):
                     steps.step(f"{subject.name}, {threads} threads")
                     tally = tallies[subject.name, threads]
                     if not tally.collapsed:
                         given = {**arguments, "threads": threads}
-                        _one_turn(report, subject, turn, given, timeout, tally)
+                        _run_round(report, subject, round_number, given, timeout, tally)
     return [
         one
         for threads in thread_counts
@@ -135,16 +135,18 @@ def measure(
     ]
 
 
-def _one_turn(
+def _run_round(
     report: Report,
     subject: Subject,
-    turn: int,
+    round_number: int,
     given: Mapping[str, object],
     timeout: float,
     tally: _Tally,
 ) -> None:
     threads = given["threads"]
-    own, beside = beside_libc(report, subject, turn, "handover", given, timeout, threads=threads)
+    own, beside = beside_libc(
+        report, subject, round_number, "handover", given, timeout, threads=threads
+    )
     line = own.line("measured")
     other = beside.line("measured")
     if own.timed_out:
@@ -165,7 +167,7 @@ def _one_turn(
     if subject.counting is None or tally.collapsed:
         return
     counted = run(subject, "handover", given, timeout=timeout, counting=True)
-    report.record(subject, turn, counted, threads=threads, counting=True)
+    report.record(subject, round_number, counted, threads=threads, counting=True)
     tally.lost_exclusion |= not report.keeps_exclusion(subject, counted)
     counts = counted.counts
     if counted.failure or counts is None or not counts.acquisitions:
@@ -189,29 +191,26 @@ def _collapse(outcome: Outcome) -> str:
 
 
 def remarks(report: Report, processors: int) -> list[str]:
-    """What a reader must know of a measured report before believing it.
-
-    processors: that the process may use.
-    """
-    said = [f"{processors} processors."]
+    """Return the remarks on a report. processors: number that the process may use."""
+    texts = [f"{processors} processors."]
     for row in report.rows:
         cpus, threads = row["cpus"], row["threads"]
         if row["lock"] != LIBC or not isinstance(cpus, Spread) or not isinstance(threads, int):
             continue
         possible = min(threads, processors)
         if cpus.median < ENOUGH * possible:
-            said.append(
+            texts.append(
                 f"Warning: {threads} threads of libc got {cpus.median:.1f} processors, not "
                 f"{possible}: they hardly contended, so these ratios say little about contention."
             )
-    return said
+    return texts
 
 
 def _tables(
     report: Report, chosen: list[Subject], threads: int, tallies: Mapping[str, _Tally]
 ) -> list[Table]:
     speed = table(f"{threads} threads: speed", SPEED)
-    calls = table(f"{threads} threads: what the kernel had to do", CALLS)
+    calls = table(f"{threads} threads: work of the kernel", CALLS)
     for subject in chosen:
         tally = tallies[subject.name]
         rate, ratio = spread(tally.rate), spread(tally.ratio)

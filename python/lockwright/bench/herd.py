@@ -1,4 +1,4 @@
-"""A broadcast to many waiters: time and context switches until all have had their turn."""
+"""A broadcast to many waiters: time and context switches until all have run their sections."""
 
 import statistics
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
-    in_turn,
     progress,
+    rotated,
     table,
     watching_others,
 )
@@ -56,7 +56,7 @@ COLUMNS = [
 
 @dataclass
 class _Tally:
-    """What was seen of one lock with one section length, one value a round."""
+    """The figures of one lock with one section length, one value per round."""
 
     wall_ms: list[float] = field(default_factory=list)
     time_ratio: list[float] = field(default_factory=list)
@@ -75,7 +75,7 @@ def measure(
     sections_ns: list[float],
     timeout: float,
 ) -> list[Table]:
-    """Fills `report`, and returns a table per section length.
+    """Fill `report`, and return a table per section length.
 
     `arguments` are those of the measuring program, without the section.
     """
@@ -84,15 +84,21 @@ def measure(
         watching_others(report),
         progress("herd", rounds * len(chosen) * len(sections_ns)) as steps,
     ):
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for section in sections_ns:
-                for subject in in_turn(chosen, turn):
+                for subject in rotated(chosen, round_number):
                     steps.step(f"{subject.name}, {plain(section)} ns")
                     tally = tallies[subject.name, section]
                     if not tally.collapsed:
                         given = {**arguments, "section-ns": section}
                         own, beside = beside_libc(
-                            report, subject, turn, "herd", given, timeout, section_ns=section
+                            report,
+                            subject,
+                            round_number,
+                            "herd",
+                            given,
+                            timeout,
+                            section_ns=section,
                         )
                         _add(report, subject, tally, own, beside)
     waiters = plain(float(str(arguments["waiters"])))
@@ -118,7 +124,7 @@ def _add(report: Report, subject: Subject, tally: _Tally, own: Outcome, beside: 
     final = own.line("final")
     expected = final and number(final, "waiters") * number(final, "rounds")
     if final is None or number(final, "sections") != expected:
-        report.failures.append(f"{subject.name}: not every waiter had its turn")
+        report.failures.append(f"{subject.name}: not every waiter ran its section")
         return
     wall, other_wall = (_middle(o, "wall_ns") for o in (own, beside))
     voluntary, involuntary = (_middle(own, kind) for kind in ("voluntary", "involuntary"))
@@ -133,7 +139,7 @@ def _add(report: Report, subject: Subject, tally: _Tally, own: Outcome, beside: 
 
 
 def _middle(outcome: Outcome, name: str) -> float:
-    """Median over a run's broadcasts."""
+    """Return the median over a run's broadcasts."""
     return statistics.median(
         number(line, name) for line in outcome.lines if line.get("kind") == "broadcast"
     )

@@ -1,5 +1,5 @@
-"""What it costs to put a lock under a program by interposition, and whether the locks compare alike
-when they are written into it (Guerraoui et al., TOCS 2019, section 4.4)."""
+"""The cost of interposition, and whether locks compare alike when they are written into the program
+(Guerraoui et al., TOCS 2019, section 4.4)."""
 
 import math
 import random
@@ -27,10 +27,9 @@ DIRECT, INTERPOSED = "direct", "interposed"
 class Setting:
     """A workload with its options. threads: None for one thread, else threads per processor.
 
-    busy: whether threads have work of their own and contend, as in the programs with which the
-    papers compared both ways. Where one thread does little but lock and unlock, some nanoseconds
-    are a large share, and the setting shows the cost rather than what a program sees of it.
-    usual: whether it is run where none is named.
+    busy: whether threads have other work and contend, as in the programs of the papers. Where one
+    thread does little but lock and unlock, some nanoseconds are a large share, and the setting
+    shows the cost rather than its effect on a program. usual: whether it is run by default.
     """
 
     name: str
@@ -42,7 +41,7 @@ class Setting:
     usual: bool = True
 
     def arguments(self) -> dict[str, object]:
-        """What the measuring program is told."""
+        """Return the options of the measuring program."""
         count = 1 if self.threads is None else self.threads * processors()
         return {"threads": count, **self.options}
 
@@ -167,25 +166,28 @@ SUMMARY = [
 
 
 @dataclass
-class Seen:
-    """One lock in one setting: operations per second by form and round."""
+class LockResults:
+    """The operations per second of one lock in one setting, by form and round."""
 
     rates: dict[str, dict[int, float]] = field(default_factory=lambda: {DIRECT: {}, INTERPOSED: {}})
     timed_out: int = 0
 
     def both(self) -> list[tuple[float, float]]:
-        """Direct and interposed, of the rounds that have both."""
+        """Return the rates, direct and interposed, of the rounds that have both."""
         direct, other = self.rates[DIRECT], self.rates[INTERPOSED]
-        return [(direct[turn], other[turn]) for turn in sorted(direct.keys() & other.keys())]
+        return [
+            (direct[round_number], other[round_number])
+            for round_number in sorted(direct.keys() & other.keys())
+        ]
 
 
-Table = defaultdict[str, defaultdict[str, Seen]]
-"""By setting and lock."""
+Table = defaultdict[str, defaultdict[str, LockResults]]
+"""Results by setting and lock."""
 
 
-def nothing_yet() -> Table:
-    """To be filled by measure()."""
-    return defaultdict(lambda: defaultdict(Seen))
+def empty_table() -> Table:
+    """Return an empty table for measure()."""
+    return defaultdict(lambda: defaultdict(LockResults))
 
 
 def measure(
@@ -197,56 +199,56 @@ def measure(
     timeout: float,
     seen: Table,
 ) -> None:
-    """Runs everything, and fills `seen`, which holds what there is when a signal ends it.
+    """Make all runs, and fill `seen`, which has the runs so far if a signal ends it.
 
     In a round, every lock is run once in both forms in each setting, the locks in an order shuffled
-    for it. Which form comes first changes from round to round. timeout: seconds of one run.
+    for it. The order of the forms alternates from round to round. timeout: seconds of one run.
     """
     steps_in_all = rounds * len(settings) * len(chosen)
     with watching_others(report), progress("interposition", steps_in_all) as steps:
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for setting in settings:
                 order = list(chosen)
-                random.Random(f"{setting.name} {turn}").shuffle(order)
+                random.Random(f"{setting.name} {round_number}").shuffle(order)
                 for subject in order:
                     steps.step(f"{subject.name}, {setting.name}")
                     one = seen[setting.name][subject.name]
                     if one.timed_out < stats.GIVE_UP:
-                        _one_turn(report, subject, setting, turn, given, timeout, one)
+                        _run_round(report, subject, setting, round_number, given, timeout, one)
 
 
 def tables(
     report: Report, chosen: Sequence[Subject], settings: Sequence[Setting], seen: Table
 ) -> list[RichTable]:
-    """A table for each setting and one of what they come to; puts their figures into `report`."""
+    """Return a table for each setting and a summary; add their figures to `report`."""
     names = [subject.name for subject in chosen]
     each = [_setting_table(report, one, names, seen[one.name]) for one in settings]
     return [*each, _summary_table(report, settings, seen)]
 
 
-def _one_turn(
+def _run_round(
     report: Report,
     subject: Subject,
     setting: Setting,
-    turn: int,
+    round_number: int,
     given: Mapping[str, object],
     timeout: float,
-    seen: Seen,
+    seen: LockResults,
 ) -> None:
     forms = [(DIRECT, replace(subject, plain=None, direct=True)), (INTERPOSED, subject)]
-    if turn % 2:
+    if round_number % 2:
         forms.reverse()
     for form, one in forms:
         outcome = run(one, setting.workload, {**setting.arguments(), **given}, timeout=timeout)
-        report.record(one, turn, outcome, setting=setting.name, form=form)
+        report.record(one, round_number, outcome, setting=setting.name, form=form)
         seen.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and not outcome.failure and (rate := number(line, RATE.field)) > 0:
-            seen.rates[form][turn] = rate
+            seen.rates[form][round_number] = rate
 
 
 def _setting_table(
-    report: Report, setting: Setting, names: Sequence[str], seen: Mapping[str, Seen]
+    report: Report, setting: Setting, names: Sequence[str], seen: Mapping[str, LockResults]
 ) -> RichTable:
     shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for name in names:
@@ -295,12 +297,12 @@ def _interval(found: Equivalence | None) -> list[float] | None:
 
 
 def show_interval(interval: Sequence[float] | None) -> str:
-    """`-1.2% to +0.3%`."""
+    """Return a text such as `-1.2% to +0.3%`."""
     return "-" if interval is None else f"{interval[0]:+.1%} to {interval[1]:+.1%}"
 
 
-def summarise(seen: Mapping[str, Seen]) -> dict[str, object]:
-    """What the locks of a setting come to together; see SUMMARY."""
+def summarise(seen: Mapping[str, LockResults]) -> dict[str, object]:
+    """Return the summary of the locks of a setting; see SUMMARY."""
     pairs = {name: one.both() for name, one in seen.items() if one.both()}
     found = {
         name: equivalence([math.log(other / direct) for direct, other in both])
@@ -325,7 +327,7 @@ def summarise(seen: Mapping[str, Seen]) -> dict[str, object]:
 
 
 def _orders(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, object]:
-    """How pairs of locks compare in one form and in the other."""
+    """Return how pairs of locks compare in one form and in the other."""
     names = ("ordered", "turned_round", "kept_better", "kept_equal", "kept_worse")
     if len(pairs) < 2:
         return dict.fromkeys(names)

@@ -1,4 +1,4 @@
-"""What this machine does for a lock and how long it takes, and the settings that follow from it."""
+"""The durations of this machine that matter for locks, and the settings derived from them."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -13,10 +13,10 @@ from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import Spread, format_spread, spread
 
 DELAYS = (10_000, 100_000, 1_000_000, 10_000_000)
-"""Nanoseconds asleep before the wake: the longer a processor was idle, the longer it takes."""
+"""Nanoseconds parked before the wake: the longer a processor was idle, the longer it takes."""
 
 PAIRS = 12
-"""Pairs of processors, at most, between which a cache line is sent; spread over all of them."""
+"""Most pairs of processors between which a cache line is sent; spread over all pairs."""
 
 COLUMNS = [
     Column("measured", "what, in nanoseconds."),
@@ -32,7 +32,7 @@ SETTINGS = [
 
 
 def turnaround(delay: int) -> str:
-    """The name of the measurement with that many nanoseconds asleep."""
+    """Return the name of the measurement with that many nanoseconds parked."""
     return f"turnaround {delay // 1000} us"
 
 
@@ -61,7 +61,7 @@ def _grace(seen: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a number of a lock follows from what was measured."""
+    """A rule that derives a number of a lock from measurements."""
 
     locks: tuple[str, ...]
     name: str
@@ -76,8 +76,8 @@ RULES = [
         (EVERY_LOCK,),
         "spin-ns",
         _asleep,
-        "sleep + turnaround: who polls as long as a sleep costs and then sleeps has lost at most "
-        "twice the least",
+        "sleep + turnaround: a waiter that polls for as long as a sleep costs and then sleeps "
+        "loses at most twice the least possible",
     ),
     Rule(
         _MUTEXEE,
@@ -109,7 +109,7 @@ def _pairs(processors: list[int]) -> list[tuple[int, int]]:
 
 
 def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spread], list[Table]]:
-    """Fills `report`; returns the figures by the names of MEANINGS, and a table of them.
+    """Fill `report`; return the figures by the names of MEANINGS, and a table of them.
 
     With one processor only, there is no transfer and all sleeps and wakes are on that one.
     """
@@ -122,7 +122,7 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
     with watching_others(report), progress("calibrate", steps_in_all) as steps:
 
         def ask(turn: int, workload: str, given: Mapping[str, object], *names: str) -> list[float]:
-            """The figures of those names of one run; none if it failed."""
+            """Return the figures of those names from one run; none if it failed."""
             steps.step(workload)
             outcome = run(Subject(LIBC), workload, given, timeout=timeout)
             report.record(Subject(LIBC), turn, outcome, workload=workload, **given)
@@ -150,7 +150,7 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
                 seen[turnaround(delay)] += answer[:1]
                 seen["wake"] += answer[1:] if delay == DELAYS[0] else []
     figures = {name: found for name in MEANINGS if (found := spread(seen[name])) is not None}
-    shown = table("What this machine does for a lock", COLUMNS)
+    shown = table("Durations of this machine", COLUMNS)
     shown.columns[-1].justify = "left"
     for name, found in figures.items():
         report.rows.append({"measured": name, "ns": found})
@@ -159,12 +159,11 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
 
 
 def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Table]:
-    """The values by lock and name, and a table of them; a number whose measurement is missing is
-    left out.
-    """
+    """Return the values by lock and name, and a table of them; numbers whose measurements are
+    missing are left out."""
     medians = {name: found.median for name, found in figures.items()}
     values: dict[str, dict[str, int]] = {}
-    shown = table("What follows for the locks", SETTINGS)
+    shown = table("Settings of the locks", SETTINGS)
     for rule in RULES:
         try:
             value = round(rule.value(medians))

@@ -1,4 +1,4 @@
-"""What was read around the runs of a benchmark: energy and counters, by operation."""
+"""The meters of a benchmark's runs: energy and counters, per operation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,22 @@ from lockwright.machine.meters import Idle
 from lockwright.stats.spread import Spread, format_spread, spread
 
 OPERATIONS = ("operations", "acquisitions", "pairs", "sections", "trips")
-"""Fields in which a workload says how often it did what it measures, the first that is there."""
+"""Fields with the number of operations of a workload; the first that exists is used."""
 
 _NOT_LABELS = {"lock", "round", "beside", "seconds", "failure", "lines", "counts", "meters"}
 _NOT_LABELS |= {"metered", "counting"}
-"""Keys of a run that do not say what was run, see Report.record."""
+"""Keys of a run that are no labels, see Report.record."""
 
-LOCK = Column("run", "the lock, and what else tells these runs from others.")
+LOCK = Column("run", "the lock, and the other labels of these runs.")
 
 Value = Callable[[Mapping[str, float], float | None, Idle | None], float | None]
-"""A figure of one run, from what was read, its operations if known, and the idle power."""
+"""A function of the meters of a run, its operations if known, and the idle power."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the table. unit: what the values are divided by to be shown.
-
-    energy: whether it is one of energy.
-    """
+    """A figure of the table. unit: the divisor of the printed values. energy: whether it needs
+    energy counters."""
 
     key: str
     column: Column
@@ -121,14 +119,13 @@ FIGURES = (
         )
     ),
 )
-"""Energy is that of the measurement, where a workload says when it was. All else, and the energy of
-other workloads, is of the whole run, its start and its end included. Operations are likewise."""
+"""The figures. Energy is that of the measurement, where a workload marks it. All else, and the
+energy of other workloads, is of the whole run with its start and end; so are operations."""
 
 
 def operations(lines: Sequence[Mapping[str, Any]], measured: bool = False) -> float | None:
-    """How many operations a run did; of its last word, which counts those at its end too.
-
-    measured: only those of its measurement.
+    """Return the number of operations of a run from its last line, which includes those at its end;
+    None if unknown. measured: only those of its measurement.
     """
     for name in OPERATIONS:
         found = [
@@ -150,10 +147,10 @@ def _value(figure: Figure, run: Mapping[str, Any], idle: Idle | None) -> float |
 
 
 def tables(report: Report) -> list[Table]:
-    """Adds the figures to the report, and returns the table; none if there is nothing to show."""
+    """Add the figures to the report, and return the table; none without figures."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for run in report.runs:
-        # How much a run did that did not end by itself, nobody knows. Other meters take energy.
+        # The operations of a failed run are unknown. Other meters use energy themselves.
         others = run.get("metered") or run.get("counting")
         if run["failure"] or others or not run["meters"]:
             continue

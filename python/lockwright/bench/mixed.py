@@ -1,5 +1,5 @@
-"""What it costs that each mutex has an algorithm of its own: the library of all algorithms, in
-which every mutex has the same one, against the library of that algorithm alone."""
+"""The cost of choosing an algorithm per mutex: the library of all algorithms, with the same one for
+every mutex, against the library of that algorithm alone."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from rich.table import Table
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
 from lockwright.bench.interposition import SETTINGS, Setting
-from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.report import Column, Report, progress, rotated, table, watching_others
 from lockwright.compare import stats
 from lockwright.plan.compiled import VARIABLE
 from lockwright.preload.locks import Registry
@@ -18,7 +18,7 @@ from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats.spread import format_ratio, spread
 
 USUAL = tuple(SETTINGS[name] for name in ("empty", "uncontested", "short-short"))
-"""Two without and one with contention."""
+"""The default settings: two without and one with contention."""
 
 COLUMNS = [
     Column("lock", "the algorithm that every mutex has."),
@@ -41,7 +41,7 @@ COLUMNS = [
 
 
 @dataclass
-class _Seen:
+class _LockResults:
     own: list[float] = field(default_factory=list)
     mixed: list[float] = field(default_factory=list)
     timed_out: int = 0
@@ -56,35 +56,39 @@ def measure(
     given: Mapping[str, object],
     timeout: float,
 ) -> list[Table]:
-    """Runs everything, fills `report`, and returns a table for each setting. timeout: seconds."""
+    """Make all runs, fill `report`, and return a table for each setting. timeout: seconds."""
     library = known.path_of_mixed()
-    seen: defaultdict[str, defaultdict[str, _Seen]] = defaultdict(lambda: defaultdict(_Seen))
+    seen: defaultdict[str, defaultdict[str, _LockResults]] = defaultdict(
+        lambda: defaultdict(_LockResults)
+    )
     with (
         watching_others(report),
         progress("mixed", rounds * len(settings) * len(chosen)) as steps,
     ):
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for setting in settings:
-                for subject in in_turn(chosen, turn):
+                for subject in rotated(chosen, round_number):
                     steps.step(f"{subject.name}, {setting.name}")
                     one = seen[setting.name][subject.name]
                     if one.timed_out < stats.GIVE_UP:
                         mixed = Subject(subject.name, library, lock=subject.lock)
-                        _turn(report, (subject, mixed), setting, turn, given, timeout, one)
+                        _run_round(
+                            report, (subject, mixed), setting, round_number, given, timeout, one
+                        )
     return [_table(report, each, chosen, seen[each.name]) for each in settings]
 
 
-def _turn(
+def _run_round(
     report: Report,
     pair: tuple[Subject, Subject],
     setting: Setting,
-    turn: int,
+    round_number: int,
     given: Mapping[str, object],
     timeout: float,
-    seen: _Seen,
+    seen: _LockResults,
 ) -> None:
     rates: list[float | None] = [None, None]
-    for place in (0, 1) if turn % 2 == 0 else (1, 0):
+    for place in (0, 1) if round_number % 2 == 0 else (1, 0):
         subject = pair[place]
         outcome = run(
             subject,
@@ -94,7 +98,7 @@ def _turn(
             environment={VARIABLE: f"D {subject.name}\n"},
         )
         form = ("own", "mixed")[place]
-        report.record(subject, turn, outcome, setting=setting.name, form=form)
+        report.record(subject, round_number, outcome, setting=setting.name, form=form)
         seen.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and not outcome.failure:
@@ -106,7 +110,7 @@ def _turn(
 
 
 def _table(
-    report: Report, setting: Setting, chosen: Sequence[Subject], seen: Mapping[str, _Seen]
+    report: Report, setting: Setting, chosen: Sequence[Subject], seen: Mapping[str, _LockResults]
 ) -> Table:
     shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for subject in chosen:
@@ -141,15 +145,15 @@ def _table(
 
 
 def remarks(report: Report, settings: Sequence[Setting]) -> list[str]:
-    """What the locks of each setting come to together."""
-    said = []
+    """Return a summary of the locks of each setting."""
+    texts = []
     for setting in settings:
         rows = [row["ratio"] for row in report.rows if row["setting"] == setting.name]
         medians = [ratio.median for ratio in rows if hasattr(ratio, "median")]
         over = spread(medians)
         if over is not None:
-            said.append(
+            texts.append(
                 f"{setting.name}: median ratio over {over.count} locks {over.median:.3f}, "
                 f"from {min(medians):.3f} to {max(medians):.3f}."
             )
-    return said
+    return texts

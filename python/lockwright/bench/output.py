@@ -1,4 +1,4 @@
-"""Prints what a benchmark has found, and writes it to a file."""
+"""The output of a benchmark: on the terminal, and as a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from lockwright.doctor.examine import disturbances
 def show(
     report: Report, tables: Sequence[Table], remarks: Sequence[str], json_file: Path | None
 ) -> None:
-    """Prints the tables with what a reader has to know beside them, and writes the file."""
+    """Print the tables with their remarks, and write the file."""
     console = terminal.output()
     for table in [*tables, *metered.tables(report)]:
         console.print(table)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rich.table import Table
 
 from lockwright.base.numbers import plain
-from lockwright.bench.report import LOCK, Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.report import LOCK, Column, Report, progress, rotated, table, watching_others
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats.spread import Spread, format_ratio, spread
 
@@ -102,31 +102,33 @@ def measure(
     tallies = {(s.name, t): _Tally() for s in chosen for t in thread_counts}
     steps_in_all = rounds * len(chosen) * len(thread_counts)
     with watching_others(report), progress("oversubscribe", steps_in_all) as steps:
-        for turn in range(rounds):
-            for subject in in_turn(chosen, turn):
-                for threads in in_order(thread_counts, turn):
+        for round_number in range(rounds):
+            for subject in rotated(chosen, round_number):
+                for threads in in_order(thread_counts, round_number):
                     steps.step(f"{subject.name}, {threads} threads")
                     given = {**arguments, "threads": threads}
                     outcome = run(subject, "oversubscribe", given, timeout=timeout)
-                    report.record(subject, turn, outcome, threads=threads)
-                    _take(report, subject, turn, outcome, tallies[subject.name, threads])
+                    report.record(subject, round_number, outcome, threads=threads)
+                    _take(report, subject, round_number, outcome, tallies[subject.name, threads])
     return [_table(report, chosen, t, min(thread_counts), tallies) for t in thread_counts]
 
 
-def in_order(thread_counts: Sequence[int], turn: int) -> list[int]:
+def in_order(thread_counts: Sequence[int], round_number: int) -> list[int]:
     """Upwards and downwards by turns."""
-    return list(thread_counts) if turn % 2 == 0 else list(reversed(thread_counts))
+    return list(thread_counts) if round_number % 2 == 0 else list(reversed(thread_counts))
 
 
-def _take(report: Report, subject: Subject, turn: int, outcome: Outcome, tally: _Tally) -> None:
+def _take(
+    report: Report, subject: Subject, round_number: int, outcome: Outcome, tally: _Tally
+) -> None:
     line = outcome.line("measured")
     if outcome.timed_out:
         tally.timed_out += 1
     if line is not None and (outcome.timed_out or not outcome.failure):
         seconds, used = number(line, "seconds"), number(line, "processor_seconds")
-        tally.rate[turn] = number(line, "acquisitions") / seconds
+        tally.rate[round_number] = number(line, "acquisitions") / seconds
         if used:
-            tally.per_cpu[turn] = number(line, "acquisitions") / used
+            tally.per_cpu[round_number] = number(line, "acquisitions") / used
         tally.cpus.append(used / seconds)
         tally.longest.append(number(line, "longest_wait_ns"))
         if "least_in_a_second" in line:
@@ -138,7 +140,13 @@ def _take(report: Report, subject: Subject, turn: int, outcome: Outcome, tally: 
 
 def _ratios(figures: Mapping[int, float], others: Mapping[int, float]) -> Spread | None:
     """Round by round."""
-    return spread([figures[turn] / others[turn] for turn in figures if others.get(turn)])
+    return spread(
+        [
+            figures[round_number] / others[round_number]
+            for round_number in figures
+            if others.get(round_number)
+        ]
+    )
 
 
 def _table(

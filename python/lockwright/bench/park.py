@@ -1,4 +1,4 @@
-"""What it costs to sleep and be woken: the figure that spinning before parking competes with."""
+"""The cost of parking and unparking, with which spinning competes."""
 
 import os
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ COLUMNS = [
 def measure(
     report: Report, rounds: int, arguments: Mapping[str, object], timeout: float
 ) -> list[Table]:
-    """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
+    """Fill `report`, and return the table; `arguments` are those of the measuring program."""
     allowed = sorted(os.sched_getaffinity(0))
     placements = {"free": (-1, -1)}
     if len(allowed) > 1:
@@ -47,12 +47,12 @@ def measure(
     }
     subject = Subject(LIBC)
     with watching_others(report), progress("park", rounds * len(placements)) as steps:
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for name, (first, second) in placements.items():
                 steps.step(name)
                 given = {**arguments, "cpu-a": first, "cpu-b": second}
                 outcome = run(subject, "park", given, timeout=timeout)
-                report.record(subject, turn, outcome, placement=name)
+                report.record(subject, round_number, outcome, placement=name)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
                     seen = figures[name]

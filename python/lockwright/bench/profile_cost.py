@@ -1,4 +1,4 @@
-"""What `lockwright profile` costs the program that it looks at."""
+"""The cost of `lockwright profile` for the profiled program."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Setting:
     meaning: str
 
     def arguments(self, seconds: float) -> dict[str, object]:
-        """What the measuring program is told."""
+        """Return the options of the measuring program."""
         if self.threads is None:
             # A pair takes some nanoseconds.
             return {**self.options, "batches": max(1, round(seconds * 1e3))}
@@ -102,15 +102,15 @@ COLUMNS = [
 
 
 @dataclass
-class Seen:
-    """What an operation took in each round, in any unit, by form."""
+class LockResults:
+    """The time of an operation in each round, in any unit, by form."""
 
     plain: list[float] = field(default_factory=list)
     profiled: list[float] = field(default_factory=list)
 
     @property
     def costs(self) -> list[float]:
-        """Of each round, in per cent."""
+        """The cost in each round, in per cent."""
         return [
             100 * (with_it / without - 1)
             for without, with_it in zip(self.plain, self.profiled, strict=True)
@@ -123,22 +123,22 @@ def measure(
     seconds: float,
     given: Mapping[str, object],
     timeout: float,
-    seen: dict[str, Seen],
+    seen: dict[str, LockResults],
 ) -> None:
-    """Runs each setting in both forms, one after the other, the first form changing from round to
-    round; fills `seen`, which holds what there is when a signal ends it."""
+    """Run each setting in both forms, one after the other, whose order alternates from round to
+    round; fill `seen`, which has the runs so far if a signal ends it."""
     probe = collect.probe_path()
     with watching_others(report), progress("profile-cost", rounds * len(SETTINGS)) as steps:
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for setting in SETTINGS:
                 steps.step(setting.name)
                 arguments = setting.arguments(seconds)
                 arguments |= dict(given) if setting.threads is not None else {}
                 pair: dict[str, float] = {}
-                for form in (LIBC, PROFILED) if turn % 2 else (PROFILED, LIBC):
+                for form in (LIBC, PROFILED) if round_number % 2 else (PROFILED, LIBC):
                     subject = Subject(form, probe if form == PROFILED else None)
                     outcome = _one(subject, setting, arguments, timeout)
-                    report.record(subject, turn, outcome, setting=setting.name)
+                    report.record(subject, round_number, outcome, setting=setting.name)
                     line = outcome.line(setting.kind)
                     if line is not None and not outcome.failure:
                         value = number(line, setting.metric)
@@ -146,7 +146,7 @@ def measure(
                             continue
                         pair[form] = value if setting.is_time else 1 / value
                 if len(pair) == 2:
-                    one = seen.setdefault(setting.name, Seen())
+                    one = seen.setdefault(setting.name, LockResults())
                     one.plain.append(pair[LIBC])
                     one.profiled.append(pair[PROFILED])
 
@@ -157,8 +157,8 @@ def _one(
     if subject.plain is None:
         return run(subject, setting.workload, arguments, timeout=timeout)
     with buffers.new() as path:
-        family = Buffers(path)
-        watcher = Watcher(family)
+        process_buffers = Buffers(path)
+        watcher = Watcher(process_buffers)
         watcher.start()
         try:
             outcome = run(
@@ -170,18 +170,18 @@ def _one(
             )
         finally:
             watcher.stop()
-        if not outcome.failure and not family.first.records["samples"].any():
+        if not outcome.failure and not process_buffers.first.records["samples"].any():
             raise LockwrightError(
                 "the profiler was loaded and saw nothing", "build or install Lockwright again"
             )
         return outcome
 
 
-def tables(report: Report, seen: Mapping[str, Seen]) -> list[Table]:
+def tables(report: Report, seen: Mapping[str, LockResults]) -> list[Table]:
     """The table, whose figures go into `report`."""
     shown = table(f"What profiling costs on {processors()} processors", COLUMNS)
     for setting in SETTINGS:
-        one = seen.get(setting.name, Seen())
+        one = seen.get(setting.name, LockResults())
         costs = spread(one.costs)
         interval = inference.median_interval(one.costs)
         report.rows.append(

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.table import Table
 
 from lockwright.base.numbers import plain
-from lockwright.bench.report import Column, Report, in_turn, progress, table, watching_others
+from lockwright.bench.report import Column, Report, progress, rotated, table, watching_others
 from lockwright.compare import stats
 from lockwright.plan.compiled import VARIABLE, compile_for
 from lockwright.plan.read import Entry, Plan
@@ -18,7 +18,7 @@ from lockwright.stats import inference
 from lockwright.stats.spread import Spread, format_ratio, format_spread, spread
 
 PLAN = "plan"
-"""What the row of the plan is called."""
+"""The name of the plan's row."""
 
 DEFAULT_LOCKS = (
     "pthread",
@@ -38,7 +38,7 @@ DEFAULT_LOCKS = (
     "hmcs",
     "alock-ls",
 )
-"""Of each kind the likely ones, and two with much state for each mutex."""
+"""The likely ones of each kind, and two with much state per mutex."""
 
 PHASES = ("quiet", "crowd", "exchange")
 MEMORY = ("start_bytes", "grown_bytes", "taken_bytes")
@@ -85,21 +85,21 @@ class Choice:
     exchange: str = "ticket"
 
     def plan(self) -> Plan:
-        """What a file would say."""
+        """Return the choice as a plan."""
         hot = (("bench::mutex_of_all", self.crowd), ("bench::mutex_of_two", self.exchange))
         entries = [Entry(n, (lock,), symbol=symbol) for n, (symbol, lock) in enumerate(hot, 1)]
         return Plan(Path(PLAN), (self.quiet,), tuple(entries))
 
     @property
     def shown(self) -> str:
-        """In a few words."""
+        """The choice in a few words."""
         return f"plan: {self.quiet}, {self.crowd}, {self.exchange}"
 
 
 @dataclass
-class _Seen:
-    """What was measured under one lock: its runs, and for each the plan's run beside it, if both
-    ended."""
+class _LockResults:
+    """The runs under one lock, and pairs of its seconds and those of the plan's run of the same
+    round, if both ended."""
 
     lines: list[Line] = field(default_factory=list)
     beside: list[tuple[float, float]] = field(default_factory=list)
@@ -107,18 +107,18 @@ class _Seen:
 
     @property
     def given_up(self) -> bool:
-        """Whether it was run no more; that it ended by luck before then says nothing."""
+        """Whether it is not run any more; earlier runs that ended do not count then."""
         return self.timed_out >= stats.GIVE_UP
 
     def over(self, name: str) -> Spread | None:
         return None if self.given_up else spread([number(line, name) for line in self.lines])
 
     def to_plan(self) -> Spread | None:
-        """How many times longer it took than the plan."""
+        """Return the ratio of its seconds to the plan's."""
         return None if self.given_up else spread([own / plan for own, plan in self.beside])
 
     def ratio(self) -> inference.Ratio | None:
-        """The geometric mean of that, and its interval."""
+        """Return the geometric mean of that ratio, with its interval."""
         if self.given_up:
             return None
         own, plans = [a for a, _ in self.beside], [b for _, b in self.beside]
@@ -134,14 +134,14 @@ def measure(
     given: Mapping[str, object],
     timeout: float,
 ) -> list[Table]:
-    """Runs every lock beside the plan in each round, fills `report`, and returns the table."""
+    """Run every lock and the plan in each round, fill `report`, and return the table."""
     environment = {VARIABLE: compile_for(choice.plan(), program()).text}
     plan = Subject(PLAN, known.path_of_mixed())
-    seen: dict[str, _Seen] = {subject.name: _Seen() for subject in (plan, *chosen)}
+    seen: dict[str, _LockResults] = {subject.name: _LockResults() for subject in (plan, *chosen)}
 
-    def once(subject: Subject, turn: int, beside: Subject) -> float | None:
+    def once(subject: Subject, round_number: int, beside: Subject) -> float | None:
         outcome = run(subject, "quiet-and-hot", given, timeout=timeout, environment=environment)
-        report.record(subject, turn, outcome, beside=beside.name)
+        report.record(subject, round_number, outcome, beside=beside.name)
         one = seen[subject.name]
         one.timed_out += outcome.timed_out
         line = outcome.line("measured")
@@ -151,21 +151,27 @@ def measure(
         return number(line, "seconds")
 
     with watching_others(report), progress("plan", rounds * len(chosen)) as steps:
-        for turn in range(rounds):
-            for subject in in_turn(chosen, turn):
+        for round_number in range(rounds):
+            for subject in rotated(chosen, round_number):
                 steps.step(subject.name)
                 if seen[subject.name].given_up:
                     continue
-                if turn % 2 == 0:
-                    own, plans = once(subject, turn, plan), once(plan, turn, subject)
+                if round_number % 2 == 0:
+                    own, plans = (
+                        once(subject, round_number, plan),
+                        once(plan, round_number, subject),
+                    )
                 else:
-                    plans, own = once(plan, turn, subject), once(subject, turn, plan)
+                    plans, own = (
+                        once(plan, round_number, subject),
+                        once(subject, round_number, plan),
+                    )
                 if own is not None and plans is not None:
                     seen[subject.name].beside.append((own, plans))
     return [_table(report, choice, seen)]
 
 
-def _table(report: Report, choice: Choice, seen: Mapping[str, _Seen]) -> Table:
+def _table(report: Report, choice: Choice, seen: Mapping[str, _LockResults]) -> Table:
     shown = table("Thousands of quiet mutexes, and two hot ones", COLUMNS)
     rows: list[dict[str, object]] = []
     names = [name for name in seen if name != PLAN]
@@ -215,29 +221,29 @@ def _median(value: object) -> float:
 
 
 def _slowness(row: Mapping[str, object]) -> float:
-    """By the runs beside each other: the machine may have changed in between."""
+    """Return the ratio to the plan of the same round, because the machine may change over time."""
     return 1.0 if row["lock"] == PLAN else _median(row["to_plan"])
 
 
 def remarks(report: Report) -> list[str]:
-    """Whether the plan is faster than every single lock, and what it takes of memory."""
+    """Return whether the plan is faster than every single lock, and its memory."""
     plan = next(row for row in report.rows if row["lock"] == PLAN)
     singles = [row for row in report.rows if row["lock"] != PLAN]
     ended = [row for row in singles if row["to_plan"] is not None]
     if not ended:
         return []
     late = [row for row in singles if row["timed_out"] and row["to_plan"] is None]
-    return [*_of_time(ended, late, report.settings), *_of_memory(plan, ended)]
+    return [*_time_remarks(ended, late, report.settings), *_memory_remarks(plan, ended)]
 
 
-def _of_time(ended: Sequence[_Row], late: Sequence[_Row], settings: _Row) -> list[str]:
+def _time_remarks(ended: Sequence[_Row], late: Sequence[_Row], settings: _Row) -> list[str]:
     best = min(ended, key=_slowness)
     ratio = best["ratio"]
-    said = f"The best single lock is {best['lock']}"
+    sentence = f"The best single lock is {best['lock']}"
     if isinstance(ratio, inference.Ratio):
-        said += f": it takes {ratio.value:.3f} times as long as the plan"
+        sentence += f": it takes {ratio.value:.3f} times as long as the plan"
         if ratio.low is not None and ratio.high is not None:
-            said += f", 95 % interval {ratio.low:.3f} to {ratio.high:.3f}"
+            sentence += f", 95 % interval {ratio.low:.3f} to {ratio.high:.3f}"
     slower = [row for row in ended if _median(row["to_plan"]) > 1]
     beyond = [
         row for row in slower if isinstance(row["ratio"], inference.Ratio) and row["ratio"].shown
@@ -248,27 +254,27 @@ def _of_time(ended: Sequence[_Row], late: Sequence[_Row], settings: _Row) -> lis
         sums += f", of which {len(late)} did not end in {plain(float(str(settings['timeout'])))} s"
     if slower:
         sums += (
-            f"; for {len(beyond)} of the other {len(slower)} by more than the luck of one "
-            f"among {len(ended)} explains"
+            f"; for {len(beyond)} of the other {len(slower)} by more than chance explains "
+            f"for one of {len(ended)}"
         )
-    return [said + ".", sums + "."]
+    return [sentence + ".", sums + "."]
 
 
-def _of_memory(plan: _Row, ended: Sequence[_Row]) -> list[str]:
+def _memory_remarks(plan: _Row, ended: Sequence[_Row]) -> list[str]:
     whats = (
         ("taken_bytes", 1, "bytes for locks outside the mutexes"),
         ("grown_bytes", 1024, "KiB in pages that it grows by"),
         ("start_bytes", 1024, "KiB in pages at the start"),
     )
-    said = []
+    texts = []
     for key, unit, what in whats:
-        mine = _median(plan[key])
-        more = [row for row in ended if _median(row[key]) > mine]
-        less = [str(row["lock"]) for row in ended if _median(row[key]) < mine]
+        own = _median(plan[key])
+        more = [row for row in ended if _median(row[key]) > own]
+        less = [str(row["lock"]) for row in ended if _median(row[key]) < own]
         same = len(ended) - len(more) - len(less)
-        said.append(
-            f"Under the plan the process takes {plain(mine / unit)} {what}: less than under "
+        texts.append(
+            f"Under the plan the process takes {plain(own / unit)} {what}: less than under "
             f"{len(more)} of the {len(ended)} single locks that ended, as much as under {same}, "
             f"more than under {', '.join(less) or 'none'}."
         )
-    return said
+    return texts

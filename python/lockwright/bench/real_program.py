@@ -21,10 +21,10 @@ from lockwright.study.program.placeholders import Placeholders
 
 @dataclass(frozen=True)
 class RealProgram:
-    """A program as `lockwright compare` and `lockwright tune` are told of it.
+    """A program in the form for `lockwright compare` and `lockwright tune`.
 
-    metric: an expression, or None for wall time; prepare: a shell command that has to come before
-    each run, or None; folder: where whoever runs it may leave files.
+    metric: an expression, or None for wall time; prepare: a shell command to run before each run,
+    or None; folder: a directory for files of its runs.
     """
 
     words: tuple[str, ...]
@@ -37,7 +37,7 @@ class RealProgram:
 
     @property
     def options(self) -> list[str]:
-        """Those of the two commands."""
+        """The options of the two commands."""
         found = ["--prepare", self.prepare] if self.prepare is not None else []
         if self.metric is not None:
             found += ["--metric", self.metric, "--unit", self.unit]
@@ -46,11 +46,11 @@ class RealProgram:
 
     @property
     def file(self) -> Path:
-        """Its executable."""
+        """The executable."""
         return Path(shutil.which(self.words[0], path=self.environment.get("PATH")) or self.words[0])
 
     def plan(self, locks: tuple[str, ...], runs: int, timeout: float) -> Plan:
-        """A comparison of some locks. timeout: seconds of a run."""
+        """Return a comparison of some locks. timeout: seconds of a run."""
         return Plan(
             self.words,
             locks,
@@ -69,7 +69,7 @@ class RealProgram:
 def real_program(
     program: Program, threads: int, scale: float, folders: Folders
 ) -> Iterator[RealProgram]:
-    """The program with its files and inputs, for as long as the block lasts.
+    """Yield the program with its files and inputs, which are removed at the end of the block.
 
     Raises LockwrightError for one that is not installed, or that needs more than a command.
     """
@@ -128,12 +128,12 @@ def _write_files(work: Path, program: Program, filled: Placeholders) -> None:
 
 
 def _prepare(work: Path, program: Program, filled: Placeholders) -> str | None:
-    """What makes the directory of a run as it was before the first, for a program that asks for
-    more there than its own files."""
+    """Return the command that restores the directory of a run, for a program with a command before
+    each run; else None."""
     if not program.before:
         return None
-    kept = work.with_name("files")
-    shutil.copytree(work, kept)
-    inside = shlex.quote(str(work))
-    again = f"rm -rf {inside} && cp -a {shlex.quote(str(kept))} {inside}"
-    return f"{again} && {shlex.join(filled.words(program.before))}"
+    copy = work.with_name("files")
+    shutil.copytree(work, copy)
+    target = shlex.quote(str(work))
+    restore = f"rm -rf {target} && cp -a {shlex.quote(str(copy))} {target}"
+    return f"{restore} && {shlex.join(filled.words(program.before))}"

@@ -1,4 +1,4 @@
-"""What all benchmarks have in common: rounds, progress, the table, the JSON file."""
+"""The common parts of all benchmarks: rounds, progress, the table, the JSON file."""
 
 import json
 import os
@@ -44,7 +44,7 @@ SPREAD = "Columns (±: half the distance between the quartiles over the rounds):
 
 
 def definitions(columns: Iterable[Column], heading: str = SPREAD) -> str:
-    """The definitions as a block for click's help text, kept as it is by the `\\b` mark."""
+    """Return the definitions as a block for click's help text, which `\\b` keeps from wrapping."""
     lines = ["\b", heading]
     for column in columns:
         text = f"{column.heading}: {column.definition}"
@@ -54,14 +54,12 @@ def definitions(columns: Iterable[Column], heading: str = SPREAD) -> str:
 
 @dataclass
 class Report:
-    """One benchmark's results, as they are shown and as they are written.
+    """The results of one benchmark.
 
-    command: the words that repeat it. settings: every option's value. runs: all the lines that
-    the measuring program printed, with the lock and the round. rows: the figures of the table.
-    summary: what they come to, of measurements that say so.
-    findings: what `lockwright doctor` says of the machine before the first run.
-    meters: what is read around each run, None for nothing; meter_rows: the figures
-    that come of it.
+    command: the words that repeat it. settings: every option's value. runs: all output lines of
+    the measuring program, with the lock and the round. rows: the figures of the table. summary: of
+    the rows, for benchmarks that have one. findings: of `lockwright doctor` before the first run.
+    meters: to read around each run, or None; meter_rows: their figures.
     """
 
     workload: str
@@ -78,12 +76,12 @@ class Report:
     meter_rows: list[dict[str, object]] = field(default_factory=list)
     _unserved_calls: dict[str, None] = field(default_factory=dict)
 
-    def record(self, subject: Subject, turn: int, outcome: Outcome, **more: object) -> None:
-        """Keeps one run's lines, and its failure if it was one."""
+    def record(self, subject: Subject, round_number: int, outcome: Outcome, **more: object) -> None:
+        """Store one run's lines, and its failure if it has one."""
         self.runs.append(
             {
                 "lock": subject.name,
-                "round": turn,
+                "round": round_number,
                 **more,
                 "seconds": outcome.seconds,
                 "failure": outcome.failure,
@@ -100,7 +98,7 @@ class Report:
             )
 
     def keeps_exclusion(self, subject: Subject, outcome: Outcome) -> bool:
-        """Whether a run counted as many sections as acquisitions; a failure is kept otherwise."""
+        """Return whether a run had as many sections as acquisitions; else store a failure."""
         final = outcome.line("final")
         if final is None or number(final, "guarded") == number(final, "acquisitions"):
             return True
@@ -108,11 +106,11 @@ class Report:
         return False
 
     def remarks(self) -> list[str]:
-        """What a reader must know of the other libraries and of the meters."""
+        """Return the remarks on the other libraries and on the meters."""
         return [*self._unserved_calls, *(self.meters.notes() if self.meters else [])]
 
     def write(self, path: Path) -> None:
-        """Writes everything as one JSON document."""
+        """Write all results as one JSON document."""
         document = {
             "workload": self.workload,
             "command": self.command,
@@ -132,7 +130,7 @@ class Report:
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -143,9 +141,9 @@ def _own_seconds() -> float:
 
 @contextmanager
 def watching_others(report: Report) -> Iterator[None]:
-    """Sets `report.busy`: the share of all processors that other processes used meanwhile.
+    """Set `report.busy`, the share of all processors that other processes used in the block.
 
-    Every run in the block is read by the report's meters; before it, they see the idle machine.
+    The report's meters measure the idle machine first, then every run in the block.
     """
     tree = Tree()
     if report.meters is not None:
@@ -161,7 +159,7 @@ def watching_others(report: Report) -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, steps: int) -> Iterator["Steps"]:
-    """A progress bar on stderr that vanishes at the end; nothing where no one looks at it."""
+    """Yield a progress bar on stderr, which is removed at the end; none without a terminal."""
     console = terminal.errors()
     bar = Progress(
         TextColumn("{task.description}"),
@@ -185,35 +183,35 @@ class Steps:
         self._what = what
 
     def step(self, now: str) -> None:
-        """One more run is about to start; `now` says which."""
+        """Show that another run starts. now: its description."""
         self._bar.update(self._task, advance=1, description=f"{self._what}: {now}")  # type: ignore[arg-type]
 
 
-def in_turn(chosen: Sequence[Subject], turn: int) -> list[Subject]:
-    """The subjects in the order of one round: each round starts with another one."""
-    shift = turn % len(chosen)
+def rotated(chosen: Sequence[Subject], round_number: int) -> list[Subject]:
+    """Return the subjects in the order of one round: each round starts with another one."""
+    shift = round_number % len(chosen)
     return [*chosen[shift:], *chosen[:shift]]
 
 
 def beside_libc(
     report: Report,
     subject: Subject,
-    turn: int,
+    round_number: int,
     workload: str,
     arguments: Mapping[str, object],
     timeout: float,
     **labels: object,
 ) -> tuple[Outcome, Outcome]:
-    """Runs `subject` and libc right after one another; returns the two outcomes in that order.
+    """Run `subject` and libc one after the other; return the two outcomes in that order.
 
-    Which comes first changes from round to round, so what drifts, drifts for both alike. libc
-    is run beside itself, which shows what the noise alone does to a ratio.
+    The order alternates from round to round, so that a drift affects both equally. libc is also
+    run against itself, which shows the effect of noise on a ratio.
     """
     pair = [subject, Subject(LIBC)]
     outcomes: list[Outcome | None] = [None, None]
-    for place in (0, 1) if turn % 2 == 0 else (1, 0):
+    for place in (0, 1) if round_number % 2 == 0 else (1, 0):
         outcome = run(pair[place], workload, arguments, timeout=timeout)
-        report.record(pair[place], turn, outcome, beside=pair[1 - place].name, **labels)
+        report.record(pair[place], round_number, outcome, beside=pair[1 - place].name, **labels)
         outcomes[place] = outcome
     own, other = outcomes
     assert own is not None
@@ -222,7 +220,7 @@ def beside_libc(
 
 
 def noise(busy: float) -> str:
-    """A line on the share of the processors that others used; a warning where it is high."""
+    """Return a line on the share of the processors that others used; a warning where it is high."""
     line = f"Others used {numbers.percent(busy)} of the processors meanwhile."
     if busy >= load.BUSY:
         line = f"Warning: noisy. {line} Repeat it on a quiet machine."
@@ -230,7 +228,7 @@ def noise(busy: float) -> str:
 
 
 def table(title: str, columns: Sequence[Column]) -> Table:
-    """An empty table, its first column to the left and all others to the right."""
+    """Return an empty table, its first column aligned left and all others right."""
     empty = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         empty.add_column(column.heading, justify="left" if index == 0 else "right")

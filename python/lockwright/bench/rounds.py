@@ -1,4 +1,4 @@
-"""Runs cases side by side: every round runs each once, in an order shuffled for the round."""
+"""Rounds of runs: every round runs each case once, in an order shuffled for the round."""
 
 import random
 from collections import defaultdict
@@ -11,44 +11,48 @@ from lockwright.compare import stats
 from lockwright.run.bench_program import Outcome, Subject, run
 
 _TO_END = 5.0
-"""Seconds that a run may take beside its warm-up and its measurement before it is killed. Threads
-that hand a lock on to others that do not run can take long to end; what is measured is told before
-they are asked to."""
+"""Seconds after its warm-up and measurement at which a run is killed. Threads that hand a lock over
+to preempted waiters can take long to end; the measurement is printed before that."""
 
 
 @dataclass
-class Seen:
-    """The runs that gave something, by case and round; and how often a case was killed."""
+class RoundResults:
+    """The runs with figures, by case and round; and how often a case was killed."""
 
     outcomes: dict[Case, dict[int, Outcome]] = field(default_factory=lambda: defaultdict(dict))
     timed_out: dict[Case, int] = field(default_factory=lambda: defaultdict(int))
 
-    def add(self, one: Case, turn: int, outcome: Outcome) -> None:
-        """Keeps a run. One that was killed counts for what it had said by then."""
+    def add(self, one: Case, round_number: int, outcome: Outcome) -> None:
+        """Store a run. A killed run counts with the figures that it has printed."""
         self.timed_out[one] += outcome.timed_out
         if outcome.timed_out or not outcome.failure:
-            self.outcomes[one][turn] = outcome
+            self.outcomes[one][round_number] = outcome
 
     def over_rounds(self, one: Case, value: Callable[[Outcome], float | None]) -> dict[int, float]:
-        """A figure of each round that has it."""
-        found = {turn: value(outcome) for turn, outcome in self.outcomes.get(one, {}).items()}
-        return {turn: figure for turn, figure in found.items() if figure is not None}
+        """Return a figure by round, for the rounds that have it."""
+        found = {
+            round_number: value(outcome)
+            for round_number, outcome in self.outcomes.get(one, {}).items()
+        }
+        return {
+            round_number: figure for round_number, figure in found.items() if figure is not None
+        }
 
     def gave_up(self, one: Case) -> bool:
-        """Whether the case was killed so often that it is not run again."""
+        """Return whether the case was killed so often that it is not run again."""
         return self.timed_out[one] >= stats.GIVE_UP
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long a run measures, and what every run is given."""
+    """The times and options of every run."""
 
     seconds: float
     warm_up: float
     loops_per_us: float
 
     def options(self, one: Case) -> dict[str, object]:
-        """All options of the measuring program for a case; its own count for more."""
+        """Return all options of a case; its own take precedence."""
         common = timing(one.workload, self.seconds, self.warm_up)
         return {**common, "loops-per-us": self.loops_per_us, **dict(one.options)}
 
@@ -58,10 +62,10 @@ class Pace:
         return self.seconds + self.warm_up + _TO_END
 
 
-def order(cases: Sequence[Case], turn: int) -> list[Case]:
-    """The order of a round: another one in each, the same whenever it is asked for."""
+def order(cases: Sequence[Case], round_number: int) -> list[Case]:
+    """Return the order of a round, which is a function of the round's number."""
     shuffled = list(cases)
-    random.Random(f"round {turn}").shuffle(shuffled)
+    random.Random(f"round {round_number}").shuffle(shuffled)
     return shuffled
 
 
@@ -70,22 +74,22 @@ def run_rounds(
     cases: Sequence[Case],
     subjects: Mapping[str, Subject],
     pace: Pace,
-    seen: Seen,
-    turns: Iterable[int],
+    results: RoundResults,
+    rounds: Iterable[int],
     *,
     before: Callable[[Case, int], bool] = lambda _one, _turn: True,
     after: Callable[[Case, int, Outcome], None] = lambda _one, _turn, _outcome: None,
 ) -> None:
-    """Runs every case in each of the rounds `turns`, and adds to `seen` and `report`.
+    """Run every case in each round, and add the runs to `results` and `report`.
 
-    subjects: by the names of the locks. before: called before each run, ends all if it says no.
-    after: called with each run. What is in `seen` already is not run again.
+    subjects: by the names of the locks. before: called before each run; the rounds end if it
+    returns False. after: called with each run. Runs that are in `results` already are not repeated.
     """
-    for turn in turns:
-        for one in order(cases, turn):
-            if not before(one, turn):
+    for round_number in rounds:
+        for one in order(cases, round_number):
+            if not before(one, round_number):
                 return
-            if seen.gave_up(one) or turn in seen.outcomes.get(one, {}):
+            if results.gave_up(one) or round_number in results.outcomes.get(one, {}):
                 continue
             outcome = run(
                 subjects[one.lock],
@@ -95,6 +99,8 @@ def run_rounds(
                 environment=dict(one.environment),
             )
             labels: dict[str, object] = {"workload": one.workload, **dict(one.options)}
-            report.record(subjects[one.lock], turn, outcome, **labels, **dict(one.environment))
-            seen.add(one, turn, outcome)
-            after(one, turn, outcome)
+            report.record(
+                subjects[one.lock], round_number, outcome, **labels, **dict(one.environment)
+            )
+            results.add(one, round_number, outcome)
+            after(one, round_number, outcome)

@@ -1,4 +1,4 @@
-"""Figures of one run by name: what each is, and where in the run's lines it stands."""
+"""The statistics of one run by name, with their definitions and their fields."""
 
 import statistics
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from lockwright.run.bench_program import Outcome, number
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure of a run. heading: with its unit. value: None where the run has none.
+    """A figure of a run. heading: with its unit. value: returns None where the run has none.
 
-    option: what switches on the meter that it needs, "" for none. energy: whether it needs that.
+    option: of the meter that it needs, "" for none. energy: whether it needs energy counters.
     """
 
     heading: str
@@ -45,7 +45,7 @@ def _latency(what: str, name: str) -> "_Value":
 
 
 def latency(outcome: Outcome, what: str) -> dict[str, float] | None:
-    """The numbers of a kind of time (`acquisition`, `hold`, ...); None where it was not timed."""
+    """Return the numbers of a kind of time (`acquisition`, ...); None where it was not timed."""
     for line in outcome.lines:
         if line.get("kind") == "latency" and line.get("what") == what:
             return {k: float(v) for k, v in line.items() if isinstance(v, int | float)}
@@ -80,7 +80,7 @@ STATISTICS: dict[str, Statistic] = {
     ),
     "acquisitions per message": Statistic(
         "acq per message",
-        "how often the mutex was taken for each message",
+        "acquisitions of the mutex per message",
         _of("measured", "acquisitions_per_message"),
         lower_is_better=True,
     ),
@@ -139,7 +139,7 @@ STATISTICS: dict[str, Statistic] = {
     ),
     "broadcast": Statistic(
         "ms per broadcast",
-        "milliseconds until the last of the woken has had its turn",
+        "milliseconds until the last woken waiter has run its section",
         _broadcasts("wall_ns", times=1e-6),
         lower_is_better=True,
     ),

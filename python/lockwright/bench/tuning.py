@@ -1,7 +1,7 @@
 """Whether `lockwright tune` finds what comparing all locks finds, and in how much of the time.
 
 The two commands run as a user runs them, on programs of the catalogue. Then the lock that each of
-them found are run in turn, for the best of many locks looks better than it is.
+them found are run in round_number, for the best of many locks looks better than it is.
 """
 
 import json

@@ -9,8 +9,8 @@ from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
-    in_turn,
     progress,
+    rotated,
     table,
     watching_others,
 )
@@ -49,13 +49,13 @@ def measure(
     pairs: dict[str, list[float]] = {s.name: [] for s in chosen}
     ratios: dict[str, list[float]] = {s.name: [] for s in chosen}
     with watching_others(report), progress("uncontended", rounds * len(chosen)) as steps:
-        for turn in range(rounds):
-            for subject in in_turn(chosen, turn):
+        for round_number in range(rounds):
+            for subject in rotated(chosen, round_number):
                 steps.step(subject.name)
                 own, beside = (
                     _cost(outcome)
                     for outcome in beside_libc(
-                        report, subject, turn, "uncontended", arguments, timeout
+                        report, subject, round_number, "uncontended", arguments, timeout
                     )
                 )
                 if own and beside:

@@ -1,4 +1,4 @@
-"""What a claim is: two things that are run side by side, and what their quotient has to be."""
+"""Claims: two sides that are run side by side, and the bounds of their quotient."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Options = Mapping[str, object]
 
 
 class Of(StrEnum):
-    """Which figure of several locks stands for them."""
+    """The figure that represents several locks."""
 
     BEST = "the best of"
     MEAN = "the mean of"
@@ -19,9 +19,9 @@ class Of(StrEnum):
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two things that are compared: a lock, or several of which one figure is made.
+    """One of the two sides of a comparison: a lock, or several with one figure.
 
-    options: what its runs have beside those of the claim. environment: variables of its runs.
+    options: of its runs, in addition to those of the claim. environment: variables of its runs.
     """
 
     locks: tuple[str, ...]
@@ -32,14 +32,14 @@ class Side:
 
     @property
     def name(self) -> str:
-        """As one calls it: the lock, or what is made of which."""
+        """The label, the lock, or the figure with its locks."""
         if self.label:
             return self.label
         return self.locks[0] if len(self.locks) == 1 else f"{self.of} {', '.join(self.locks)}"
 
 
 def lock(name: str, **options: object) -> Side:
-    """A side that is one lock; underscores in the names of options stand for hyphens."""
+    """Return a side of one lock; underscores in the names of options stand for hyphens."""
     return Side((name,), options={k.replace("_", "-"): v for k, v in options.items()})
 
 
@@ -47,20 +47,19 @@ def lock(name: str, **options: object) -> Side:
 class Claim:
     """A claim of a paper.
 
-    says: the claim, a sentence. source: paper and place. published: the paper's figures, with how
-    many threads on how many processors they were taken. ratio: the paper's own value of what is
-    measured here, where it prints one.
+    says: the claim, a sentence. source: paper and section. published: the paper's figures, with
+    their numbers of threads and processors. ratio: the paper's own value of the quotient, where it
+    prints one.
 
-    workload, points, own, other, statistic: what is run: at each point, which is a set of options,
-    both sides; the figure is the quotient of their statistics, over several points the geometric
+    workload, points, own, other, statistic: the runs: both sides at each point, which is a set of
+    options; the figure is the quotient of their statistics, over several points the geometric
     mean. Without `other` it is the statistic itself.
 
-    least, most: the claim holds if the figure lies between them. They are 1 where the paper says
-    that something is better or worse, and a margin where it states one: how much better depends
-    on the number of processors.
+    least, most: the claim holds if the figure lies between them. They are 1 where the paper only
+    claims better or worse, and a margin where it states one: how much better depends on the number
+    of processors.
 
-    processors: how many it takes to show it. elsewhere: why it cannot be shown by running a
-    workload at all, "" where it can.
+    processors: the number that is required. elsewhere: why no workload can show the claim, or "".
     """
 
     name: str
@@ -85,17 +84,17 @@ class Claim:
 
     @property
     def sides(self) -> list[Side]:
-        """Those that are run."""
+        """The sides that are run."""
         return [side for side in (self.own, self.other) if side is not None]
 
     def cases_of(self, side: Side, point: Options) -> list[Case]:
-        """What is run for one side at one point: a case for each of its locks."""
+        """Return the cases of one side at one point, one for each of its locks."""
         meter = {self.what.option: 1} if self.what.option else {}
         options = {**point, **side.options, **meter}
         return [case(self.workload, name, options, side.environment) for name in side.locks]
 
     def cases(self) -> list[Case]:
-        """Everything that is run for it."""
+        """Return all cases of the claim."""
         return [
             one
             for side in self.sides
@@ -105,5 +104,5 @@ class Claim:
 
 
 def all_cases(claims: Sequence[Claim]) -> list[Case]:
-    """What all of them need, each case once."""
+    """Return the cases of all claims, each once."""
     return list(dict.fromkeys(one for claim in claims for one in claim.cases()))

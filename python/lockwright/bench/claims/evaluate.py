@@ -1,4 +1,4 @@
-"""Whether a claim holds, by the runs that were made for it."""
+"""The evaluation of claims by their runs."""
 
 import math
 import statistics
@@ -8,12 +8,12 @@ from enum import StrEnum
 
 from lockwright.base.numbers import plain
 from lockwright.bench.claims.claim import Claim, Of, Options, Side
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.stats import inference
 
 
 class Verdict(StrEnum):
-    """What the runs say of a claim."""
+    """The result of a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -23,7 +23,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Machine:
-    """What a claim may need. no_energy: why there are no energy counters, "" where there are."""
+    """The properties of a machine that claims need. no_energy: why there are no energy counters, or
+    ""."""
 
     processors: int
     locks: frozenset[str]
@@ -32,9 +33,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a claim: the figure's median over the rounds with its 95 % interval, and the
-    verdict with the reason, a sentence. values: the figure of each round.
-    sides: the median of each side's statistic, where it was measured at one point.
+    """The result of a claim: the figure's median over the rounds with its 95 % interval, and the
+    verdict with the reason, a sentence. values: the figure of each round. sides: the median of each
+    side's statistic, where it was measured at one point.
     """
 
     claim: Claim
@@ -48,7 +49,7 @@ class Finding:
 
 
 def obstacle(claim: Claim, machine: Machine) -> str:
-    """Why the claim cannot be shown on the machine; "" where it can."""
+    """Return why the claim cannot be shown on the machine, or ""."""
     if claim.elsewhere:
         return claim.elsewhere
     if claim.what.energy and machine.no_energy:
@@ -66,33 +67,33 @@ Interval = Callable[[Sequence[float]], tuple[float, float] | None]
 
 def evaluate(
     claim: Claim,
-    seen: Seen,
+    results: RoundResults,
     machine: Machine,
     interval_of: Interval = inference.median_interval,
 ) -> Finding:
-    """The verdict. The interval decides: within the bounds, outside them, or across one of them.
+    """Return the finding. The interval decides: within the bounds, outside them, or across one.
 
-    interval_of: makes it of the figures of all rounds.
+    interval_of: computes it from the figures of all rounds.
     """
     if reason := obstacle(claim, machine):
         return Finding(claim, Verdict.ELSEWHERE, f"{reason[:1].upper()}{reason[1:]}.")
     assert claim.own is not None
-    by_point = [_at(claim, seen, point) for point in claim.points]
-    whole = set.intersection(*(set(values) for values in by_point))
+    by_point = [_figures_at(claim, results, point) for point in claim.points]
+    complete = set.intersection(*(set(values) for values in by_point))
     values = [
-        math.exp(statistics.fmean(math.log(values[turn]) for values in by_point))
-        for turn in sorted(whole)
+        math.exp(statistics.fmean(math.log(values[round_number]) for values in by_point))
+        for round_number in sorted(complete)
     ]
     if not values:
-        return Finding(claim, Verdict.OPEN, _nothing(claim, seen))
+        return Finding(claim, Verdict.OPEN, _missing_figures(claim, results))
     median = statistics.median(values)
-    sides = _sides(claim, seen)
+    sides = _sides(claim, results)
     interval = interval_of(values)
     if interval is None:
-        why = f"{_said(claim, sides)}{_few(len(values))}"
+        why = f"{_sides_text(claim, sides)}{_few(len(values))}"
         return Finding(claim, Verdict.OPEN, why, median, values=tuple(values), sides=sides)
     verdict = judge(*interval, claim.least, claim.most)
-    why = _said(claim, sides) + _because(verdict, claim, *interval)
+    why = _sides_text(claim, sides) + _reason(verdict, claim, *interval)
     return Finding(claim, verdict, why, median, *interval, tuple(values), sides)
 
 
@@ -102,7 +103,7 @@ def _few(rounds: int) -> str:
 
 
 def judge(low: float, high: float, least: float | None, most: float | None) -> Verdict:
-    """Where an interval lies to the bounds; None for a bound that there is not."""
+    """Return the verdict of an interval by the bounds; None for no bound."""
     if (least is not None and high < least) or (most is not None and low > most):
         return Verdict.FAILS
     if (least is None or low >= least) and (most is None or high <= most):
@@ -110,51 +111,59 @@ def judge(low: float, high: float, least: float | None, most: float | None) -> V
     return Verdict.OPEN
 
 
-def _at(claim: Claim, seen: Seen, point: Options) -> dict[int, float]:
-    """The figure at one point, of each round that has it."""
+def _figures_at(claim: Claim, results: RoundResults, point: Options) -> dict[int, float]:
+    """Return the figure at one point, by round."""
     assert claim.own is not None
-    own = _of_side(claim, seen, claim.own, point)
+    own = _side_figures(claim, results, claim.own, point)
     if claim.other is None:
         return own
-    other = _of_side(claim, seen, claim.other, point)
-    return {turn: own[turn] / other[turn] for turn in own.keys() & other.keys()}
+    other = _side_figures(claim, results, claim.other, point)
+    return {
+        round_number: own[round_number] / other[round_number]
+        for round_number in own.keys() & other.keys()
+    }
 
 
-def _of_side(claim: Claim, seen: Seen, side: Side, point: Options) -> dict[int, float]:
-    """The statistic of one side, of each round that has it. What is not positive has no ratio."""
+def _side_figures(
+    claim: Claim, results: RoundResults, side: Side, point: Options
+) -> dict[int, float]:
+    """Return the statistic of one side by round; values that are not positive are left out."""
     found = [
         {
-            turn: figure
-            for turn, figure in seen.over_rounds(one, claim.what.value).items()
+            round_number: figure
+            for round_number, figure in results.over_rounds(one, claim.what.value).items()
             if figure > 0
         }
         for one in claim.cases_of(side, point)
     ]
     if len(found) > 1 and side.of == Of.MEAN:
-        whole = set.intersection(*(set(figures) for figures in found))
-        return {turn: statistics.fmean(figures[turn] for figures in found) for turn in whole}
+        common = set.intersection(*(set(figures) for figures in found))
+        return {
+            round_number: statistics.fmean(figures[round_number] for figures in found)
+            for round_number in common
+        }
     known = [figures for figures in found if figures]
     if not known:
         return {}
     pick = min if claim.what.lower_is_better else max
-    # The best by its median, not the luckiest of each round.
+    # The best median, and not the best of each round, which is biased.
     return pick(known, key=lambda figures: statistics.median(figures.values()))
 
 
-def _sides(claim: Claim, seen: Seen) -> tuple[float, ...]:
+def _sides(claim: Claim, results: RoundResults) -> tuple[float, ...]:
     if len(claim.points) > 1:
         return ()
-    found = [_of_side(claim, seen, side, claim.points[0]) for side in claim.sides]
+    found = [_side_figures(claim, results, side, claim.points[0]) for side in claim.sides]
     return tuple(statistics.median(figures.values()) for figures in found if figures)
 
 
-def _said(claim: Claim, sides: Sequence[float]) -> str:
-    """`mcs-spin 312 op/s, mcs-stp 1,204,332 op/s: ` in front of the reason."""
-    named = [
+def _sides_text(claim: Claim, sides: Sequence[float]) -> str:
+    """Return the prefix of the reason, `mcs-spin 312 op/s, mcs-stp 1,204,332 op/s. `."""
+    figures = [
         f"{side.name} {plain(figure)} {claim.what.heading}"
         for side, figure in zip(claim.sides, sides, strict=False)
     ]
-    return f"{', '.join(named)}. " if named else ""
+    return f"{', '.join(figures)}. " if figures else ""
 
 
 def _bounds(claim: Claim) -> str:
@@ -164,21 +173,23 @@ def _bounds(claim: Claim) -> str:
     return f"above {least:g}" if least is not None else f"below {most:g}"
 
 
-def _because(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
+def _reason(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
     interval = f"the 95 % interval, {plain(low)} to {plain(high)},"
     match verdict:
         case Verdict.HOLDS:
-            end = f"lies {_bounds(claim)}, as the claim has it."
+            end = f"lies {_bounds(claim)}, as the claim requires."
         case Verdict.FAILS:
-            end = f"lies outside of what the claim needs, {_bounds(claim)}."
+            end = f"lies outside the bounds of the claim, {_bounds(claim)}."
         case _:
-            end = f"is neither within nor outside of what the claim needs, {_bounds(claim)}."
+            end = f"is neither within nor outside the bounds of the claim, {_bounds(claim)}."
     return f"{interval[:1].upper()}{interval[1:]} {end}"
 
 
-def _nothing(claim: Claim, seen: Seen) -> str:
-    without = [one.label() for one in claim.cases() if not seen.over_rounds(one, claim.what.value)]
+def _missing_figures(claim: Claim, results: RoundResults) -> str:
+    without = [
+        one.label() for one in claim.cases() if not results.over_rounds(one, claim.what.value)
+    ]
     if not without:
-        return "No round gave a figure above 0 for all that it takes."
+        return "No round gave a figure above 0 for all cases of the claim."
     more = f" and {len(without) - 1} more" if len(without) > 1 else ""
     return f"No run gave '{claim.what.heading}': {without[0]}{more}."

@@ -1,4 +1,4 @@
-"""A claim on what a broadcast does, which rests on a C library of its time."""
+"""Claims on broadcasts, made for the C library of their time."""
 
 from lockwright.bench.claims.claim import Claim, lock
 

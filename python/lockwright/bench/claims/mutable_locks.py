@@ -13,7 +13,7 @@ COMBINATIONS: dict[str, Options] = {
 """Longest sections and gaps of LOCKBENCH; lengths are drawn evenly, from 0 on."""
 
 _ALONE, _SHARED = "1/cpu", "2/cpu"
-"""As many threads as processors, and twice as many, which is what the paper goes up to."""
+"""As many threads as processors, and twice as many, the paper's largest number."""
 
 _TIME_SHARING: Options = {"threads": _SHARED}
 
@@ -96,7 +96,7 @@ _TABLE_1 = {
 up to twice as many. LOCKBENCH is the average over its four combinations."""
 
 _BAND = 0.05
-"""What the paper's colours take for no difference."""
+"""Largest difference that the paper's colours show as none."""
 
 
 def _ratio_to_mutable(own: str, workload: str, ratio: float, threads: str) -> Claim:

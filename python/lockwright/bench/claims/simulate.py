@@ -12,7 +12,7 @@ from lockwright.bench.claims.simulated_settings import (
     inexpressible,
     setting_of,
 )
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.machine.meters import TOTAL, WINDOWED, joules_key
 from lockwright.run.bench_program import Outcome
 from lockwright.simulate import machine as machines
@@ -41,7 +41,7 @@ class Results:
     """The outcomes by machine and case, in the place of rounds those of each seed; and what
     failed."""
 
-    by_machine: dict[str, Seen]
+    by_machine: dict[str, RoundResults]
     failures: list[str]
     done: int = 0
 
@@ -107,9 +107,9 @@ def simulate(
         if line is None:
             results.failures.append(f"{machine}, {cases[0].label()}, seed {seed}: {failure}")
         else:
-            seen = results.by_machine.setdefault(machine, Seen())
+            outcomes = results.by_machine.setdefault(machine, RoundResults())
             for case in cases:
-                seen.add(case, seed, outcome_of(line))
+                outcomes.add(case, seed, outcome_of(line))
         results.done += 1
         on_end(cases[0])
 
@@ -122,10 +122,10 @@ def findings(chosen: Sequence[Experiment], results: Results) -> list[Finding]:
     found = []
     for one in chosen:
         processors = 1 if one.machine is None else one.machine.processors
-        seen = Seen()
+        outcomes = RoundResults()
         if one.machine is not None:
-            seen = results.by_machine.get(one.machine.name, seen)
-        found.append(evaluate(one.claim, seen, Machine(processors, known), _range))
+            outcomes = results.by_machine.get(one.machine.name, outcomes)
+        found.append(evaluate(one.claim, outcomes, Machine(processors, known), _range))
     return found
 
 

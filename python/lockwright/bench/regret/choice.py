@@ -40,7 +40,9 @@ class Regret:
 
 def half_of(rates: Rates, half: int) -> dict[int, float]:
     """Return the figures of the even (0) or odd (1) rounds."""
-    return {turn: value for turn, value in rates.items() if turn % 2 == half}
+    return {
+        round_number: value for round_number, value in rates.items() if round_number % 2 == half
+    }
 
 
 def best_of(
@@ -55,7 +57,9 @@ def best_of(
     for name in allowed:
         common = wanted.keys() & others[name].keys()
         if common:
-            found[name] = statistics.median(others[name][turn] / wanted[turn] for turn in common)
+            found[name] = statistics.median(
+                others[name][round_number] / wanted[round_number] for round_number in common
+            )
     return max(found, key=lambda name: found[name], default=None)
 
 
@@ -74,9 +78,9 @@ def regret(
     theirs: list[float] = []
     mine: list[float] = []
     for name, compared in ((first, half_of(own, 1)), (second, half_of(own, 0))):
-        for turn, value in compared.items():
-            if turn in others[name]:
-                theirs.append(others[name][turn])
+        for round_number, value in compared.items():
+            if round_number in others[name]:
+                theirs.append(others[name][round_number])
                 mine.append(value)
     ratio = paired_ratio(theirs, mine, lower_is_better=False)
     return None if ratio is None else Regret(ratio, (first, second))
@@ -84,9 +88,9 @@ def regret(
 
 def paired(values: Rates, baseline: Rates) -> Ratio | None:
     """Return `values` over `baseline`, over the rounds that both have; None if there are none."""
-    common = [turn for turn in values if turn in baseline]
+    common = [round_number for round_number in values if round_number in baseline]
     return paired_ratio(
-        [values[turn] for turn in common],
-        [baseline[turn] for turn in common],
+        [values[round_number] for round_number in common],
+        [baseline[round_number] for round_number in common],
         lower_is_better=False,
     )

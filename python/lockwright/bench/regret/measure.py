@@ -21,7 +21,11 @@ class Runner(Protocol):
     """A machine, real or simulated, on which contenders run."""
 
     def run(
-        self, cell: Cell, contenders: Sequence[Contender], turn: int, show: Callable[[str], None]
+        self,
+        cell: Cell,
+        contenders: Sequence[Contender],
+        round_number: int,
+        show: Callable[[str], None],
     ) -> Iterator[Run]:
         """Yield a run of each contender. show: called with the name of one that begins."""
 
@@ -37,20 +41,22 @@ def measure(
 ) -> None:
     """Make all runs that are not in `runs`, and add them to it. keep: called with each."""
     with progress.Display(_count(cells, contest, runs, rounds), 0) as display:
-        for turn in range(rounds):
+        for round_number in range(rounds):
             for cell in cells:
-                still = _order(cell, contest, bound_ms, runs, turn)
-                missing = [each for each in still if turn not in runs.made(cell.name, each.name)]
+                still = _order(cell, contest, bound_ms, runs, round_number)
+                missing = [
+                    each for each in still if round_number not in runs.made(cell.name, each.name)
+                ]
                 if not missing:
                     continue
                 show = partial(
                     _show,
                     display,
-                    f"round {turn + 1} of {rounds}",
-                    f"round {turn + 1}, {cell.name}",
-                    _left(cells, contest, bound_ms, runs, rounds, turn),
+                    f"round {round_number + 1} of {rounds}",
+                    f"round {round_number + 1}, {cell.name}",
+                    _left(cells, contest, bound_ms, runs, rounds, round_number),
                 )
-                for made in runner.run(cell, missing, turn, show):
+                for made in runner.run(cell, missing, round_number, show):
                     runs.add(made)
                     keep(made)
                     display.advance()
@@ -62,22 +68,24 @@ def _show(display: progress.Display, line: str, about: str, left: float | None, 
 
 def _count(cells: Sequence[Cell], contest: Contest, runs: Runs, rounds: int) -> int:
     return sum(
-        turn not in runs.made(cell.name, each.name)
+        round_number not in runs.made(cell.name, each.name)
         for cell in cells
         for each in contest.all
-        for turn in range(rounds)
+        for round_number in range(rounds)
     )
 
 
-def _order(cell: Cell, contest: Contest, bound_ms: float, runs: Runs, turn: int) -> list[Contender]:
+def _order(
+    cell: Cell, contest: Contest, bound_ms: float, runs: Runs, round_number: int
+) -> list[Contender]:
     """Return the contenders that are still in a cell, in an order of that round."""
-    found = still_in(cell, contest, bound_ms, runs, turn)
-    random.Random(f"{cell.name} {turn}").shuffle(found)
+    found = still_in(cell, contest, bound_ms, runs, round_number)
+    random.Random(f"{cell.name} {round_number}").shuffle(found)
     return found
 
 
 def still_in(
-    cell: Cell, contest: Contest, bound_ms: float, runs: Runs, turn: int
+    cell: Cell, contest: Contest, bound_ms: float, runs: Runs, round_number: int
 ) -> list[Contender]:
     """Return the contenders that run in that round: they survive the cell, and are not far behind.
 
@@ -85,7 +93,7 @@ def still_in(
     baseline, run in all rounds.
     """
     survivors = [each for each in contest.all if not runs.gave_up(cell.name, each.name)]
-    if turn < FIRST_ROUNDS:
+    if round_number < FIRST_ROUNDS:
         return survivors
     bound = cell.longest_wait(bound_ms)
     behind: list[set[str]] = []

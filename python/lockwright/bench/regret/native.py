@@ -63,7 +63,11 @@ class Native:
     prefix: Sequence[str] = ()
 
     def run(
-        self, cell: Cell, contenders: Sequence[Contender], turn: int, show: Callable[[str], None]
+        self,
+        cell: Cell,
+        contenders: Sequence[Contender],
+        round_number: int,
+        show: Callable[[str], None],
     ) -> Iterator[Run]:
         """Yield the runs one after the other."""
         for each in contenders:
@@ -76,7 +80,7 @@ class Native:
                 environment=each.environment,
                 prefix=self.prefix if cell.quota else (),
             )
-            yield run_of(outcome, cell.name, each.name, turn, self.pace.change(cell))
+            yield run_of(outcome, cell.name, each.name, round_number, self.pace.change(cell))
 
 
 @contextlib.contextmanager
@@ -89,7 +93,9 @@ def here(cells: Sequence[Cell], pace: Pace) -> Iterator[Native]:
         yield Native(pace, quota.start_words(place))
 
 
-def run_of(outcome: Outcome, cell: str, contender: str, turn: int, change: float = 0.0) -> Run:
+def run_of(
+    outcome: Outcome, cell: str, contender: str, round_number: int, change: float = 0.0
+) -> Run:
     """Return the figures of one run, whose regime changes after `change` seconds.
 
     Raise LockwrightError if two threads were inside at once.
@@ -108,7 +114,7 @@ def run_of(outcome: Outcome, cell: str, contender: str, turn: int, change: float
     made = Run(
         cell,
         contender,
-        turn,
+        round_number,
         seconds=outcome.seconds,
         others=outcome.others,
         failure=outcome.failure,
@@ -119,7 +125,7 @@ def run_of(outcome: Outcome, cell: str, contender: str, turn: int, change: float
     return Run(
         cell,
         contender,
-        turn,
+        round_number,
         rate=number(line, "acquisitions") / seconds,
         longest=number(line, "longest_wait_ns") / 1e9,
         processors=number(line, "processor_seconds") / seconds,

@@ -47,7 +47,11 @@ class Runs:
     def of(self, cell: str, contender: str) -> dict[int, Run]:
         """Return the runs of a contender in a cell that did not fail, by round."""
         found = self.by_place.get((cell, contender), {})
-        return {turn: run for turn, run in sorted(found.items()) if not run.failure and run.rate}
+        return {
+            round_number: run
+            for round_number, run in sorted(found.items())
+            if not run.failure and run.rate
+        }
 
     def made(self, cell: str, contender: str) -> dict[int, Run]:
         """Return the same with those that failed."""
@@ -55,7 +59,7 @@ class Runs:
 
     def figure(self, cell: str, contender: str, value: Callable[[Run], float]) -> dict[int, float]:
         """Return a figure of each run that did not fail, by round."""
-        return {turn: value(run) for turn, run in self.of(cell, contender).items()}
+        return {round_number: value(run) for round_number, run in self.of(cell, contender).items()}
 
     def gave_up(self, cell: str, contender: str) -> bool:
         """Return whether a contender failed so often in a cell that it does not survive it."""

@@ -55,7 +55,7 @@ class Simulated:
     seconds: float
     timeout: float | None = None
 
-    def orders(self, cell: Cell, turn: int) -> Orders:
+    def orders(self, cell: Cell, round_number: int) -> Orders:
         """Return the simulation of a cell; the round is the seed."""
         ghz = self.machine.figures["clock.ghz"]
         section, gap = cell.option("section-ns"), cell.option("gap-ns")
@@ -71,13 +71,17 @@ class Simulated:
                 "capacity": f"{cell.option('queue'):.0f}",
                 "consumers": str(cell.threads // 2),
             }
-        return Orders(self.machine, workload, parameters, seconds, turn + 1)
+        return Orders(self.machine, workload, parameters, seconds, round_number + 1)
 
     def run(
-        self, cell: Cell, contenders: Sequence[Contender], turn: int, show: Callable[[str], None]
+        self,
+        cell: Cell,
+        contenders: Sequence[Contender],
+        round_number: int,
+        show: Callable[[str], None],
     ) -> Iterator[Run]:
         """Yield the runs, several of which are made at a time."""
-        orders = self.orders(cell, turn)
+        orders = self.orders(cell, round_number)
         threads = cell.threads - (cell.threads // 2 if cell.option("queue") else 0)
         names = {
             Job(orders, simulator.Cell(each.subject.name, threads), each.environment): each.name
@@ -88,18 +92,18 @@ class Simulated:
 
         def store(job: Job, line: Line | None, failure: str) -> None:
             if line is None:
-                made.append(Run(cell.name, names[job], turn, failure=failure))
+                made.append(Run(cell.name, names[job], round_number, failure=failure))
             else:
                 # Several run at a time: the mean over those that have ended.
                 took = (time.monotonic() - began) / (len(made) + 1)
-                made.append(run_of(line, cell.name, names[job], turn, took))
+                made.append(run_of(line, cell.name, names[job], round_number, took))
 
         show(f"{len(contenders)} locks")
         simulator.run_jobs(list(names), self.timeout or _TIMEOUT, store)
         yield from made
 
 
-def run_of(line: Line, cell: str, contender: str, turn: int, took: float) -> Run:
+def run_of(line: Line, cell: str, contender: str, round_number: int, took: float) -> Run:
     """Return the figures of one simulation, which took `took` seconds. A thread without an
     operation has waited all the time."""
 
@@ -114,7 +118,7 @@ def run_of(line: Line, cell: str, contender: str, turn: int, took: float) -> Run
     return Run(
         cell,
         contender,
-        turn,
+        round_number,
         rate=whole("operations") / seconds,
         longest=whole("wait_max_ps") / 1e12 if all(per_thread) else seconds,
         seconds=took,

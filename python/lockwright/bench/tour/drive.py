@@ -1,4 +1,4 @@
-"""Makes the runs of a tour, round after round until the time is over."""
+"""The runs of a tour, round after round until its time is used up."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,16 +10,16 @@ from lockwright.base import terminal
 from lockwright.base.progress import duration, print_line
 from lockwright.bench.cases import Case
 from lockwright.bench.report import Report, watching_others
-from lockwright.bench.rounds import Pace, Seen, run_rounds
+from lockwright.bench.rounds import Pace, RoundResults, run_rounds
 from lockwright.bench.tour.tour_plan import Plan
 from lockwright.run.bench_program import Outcome, Subject
 
 
 class Clock:
-    """The time of a tour. A round begins only if it fits into what is left."""
+    """The time of a tour. A round begins only if it fits into the remaining time."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """seconds: how long the tour may take."""
+        """Start the clock. seconds: how long the tour may take."""
         self._clock = clock
         self._began = clock()
         self._seconds = seconds
@@ -27,22 +27,22 @@ class Clock:
 
     @property
     def spent(self) -> float:
-        """Seconds since the beginning."""
+        """The seconds since the beginning."""
         return self._clock() - self._began
 
     @property
     def left(self) -> float:
-        """Seconds that are left, 0 at least."""
+        """The remaining seconds, at least 0."""
         return max(0.0, self._seconds - self.spent)
 
-    def turns(self, first: int) -> Iterator[int]:
-        """Rounds from `first` on, until the next one would take longer than what is left."""
-        turn = first
+    def rounds(self, first: int) -> Iterator[int]:
+        """Yield rounds from `first` on, until the next one would exceed the remaining time."""
+        round_number = first
         while self.left > (sum(self._rounds) / len(self._rounds) if self._rounds else 0.0):
             begun = self.spent
-            yield turn
+            yield round_number
             self._rounds.append(self.spent - begun)
-            turn += 1
+            round_number += 1
 
 
 def drive(
@@ -50,48 +50,49 @@ def drive(
     plan: Plan,
     subjects: dict[str, Subject],
     pace: Pace,
-    seen: Seen,
+    results: RoundResults,
     clock: Clock,
     keep: Callable[[Case, int, Outcome], None],
 ) -> None:
-    """Runs the cases of the plan until the time is over, and adds them to `seen` and `report`.
+    """Run the cases of the plan until the time is used up, and add them to `results` and `report`.
 
     keep: called with each run. Rounds that an earlier session left incomplete are completed first.
     """
     cases = plan.cases()
-    first = _first_incomplete(cases, seen)
+    first = _first_incomplete(cases, results)
     with watching_others(report), _display(clock) as display:
 
-        def before(one: Case, turn: int) -> bool:
-            display(f"round {turn + 1}, {one.workload} {one.lock}", turn)
+        def before(one: Case, round_number: int) -> bool:
+            display(f"round {round_number + 1}, {one.workload} {one.lock}", round_number)
             return clock.left > 0
 
-        turns = clock.turns(first)
-        run_rounds(report, cases, subjects, pace, seen, turns, before=before, after=keep)
+        rounds = clock.rounds(first)
+        run_rounds(report, cases, subjects, pace, results, rounds, before=before, after=keep)
 
 
-def _first_incomplete(cases: list[Case], seen: Seen) -> int:
-    """The first round in which a case that can end in time has not been run."""
-    made = {turn for outcomes in seen.outcomes.values() for turn in outcomes}
-    for turn in sorted(made):
-        if not all(turn in seen.outcomes.get(one, {}) or seen.gave_up(one) for one in cases):
-            return turn
+def _first_incomplete(cases: list[Case], results: RoundResults) -> int:
+    """Return the first round in which a case that can end in time has not been run."""
+    made = {round_number for outcomes in results.outcomes.values() for round_number in outcomes}
+    for round_number in sorted(made):
+        if not all(
+            round_number in results.outcomes.get(one, {}) or results.gave_up(one) for one in cases
+        ):
+            return round_number
     return len(made)
 
 
 @contextmanager
 def _display(clock: Clock) -> Iterator[Callable[[str, int], None]]:
-    """Shows what is being run and how much time is left: on a terminal all the time, elsewhere a
-    line for each round.
-    """
+    """Show the current run and the remaining time: on a terminal continuously, elsewhere a line for
+    each round."""
     console = terminal.errors()
     if not console.is_terminal:
-        told: set[int] = set()
+        printed: set[int] = set()
 
-        def ignore_text(_text: str, turn: int) -> None:
-            if turn not in told:
-                told.add(turn)
-                print_line(f"round {turn + 1}, about {duration(clock.left)} left")
+        def ignore_text(_text: str, round_number: int) -> None:
+            if round_number not in printed:
+                printed.add(round_number)
+                print_line(f"round {round_number + 1}, about {duration(clock.left)} left")
 
         yield ignore_text
         return

@@ -1,7 +1,7 @@
-"""The report of a tour: one HTML file that needs nothing else.
+"""The report of a tour: one self-contained HTML file.
 
-page/page.html holds its structure, page.css its looks, page.js draws the plots; what it shares with
-other reports is in lockwright.page.
+page/page.html has its structure, page.css its style, page.js draws the plots; the parts that it
+shares with other reports are in lockwright.page.
 """
 
 import math
@@ -13,7 +13,7 @@ from lockwright.base.numbers import plain
 from lockwright.base.progress import duration
 from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, Verdict
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.bench.tour import tour_figures
 from lockwright.bench.tour.store import Header
 from lockwright.bench.tour.tour_figures import Point
@@ -36,13 +36,12 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Tour:
-    """All that a report is made of. no_energy: why there is none, "" where there is. stopped:
-    whether it was ended before its time.
-    """
+    """The data of a report. no_energy: why energy is not measurable, or "". stopped: whether the
+    tour was ended early."""
 
     header: Header
     plan: Plan
-    seen: Seen
+    results: RoundResults
     findings: Sequence[Finding]
     remarks: Sequence[str]
     command: str
@@ -51,13 +50,13 @@ class Tour:
 
     @property
     def runs(self) -> list[tuple[int, Outcome]]:
-        """Successful runs, each with its round."""
-        return [run for outcomes in self.seen.outcomes.values() for run in outcomes.items()]
+        """The successful runs, each with its round."""
+        return [run for outcomes in self.results.outcomes.values() for run in outcomes.items()]
 
 
 def render(tour: Tour) -> str:
-    """The whole file as text."""
-    fastest = tour_figures.throughput(tour.plan, tour.seen)
+    """Return the HTML of the report."""
+    fastest = tour_figures.throughput(tour.plan, tour.results)
     return templates.fill(
         "bench/tour/page/page.html",
         data(tour),
@@ -69,7 +68,7 @@ def render(tour: Tour) -> str:
         cycles=f"{SECTION_CYCLES:,}",
         throughput_columns=["lock", *(_threads(count) for count in tour.plan.threads)],
         throughput=_throughput(fastest),
-        # Those of which there is something to see come first.
+        # Claims with measurements come first.
         findings=sorted(tour.findings, key=lambda each: each.verdict == Verdict.ELSEWHERE),
         kinds=_KINDS,
         show=show,
@@ -78,8 +77,8 @@ def render(tour: Tour) -> str:
 
 
 def data(tour: Tour) -> dict[str, Any]:
-    """What page.js draws."""
-    plan, seen = tour.plan, tour.seen
+    """Return the data for page.js."""
+    plan, results = tour.plan, tour.results
     return {
         "baseline": LIBC,
         "locks": list(plan.locks),
@@ -87,15 +86,17 @@ def data(tour: Tour) -> dict[str, Any]:
         "threads": list(plan.threads),
         "metered": list(plan.metered),
         "percentiles": list(tour_figures.PERCENTILES),
-        "throughput": _plain(tour_figures.throughput(plan, seen)),
-        "gini": _plain(tour_figures.by_threads(plan, seen, "gini", plan.contended, plan.threads)),
-        "lwss": _plain(tour_figures.by_threads(plan, seen, "lwss", plan.timed, plan.metered)),
-        "latency": [tour_figures.percentiles(plan, seen, threads) for threads in plan.metered],
-        "naps": tour_figures.naps(plan, seen),
+        "throughput": _plain(tour_figures.throughput(plan, results)),
+        "gini": _plain(
+            tour_figures.by_threads(plan, results, "gini", plan.contended, plan.threads)
+        ),
+        "lwss": _plain(tour_figures.by_threads(plan, results, "lwss", plan.timed, plan.metered)),
+        "latency": [tour_figures.percentiles(plan, results, threads) for threads in plan.metered],
+        "naps": tour_figures.naps(plan, results),
         "uncontested": {
-            lock: _as_data(found) for lock, found in tour_figures.uncontested(plan, seen).items()
+            lock: _as_data(found) for lock, found in tour_figures.uncontested(plan, results).items()
         },
-        "energy": tour_figures.energy(plan, seen),
+        "energy": tour_figures.energy(plan, results),
     }
 
 
@@ -118,19 +119,19 @@ def _machine(tour: Tour) -> str:
 
 
 def _measured(tour: Tour) -> str:
-    rounds = len({turn for turn, _ in tour.runs})
+    rounds = len({round_number for round_number, _ in tour.runs})
     spent = duration(sum(outcome.seconds for _, outcome in tour.runs))
     sentence = (
         f"Measured: {len(tour.runs)} runs, {spent} in all; {rounds} "
         f"round{'s' if rounds != 1 else ''} of {len(tour.plan.cases())}."
     )
     if tour.stopped:
-        sentence += " It was stopped before its time, so the last round is not complete."
+        sentence += " It was stopped early, so the last round is incomplete."
     return sentence
 
 
 def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[str]:
-    """A sentence for each number of threads, and one on the claims."""
+    """Return a sentence for each number of threads, and one on the claims."""
     lines = []
     for place, threads in enumerate(tour.plan.threads):
         known = {
@@ -140,8 +141,8 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
         }
         if len(known) < 2:
             continue
-        stuck = [lock for lock, points in fastest.items() if _let_nobody_in(points[place])]
-        none = f"; nobody got in with {', '.join(stuck)}" if stuck else ""
+        stuck = [lock for lock, points in fastest.items() if _has_no_acquisition(points[place])]
+        none = f"; no thread acquired {', '.join(stuck)}" if stuck else ""
         best = max(known, key=lambda lock: known[lock].median)
         worst = min(known, key=lambda lock: known[lock].median)
         times = known[best].median / known[worst].median
@@ -158,7 +159,7 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
     return lines
 
 
-def _let_nobody_in(found: Point | None) -> bool:
+def _has_no_acquisition(found: Point | None) -> bool:
     return found is not None and found.median == 0
 
 

@@ -1,4 +1,4 @@
-"""The runs of a tour in a JSONL file, appended as they are made, so that none is lost."""
+"""The runs of a tour in a JSONL file, to which each run is appended at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.bench.cases import Case
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.run.bench_program import Outcome
 from lockwright.run.run_log import RunLog
 
 
 @dataclass(frozen=True)
 class Header:
-    """What all runs of a tour have in common. facts: of the machine, its findings among them."""
+    """The common data of all runs of a tour. facts: of the machine, with its findings."""
 
     started: str
     locks: list[str]
@@ -29,10 +29,10 @@ def log(directory: Path) -> RunLog:
     return RunLog(directory / "runs.jsonl", "tour")
 
 
-def add(file: RunLog, case: Case, turn: int, outcome: Outcome) -> None:
+def add(file: RunLog, case: Case, round_number: int, outcome: Outcome) -> None:
     """Write one run."""
     line = {
-        "round": turn,
+        "round": round_number,
         "case": vars(case),
         "lines": outcome.lines,
         "seconds": outcome.seconds,
@@ -43,7 +43,7 @@ def add(file: RunLog, case: Case, turn: int, outcome: Outcome) -> None:
     file.append(line)
 
 
-def load(file: RunLog) -> tuple[Header, Seen, list[str]]:
+def load(file: RunLog) -> tuple[Header, RoundResults, list[str]]:
     """Return the header of a tour, its runs, and the failures among them.
 
     Raise LockwrightError if there is no tour. A last line that was cut off is left out.
@@ -52,7 +52,7 @@ def load(file: RunLog) -> tuple[Header, Seen, list[str]]:
         header = Header(**file.settings())
     except TypeError as error:
         raise file.missing() from error
-    seen, failures = Seen(), []
+    results, failures = RoundResults(), []
     for line in file.lines():
         if "case" not in line:
             continue
@@ -64,10 +64,10 @@ def load(file: RunLog) -> tuple[Header, Seen, list[str]]:
             line["timed_out"],
             meters=line["meters"],
         )
-        seen.add(case, line["round"], outcome)
+        results.add(case, line["round"], outcome)
         if outcome.failure and not outcome.timed_out:
             failures.append(f"{case.label()}: {outcome.failure}")
-    return header, seen, failures
+    return header, results, failures
 
 
 def _case(known: Mapping[str, Any]) -> Case:

@@ -1,4 +1,4 @@
-"""The figures of a tour, of the runs that were made: what its page draws and its files hold."""
+"""The figures of a tour, for its page and its files."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lockwright.bench.cases import Case
-from lockwright.bench.rounds import Seen
+from lockwright.bench.rounds import RoundResults
 from lockwright.bench.statistic import STATISTICS, latency
 from lockwright.bench.tour.tour_plan import DELAYS, Plan
 from lockwright.run.bench_program import LIBC, Outcome
@@ -29,14 +29,15 @@ class Point:
     ratio: tuple[float, float | None, float | None] | None = None
 
 
-def point(seen: Seen, one: Case, value: Value, base: Case | None = None) -> Point | None:
-    """None where no run has the figure. base: what the ratio is to, taken within each round."""
-    found = seen.over_rounds(one, value)
+def point(results: RoundResults, one: Case, value: Value, base: Case | None = None) -> Point | None:
+    """Return the figure of a case; None where no run has it. base: the case of the ratio's
+    denominator, taken within each round."""
+    found = results.over_rounds(one, value)
     if not found:
         return None
     ratio = None
     if base is not None:
-        other = seen.over_rounds(base, value)
+        other = results.over_rounds(base, value)
         both = sorted(found.keys() & other.keys())
         paired = inference.paired_ratio([found[t] for t in both], [other[t] for t in both], False)
         if paired is not None:
@@ -45,51 +46,56 @@ def point(seen: Seen, one: Case, value: Value, base: Case | None = None) -> Poin
     return Point(statistics.median(values), min(values), max(values), len(values), ratio)
 
 
-def rate(seen: Seen, one: Case, base: Case | None = None) -> Point | None:
-    """Operations per second."""
-    return point(seen, one, STATISTICS["rate"].value, base)
+def rate(results: RoundResults, one: Case, base: Case | None = None) -> Point | None:
+    """Return the operations per second of a case."""
+    return point(results, one, STATISTICS["rate"].value, base)
 
 
-def throughput(plan: Plan, seen: Seen) -> dict[str, list[Point | None]]:
-    """Of each lock, acquisitions per second at each number of threads, and the ratio to libc."""
+def throughput(plan: Plan, results: RoundResults) -> dict[str, list[Point | None]]:
+    """Return by lock the acquisitions per second at each number of threads, with ratios to libc."""
     return {
-        lock: [rate(seen, plan.contended(lock, n), plan.contended(LIBC, n)) for n in plan.threads]
+        lock: [
+            rate(results, plan.contended(lock, n), plan.contended(LIBC, n)) for n in plan.threads
+        ]
         for lock in plan.locks
     }
 
 
 def by_threads(
-    plan: Plan, seen: Seen, name: str, case_of: Callable[[str, int], Case], threads: Sequence[int]
+    plan: Plan,
+    results: RoundResults,
+    name: str,
+    case_of: Callable[[str, int], Case],
+    threads: Sequence[int],
 ) -> dict[str, list[Point | None]]:
-    """Of each lock, a statistic at each number of threads."""
+    """Return by lock a statistic at each number of threads."""
     value = STATISTICS[name].value
-    return {lock: [point(seen, case_of(lock, n), value) for n in threads] for lock in plan.locks}
+    return {lock: [point(results, case_of(lock, n), value) for n in threads] for lock in plan.locks}
 
 
-def percentiles(plan: Plan, seen: Seen, threads: int) -> dict[str, list[float | None]]:
-    """Of each lock, the times of an acquisition in nanoseconds that PERCENTILES of them did not
-    exceed: the median over the rounds; the longest is the longest of all rounds.
-    """
+def percentiles(plan: Plan, results: RoundResults, threads: int) -> dict[str, list[float | None]]:
+    """Return by lock the PERCENTILES of an acquisition's time in ns: each is the median over the
+    rounds, except the longest of all rounds."""
     return {
-        lock: [_percentile(seen, plan.timed(lock, threads), name) for name in PERCENTILES]
+        lock: [_percentile(results, plan.timed(lock, threads), name) for name in PERCENTILES]
         for lock in plan.locks
     }
 
 
-def _percentile(seen: Seen, one: Case, name: str) -> float | None:
-    found = list(seen.over_rounds(one, _timed(name)).values())
+def _percentile(results: RoundResults, one: Case, name: str) -> float | None:
+    found = list(results.over_rounds(one, _timed(name)).values())
     if not found:
         return None
     return max(found) if name == "max" else statistics.median(found)
 
 
-def naps(plan: Plan, seen: Seen) -> list[dict[str, float | None]]:
-    """For each delay, how long waking took and the calls that it is made of, in nanoseconds."""
+def naps(plan: Plan, results: RoundResults) -> list[dict[str, float | None]]:
+    """Return for each delay the times of a wake and of its calls, in nanoseconds."""
     rows = []
     for delay in DELAYS:
         row: dict[str, float | None] = {"delay": delay}
         for name in NAP_FIGURES:
-            found = point(seen, plan.nap(delay), _field(name))
+            found = point(results, plan.nap(delay), _field(name))
             row[name] = None if found is None else found.median
         rows.append(row)
     return rows
@@ -104,21 +110,20 @@ def _field(name: str) -> Value:
     return figure_of
 
 
-def uncontested(plan: Plan, seen: Seen) -> dict[str, Point | None]:
-    """Of each lock, acquisitions per second of one thread, and the ratio to libc."""
+def uncontested(plan: Plan, results: RoundResults) -> dict[str, Point | None]:
+    """Return by lock the acquisitions per second of one thread, with the ratio to libc."""
     base = plan.uncontested(LIBC)
-    return {lock: rate(seen, plan.uncontested(lock), base) for lock in plan.locks}
+    return {lock: rate(results, plan.uncontested(lock), base) for lock in plan.locks}
 
 
-def energy(plan: Plan, seen: Seen) -> list[dict[str, Any]]:
-    """Throughput and operations per joule of each lock at each number of threads, where both are
-    known.
-    """
+def energy(plan: Plan, results: RoundResults) -> list[dict[str, Any]]:
+    """Return throughput and operations per joule of each lock at each number of threads, where both
+    are known."""
     rows = []
     for lock in plan.locks:
         for threads in plan.threads:
             one = plan.contended(lock, threads)
-            fast, thrifty = rate(seen, one), point(seen, one, STATISTICS["per joule"].value)
+            fast, thrifty = rate(results, one), point(results, one, STATISTICS["per joule"].value)
             if fast is not None and thrifty is not None:
                 rows.append(
                     {
@@ -131,14 +136,14 @@ def energy(plan: Plan, seen: Seen) -> list[dict[str, Any]]:
     return rows
 
 
-def rows(plan: Plan, seen: Seen) -> Iterator[dict[str, object]]:
-    """Every statistic of every case, one after the other, as the CSV file has them."""
+def rows(plan: Plan, results: RoundResults) -> Iterator[dict[str, object]]:
+    """Yield every statistic of every case as a row of the CSV file."""
     for one in plan.cases():
         values: dict[str, Value] = {name: each.value for name, each in STATISTICS.items()}
         values |= {f"acquisition {name}": _timed(name) for name in PERCENTILES}
         values |= {name: _field(name) for name in NAP_FIGURES}
         for name, value in values.items():
-            found = point(seen, one, value)
+            found = point(results, one, value)
             if found is not None:
                 yield {
                     "workload": one.workload,

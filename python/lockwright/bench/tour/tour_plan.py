@@ -1,4 +1,4 @@
-"""What the tour runs: the cases behind each of its figures."""
+"""The plan of a tour: the cases of its figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,25 +25,25 @@ DELAYS = (0, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000,
 """Cycles that a thread sleeps in the figure on futexes (Falsafi et al., ATC 2016, figure 6)."""
 
 SECTION_CYCLES = 1000
-"""Of the one lock that all threads want (ibidem, figure 11)."""
+"""Length of the sections of the one contended lock (ibidem, figure 11)."""
 
 WANTED_ROUNDS = 7
-"""Runs measure as long as that many rounds leave time for."""
+"""Number of rounds from which the time of a run is computed."""
 
 _LONGEST, _SHORTEST = 0.3, 0.05
-"""Seconds that a run measures, at most and at least."""
+"""Longest and shortest measured time of a run, in seconds."""
 
-_BESIDE = 0.09
-"""Seconds that a run takes beside its measurement: warm-up, start and end."""
+_OVERHEAD = 0.09
+"""Seconds of a run without its measurement: warm-up, start and end."""
 
 WARM_UP = 0.03
 
 
 @dataclass(frozen=True)
 class Plan:
-    """locks: `libc` first. threads: for throughput and fairness. metered: those of them for which
-    times and admissions are measured, too. claims: those that can be shown on this machine.
-    """
+    """The plan. locks: `libc` first. threads: for throughput and fairness. metered: the numbers of
+    threads for which times and admissions are measured, too. claims: those that can be shown on
+    this machine."""
 
     locks: tuple[str, ...]
     threads: tuple[int, ...]
@@ -51,25 +51,25 @@ class Plan:
     claims: tuple[Claim, ...] = field(default=())
 
     def contended(self, lock: str, threads: int) -> Case:
-        """All threads want one lock."""
+        """Return the case in which all threads contend for one lock."""
         return case("single-lock", lock, {"section-cycles": SECTION_CYCLES, "threads": threads})
 
     def timed(self, lock: str, threads: int) -> Case:
-        """The same with each acquisition timed and admissions recorded."""
+        """Return the contended case with each acquisition timed and admissions recorded."""
         meters = {"latency": 1, "admissions": 1}
         options = {"section-cycles": SECTION_CYCLES, "threads": threads, **meters}
         return case("single-lock", lock, options)
 
     def uncontested(self, lock: str) -> Case:
-        """One thread with an uncontended lock."""
+        """Return the case of one thread with an uncontended lock."""
         return case("uncontested", lock, {})
 
     def nap(self, cycles: int) -> Case:
-        """A thread that sleeps on a futex for so many cycles; no lock is involved."""
+        """Return the case of a thread that sleeps on a futex for `cycles`, without a lock."""
         return case("futex-latency", LIBC, {"delay-cycles": cycles})
 
     def cases(self) -> list[Case]:
-        """All of them, each once."""
+        """Return all cases, each once."""
         own = [
             *(self.contended(lock, n) for lock in self.locks for n in self.threads),
             *(self.timed(lock, n) for lock in self.locks for n in self.metered),
@@ -80,12 +80,12 @@ class Plan:
 
 
 def make(locks: Sequence[str], processors: int, claims: Sequence[Claim]) -> Plan:
-    """The plan for a machine: from one thread to sixteen for each processor."""
+    """Return the plan for a machine: from one thread to sixteen for each processor."""
     threads = tuple(sorted({1, *(factor * processors for factor in (1, 2, 4, 16))}))
     metered = tuple(factor * processors for factor in (1, 4, 16))
     return Plan(tuple(locks), threads, metered, tuple(claims))
 
 
 def seconds_of_a_run(budget: float, cases: int) -> float:
-    """How long each run measures, so that the wanted rounds fit into a budget of seconds."""
-    return min(_LONGEST, max(_SHORTEST, budget / (WANTED_ROUNDS * cases) - _BESIDE))
+    """Return how long each run measures, so that WANTED_ROUNDS fit into a budget of seconds."""
+    return min(_LONGEST, max(_SHORTEST, budget / (WANTED_ROUNDS * cases) - _OVERHEAD))

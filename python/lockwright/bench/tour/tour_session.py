@@ -1,4 +1,4 @@
-"""One session of a tour: begins or resumes it, measures, and writes its files."""
+"""A session of a tour: its start or resumption, measurements, and files."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from lockwright.bench.claims import measure, show
 from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.table import CLAIMS, choose
 from lockwright.bench.report import Report, noise
-from lockwright.bench.rounds import Pace, Seen
+from lockwright.bench.rounds import Pace, RoundResults
 from lockwright.bench.tour import page, store, tour_figures, tour_plan
 from lockwright.bench.tour.drive import Clock, drive
 from lockwright.bench.tour.page import Tour
@@ -27,27 +27,27 @@ from lockwright.run.bench_program import LIBC, Outcome, Subject, loops_per_us, s
 from lockwright.run.resume import check_facts
 from lockwright.run.run_log import SCHEMA
 
-REPORT, FIGURES, WHOLE = "report.html", "figures.csv", "tour.json"
-"""What a tour leaves in its directory."""
+REPORT, FIGURES, DOCUMENT = "report.html", "figures.csv", "tour.json"
+"""The files of a tour in its directory."""
 
 
 @dataclass
 class TourSession:
-    """A tour in its directory, with the runs that were made by now."""
+    """A tour in its directory, with the runs made so far."""
 
     directory: Path
     header: store.Header
     here: Machine
-    seen: Seen = field(default_factory=Seen)
+    results: RoundResults = field(default_factory=RoundResults)
     failures: list[str] = field(default_factory=list)
 
     @property
     def claims(self) -> list[str]:
-        """Names of the claims that are tested."""
+        """The names of the claims that are tested."""
         return self.header.claims
 
     def plan(self) -> tour_plan.Plan:
-        """What is run: the claims that can be shown here, beside the tour's own figures."""
+        """Return the plan: the tour's own figures, and the claims that can be shown here."""
         claims = choose(",".join(self.claims)) if self.claims else []
         return tour_plan.make(
             self.header.locks, self.header.processors, measure.possible(claims, self.here)
@@ -55,9 +55,9 @@ class TourSession:
 
 
 def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float) -> TourSession:
-    """A tour of the locks (None: those of the papers), in a directory that it makes.
+    """Begin a tour of the locks (None: those of the papers) in a directory, which is created.
 
-    Raises LockwrightError for locks that there are not, and where there is a tour already.
+    Raises LockwrightError for unknown locks, and if the directory has a tour already.
     """
     here = measure.machine()
     chosen = [subject.name for subject in subjects(locks, _default_locks(here))]
@@ -87,17 +87,17 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
 
 
 def resume(directory: Path) -> TourSession:
-    """The tour in the directory. Raises LockwrightError if it cannot be resumed."""
-    header, seen, failures = store.load(store.log(directory))
+    """Return the tour in the directory. Raises LockwrightError if it cannot be resumed."""
+    header, results, failures = store.load(store.log(directory))
     todo = "its runs do not compare: begin one in another directory"
     check_facts(header.facts, provenance.machine(), "the tour", todo)
     store.log(directory).adopt()
-    return TourSession(directory, header, measure.machine(), seen, failures)
+    return TourSession(directory, header, measure.machine(), results, failures)
 
 
 def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
-    """Measures for so many minutes; returns the tour, the signal that ended it, if one did, and the
-    minutes that were left."""
+    """Measure for so many minutes; return the tour, the signal that ended it, if any, and the
+    remaining minutes."""
     command = _command(session, minutes)
     report = Report("tour", command, {}, [])
     report.meters = Meters(energy=not session.here.no_energy)
@@ -105,12 +105,12 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
     pace = Pace(session.header.seconds, tour_plan.WARM_UP, session.header.loops_per_us)
     clock = Clock(60 * minutes)
 
-    def keep(one: Case, turn: int, outcome: Outcome) -> None:
-        store.add(store.log(session.directory), one, turn, outcome)
+    def keep(one: Case, round_number: int, outcome: Outcome) -> None:
+        store.add(store.log(session.directory), one, round_number, outcome)
 
     wanted = session.plan()
     stopped = interrupts.until_stopped(
-        lambda: drive(report, wanted, by_name, pace, session.seen, clock, keep)
+        lambda: drive(report, wanted, by_name, pace, session.results, clock, keep)
     )
     session.failures += report.failures
     remarks = report.remarks()
@@ -121,8 +121,8 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
     tour = Tour(
         session.header,
         wanted,
-        session.seen,
-        measure.findings(claims, session.seen, session.here),
+        session.results,
+        measure.findings(claims, session.results, session.here),
         remarks,
         shlex.join(command),
         session.here.no_energy,
@@ -132,7 +132,7 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
 
 
 def _command(session: TourSession, minutes: float) -> list[str]:
-    """The command that runs such a tour."""
+    """Return the command that runs such a tour."""
     words = [*invocation.command_words(), "bench", "tour", "--minutes", f"{minutes:g}"]
     chosen = [name for name in session.header.locks if name != LIBC]
     if chosen != _default_locks(session.here):
@@ -141,23 +141,23 @@ def _command(session: TourSession, minutes: float) -> list[str]:
 
 
 def _default_locks(here: Machine) -> list[str]:
-    """The locks of a tour that names none."""
+    """Return the locks of a tour that names none."""
     return [name for name in tour_plan.LOCKS if name in here.locks]
 
 
 def _subjects(locks: Sequence[str]) -> list[Subject]:
-    """Every lock, for the claims, and those of the tour, which may be for measurements only."""
+    """Return every lock for the claims, and the tour's, which may be for measurements only."""
     return [*subjects("all", None), *subjects(",".join(locks), None)]
 
 
 def write(tour: Tour, directory: Path) -> list[Path]:
-    """Writes the report and the files with the figures; returns their paths, the report first."""
-    rows = list(tour_figures.rows(tour.plan, tour.seen))
+    """Write the report and the files with the figures; return their paths, the report first."""
+    rows = list(tour_figures.rows(tour.plan, tour.results))
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [])
     writer.writeheader()
     writer.writerows(rows)
-    whole = {
+    document = {
         "schema": SCHEMA,
         **vars(tour.header),
         "command": tour.command,
@@ -169,7 +169,7 @@ def write(tour: Tour, directory: Path) -> list[Path]:
     contents = {
         REPORT: page.render(tour),
         FIGURES: text.getvalue(),
-        WHOLE: json.dumps(whole, indent=1) + "\n",
+        DOCUMENT: json.dumps(document, indent=1) + "\n",
     }
     for name, content in contents.items():
         files.write(directory / name, content, "-o")
@@ -177,7 +177,7 @@ def write(tour: Tour, directory: Path) -> list[Path]:
 
 
 def resume_command(directory: Path, minutes_left: float) -> str:
-    """The command that resumes a stopped tour."""
+    """Return the command that resumes a stopped tour."""
     minutes = max(0.1, math.ceil(10 * minutes_left) / 10)
     words = [*invocation.command_words(), "bench", "tour", "--resume", "-o", str(directory)]
     return shlex.join([*words, "--minutes", f"{minutes:g}"])

@@ -13,7 +13,7 @@ from lockwright.bench.claims.measure import findings, machine, measure, possible
 from lockwright.bench.claims.table import choose
 from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
-from lockwright.bench.rounds import Pace, Seen
+from lockwright.bench.rounds import Pace, RoundResults
 from lockwright.commands.bench.report_setup import finish, new_report
 from lockwright.commands.bench.simulated_claims import SEEDS, run_simulated
 from lockwright.commands.common import grammar
@@ -100,7 +100,7 @@ def claims(
     }
     report = new_report("claims", show.COLUMNS, settings)
     report.meters = Meters(energy=not here.no_energy)
-    results, stopped = Seen(), None
+    results, stopped = RoundResults(), None
     if possible(chosen, here):
         pace = Pace(seconds, warm_up, loops_per_us())
         stopped = interrupts.until_stopped(

@@ -110,7 +110,7 @@ def command(
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
     wanted = [interposition.SETTINGS[name] for name in names]
-    results = interposition.nothing_yet()
+    results = interposition.empty_table()
     stopped = interrupts.until_stopped(
         lambda: interposition.measure(report, chosen, wanted, runs, given, limit, results)
     )

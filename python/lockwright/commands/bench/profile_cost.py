@@ -38,7 +38,7 @@ def command(runs: int, seconds: float, json_file: Path | None) -> None:
         # The placement of threads by the scheduler would differ more than the settings.
         "pin": pinning.processor_lists("core", pinning.usable_processors()),
     }
-    results: dict[str, profile_cost.Seen] = {}
+    results: dict[str, profile_cost.LockResults] = {}
     limit = seconds + BEFORE_AND_AFTER
     stopped = interrupts.until_stopped(
         lambda: profile_cost.measure(report, runs, seconds, given, limit, results)
