@@ -29,6 +29,7 @@ NOT_RUN = {
     ".venv/bin/lockwright info my-lock": "likewise",
     ".venv/bin/lockwright run --lock my-lock": "likewise",
     "lockwright torture all": "takes an hour",
+    "lockwright bench claims --simulated --seeds 1": "takes minutes",
     "lockwright bench tune": "takes half an hour",
     "lockwright torture my-lock": "the lock is the reader's own",
     "cmake --preset": "takes minutes",
