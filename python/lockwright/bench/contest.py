@@ -191,7 +191,7 @@ def measure(report: Report, chosen: list[Subject], request: Request) -> list[Tab
     """
     names = list(request.varied)
     combinations = list(itertools.product(*request.varied.values()))
-    seen: dict[tuple[str, tuple[str, ...]], _LockResults] = defaultdict(_LockResults)
+    results: dict[tuple[str, tuple[str, ...]], _LockResults] = defaultdict(_LockResults)
     steps_in_all = request.rounds * len(combinations) * len(chosen)
     what = request.workload.name
     with watching_others(report), progress(what, steps_in_all) as steps:
@@ -202,14 +202,14 @@ def measure(report: Report, chosen: list[Subject], request: Request) -> list[Tab
                 labels: dict[str, object] = dict(zip(names, combination, strict=True))
                 for subject in order:
                     steps.step(f"{subject.name}, " + labels_text(labels))
-                    one = seen[subject.name, combination]
+                    one = results[subject.name, combination]
                     if one.timed_out < stats.GIVE_UP:
                         _run_round(report, subject, round_number, request, labels, one)
     for combination in combinations:
         labels = dict(zip(names, combination, strict=True))
         for subject in chosen:
-            libc = seen[LIBC, combination]
-            row = _row(request, seen[subject.name, combination], libc)
+            libc = results[LIBC, combination]
+            row = _row(request, results[subject.name, combination], libc)
             report.rows.append({"lock": subject.name, **labels, **row})
     return _tables(report, request)
 
@@ -225,7 +225,7 @@ def _run_round(
     round_number: int,
     request: Request,
     labels: Mapping[str, object],
-    seen: _LockResults,
+    results: _LockResults,
 ) -> None:
     given = {**request.given, **labels}
     modes: list[Mapping[str, object]] = [{}]
@@ -235,34 +235,34 @@ def _run_round(
     for meters in modes:
         outcome = run(subject, request.workload.name, {**given, **meters}, timeout=request.timeout)
         report.record(subject, round_number, outcome, **labels, metered=bool(meters))
-        seen.timed_out += outcome.timed_out
+        results.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and (outcome.timed_out or not outcome.failure):
-            (seen.metered if meters else seen.plain)[round_number] = line
+            (results.metered if meters else results.plain)[round_number] = line
             if meters:
-                seen.outcomes.append(outcome)
+                results.outcomes.append(outcome)
     if request.counting and subject.counting is not None:
         outcome = run(subject, request.workload.name, given, timeout=request.timeout, counting=True)
         report.record(subject, round_number, outcome, **labels, counting=True)
         line = outcome.line("final")
         if line is not None and outcome.counts is not None and not outcome.failure:
-            seen.counted.append((line, outcome))
+            results.counted.append((line, outcome))
 
 
-def _row(request: Request, seen: _LockResults, libc: _LockResults) -> dict[str, object]:
+def _row(request: Request, results: _LockResults, libc: _LockResults) -> dict[str, object]:
     """Return the figures of one lock with one combination, None where missing."""
     main = request.workload.main.field
 
     def over_rounds(name: str, per: str | None = None, times: float = 1.0) -> Spread | None:
-        lines = [line for line in seen.plain.values() if name in line]
+        lines = [line for line in results.plain.values() if name in line]
         if per is not None:
             lines = [line for line in lines if number(line, per)]
         return spread(
             [times * number(line, name) / (number(line, per) if per else 1) for line in lines]
         )
 
-    both = [round_number for round_number in seen.plain if round_number in libc.plain]
-    pairs = [(number(seen.plain[t], main), number(libc.plain[t], main)) for t in both]
+    both = [round_number for round_number in results.plain if round_number in libc.plain]
+    pairs = [(number(results.plain[t], main), number(libc.plain[t], main)) for t in both]
     pairs = [(own, other) for own, other in pairs if own > 0 and other > 0]
     ratio = inference.paired_ratio([own for own, _ in pairs], [other for _, other in pairs], False)
     interval = None if ratio is None or ratio.low is None else [ratio.low, ratio.high]
@@ -280,47 +280,51 @@ def _row(request: Request, seen: _LockResults, libc: _LockResults) -> dict[str, 
         "migrations_per_second": over_rounds("migrations", "seconds"),
         "minor_faults_per_1000": over_rounds("minor_faults", "operations", 1000),
         "major_faults_per_1000": over_rounds("major_faults", "operations", 1000),
-        "timed_out": seen.timed_out,
+        "timed_out": results.timed_out,
     }
     if request.metered:
-        paired = [t for t in seen.metered if t in seen.plain and number(seen.plain[t], RATE.field)]
+        paired = [
+            t
+            for t in results.metered
+            if t in results.plain and number(results.plain[t], RATE.field)
+        ]
         row["meters_cost"] = spread(
             [
-                number(seen.metered[t], RATE.field) / number(seen.plain[t], RATE.field)
+                number(results.metered[t], RATE.field) / number(results.plain[t], RATE.field)
                 for t in paired
             ]
         )
-        row["average_lwss"] = _of_kind(seen, "admissions", "average_lwss")
-        row["mttr"] = _of_kind(seen, "admissions", "mttr")
-        row["latencies"] = _latencies(seen)
+        row["average_lwss"] = _of_kind(results, "admissions", "average_lwss")
+        row["mttr"] = _of_kind(results, "admissions", "mttr")
+        row["latencies"] = _latencies(results)
     if request.counting:
         row["contended"] = spread(
             [
                 o.counts.contended / o.counts.acquisitions
-                for _, o in seen.counted
+                for _, o in results.counted
                 if o.counts is not None and o.counts.acquisitions
             ]
         )
         row["futex_calls_per_1000"] = spread(
             [
                 1000 * (o.counts.futex_waits + o.counts.futex_wakes) / number(line, "operations")
-                for line, o in seen.counted
+                for line, o in results.counted
                 if o.counts is not None and number(line, "operations")
             ]
         )
     return row
 
 
-def _of_kind(seen: _LockResults, kind: str, name: str) -> Spread | None:
-    lines = [outcome.line(kind) for outcome in seen.outcomes]
+def _of_kind(results: _LockResults, kind: str, name: str) -> Spread | None:
+    lines = [outcome.line(kind) for outcome in results.outcomes]
     return spread([number(line, name) for line in lines if line is not None and name in line])
 
 
-def _latencies(seen: _LockResults) -> dict[str, dict[str, object]]:
+def _latencies(results: _LockResults) -> dict[str, dict[str, object]]:
     """Return for each kind of time its count, the percentiles over the rounds and the longest."""
     found: dict[str, dict[str, object]] = {}
     by_kind: dict[str, list[Line]] = defaultdict(list)
-    for outcome in seen.outcomes:
+    for outcome in results.outcomes:
         for line in outcome.lines:
             if line.get("kind") == "latency":
                 by_kind[str(line["what"])].append(line)

@@ -106,7 +106,7 @@ def measure(
     wanted = int(str(arguments["mutexes"]))
     least = int(str(arguments["warm"])) + 1
     mutexes = {s.name: max(least, min(wanted, most_mutexes(s))) for s in chosen}
-    seen = {(s.name, what): list[float]() for s in chosen for what in MEASURED}
+    results = {(s.name, what): list[float]() for s in chosen for what in MEASURED}
     with watching_others(report), progress("footprint", rounds * len(chosen)) as steps:
         for round_number in range(rounds):
             for subject in rotated(chosen, round_number):
@@ -117,17 +117,17 @@ def measure(
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
                     for what in MEASURED:
-                        seen[subject.name, what].append(number(line, what))
+                        results[subject.name, what].append(number(line, what))
     count, threads = (plain(float(str(arguments[name]))) for name in ("mutexes", "threads"))
     shown = table(f"Memory of {count} mutexes and {threads} threads", COLUMNS)
     for subject in chosen:
-        figures = {what: spread(seen[subject.name, what]) for what in MEASURED}
+        figures = {what: spread(results[subject.name, what]) for what in MEASURED}
         lock = subject.lock
         fits = lock is None or lock.bytes_per_mutex_outside == 0
         holds = None
         if figures["bytes_per_pair"] is not None:
-            holds = max(seen[subject.name, "bytes_per_pair"]) < NO_PAIR
-            holds = holds and not (fits and any(seen[subject.name, "bytes_per_mutex"]))
+            holds = max(results[subject.name, "bytes_per_pair"]) < NO_PAIR
+            holds = holds and not (fits and any(results[subject.name, "bytes_per_mutex"]))
         report.rows.append(
             {
                 "lock": subject.name,

@@ -197,9 +197,9 @@ def measure(
     rounds: int,
     given: Mapping[str, object],
     timeout: float,
-    seen: Table,
+    results: Table,
 ) -> None:
-    """Make all runs, and fill `seen`, which has the runs so far if a signal ends it.
+    """Make all runs, and fill `results`, which has the runs so far if a signal ends it.
 
     In a round, every lock is run once in both forms in each setting, the locks in an order shuffled
     for it. The order of the forms alternates from round to round. timeout: seconds of one run.
@@ -212,18 +212,18 @@ def measure(
                 random.Random(f"{setting.name} {round_number}").shuffle(order)
                 for subject in order:
                     steps.step(f"{subject.name}, {setting.name}")
-                    one = seen[setting.name][subject.name]
+                    one = results[setting.name][subject.name]
                     if one.timed_out < stats.GIVE_UP:
                         _run_round(report, subject, setting, round_number, given, timeout, one)
 
 
 def tables(
-    report: Report, chosen: Sequence[Subject], settings: Sequence[Setting], seen: Table
+    report: Report, chosen: Sequence[Subject], settings: Sequence[Setting], results: Table
 ) -> list[RichTable]:
     """Return a table for each setting and a summary; add their figures to `report`."""
     names = [subject.name for subject in chosen]
-    each = [_setting_table(report, one, names, seen[one.name]) for one in settings]
-    return [*each, _summary_table(report, settings, seen)]
+    each = [_setting_table(report, one, names, results[one.name]) for one in settings]
+    return [*each, _summary_table(report, settings, results)]
 
 
 def _run_round(
@@ -233,7 +233,7 @@ def _run_round(
     round_number: int,
     given: Mapping[str, object],
     timeout: float,
-    seen: LockResults,
+    results: LockResults,
 ) -> None:
     forms = [(DIRECT, replace(subject, plain=None, direct=True)), (INTERPOSED, subject)]
     if round_number % 2:
@@ -241,18 +241,18 @@ def _run_round(
     for form, one in forms:
         outcome = run(one, setting.workload, {**setting.arguments(), **given}, timeout=timeout)
         report.record(one, round_number, outcome, setting=setting.name, form=form)
-        seen.timed_out += outcome.timed_out
+        results.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and not outcome.failure and (rate := number(line, RATE.field)) > 0:
-            seen.rates[form][round_number] = rate
+            results.rates[form][round_number] = rate
 
 
 def _setting_table(
-    report: Report, setting: Setting, names: Sequence[str], seen: Mapping[str, LockResults]
+    report: Report, setting: Setting, names: Sequence[str], results: Mapping[str, LockResults]
 ) -> RichTable:
     shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for name in names:
-        pairs = seen[name].both()
+        pairs = results[name].both()
         found = equivalence([math.log(other / direct) for direct, other in pairs])
         direct, other = (spread([pair[form] for pair in pairs]) for form in (0, 1))
         more = None
@@ -270,11 +270,11 @@ def _setting_table(
                 "within": None if found is None else found.verdict,
                 "ns_more": more,
                 "rounds": len(pairs),
-                "timed_out": seen[name].timed_out,
+                "timed_out": results[name].timed_out,
             }
         )
         if found is None or direct is None or other is None:
-            why = "timed out" if seen[name].timed_out else "-"
+            why = "timed out" if results[name].timed_out else "-"
             shown.add_row(name, why, *["-"] * 6)
             continue
         shown.add_row(
@@ -301,9 +301,9 @@ def show_interval(interval: Sequence[float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:+.1%} to {interval[1]:+.1%}"
 
 
-def summarise(seen: Mapping[str, LockResults]) -> dict[str, object]:
+def summarise(results: Mapping[str, LockResults]) -> dict[str, object]:
     """Return the summary of the locks of a setting; see SUMMARY."""
-    pairs = {name: one.both() for name, one in seen.items() if one.both()}
+    pairs = {name: one.both() for name, one in results.items() if one.both()}
     found = {
         name: equivalence([math.log(other / direct) for direct, other in both])
         for name, both in pairs.items()
@@ -363,10 +363,10 @@ def _orders(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, obj
     }
 
 
-def _summary_table(report: Report, settings: Sequence[Setting], seen: Table) -> RichTable:
+def _summary_table(report: Report, settings: Sequence[Setting], results: Table) -> RichTable:
     shown = table("All locks together", SUMMARY)
     for setting in settings:
-        line = summarise(seen[setting.name])
+        line = summarise(results[setting.name])
         report.summary.append({"setting": setting.name, **line})
         mean = line["mean_difference"]
         interval = line["interval"]
@@ -391,7 +391,7 @@ def _or_dash(value: object) -> str:
 
 
 def remarks(settings: Sequence[Setting]) -> list[str]:
-    """What a reader has to know beside the tables."""
+    """Return the remarks on the tables."""
     cost = [each.name for each in settings if not each.busy]
     if not cost:
         return []

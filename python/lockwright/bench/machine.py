@@ -51,12 +51,12 @@ MEANINGS = {
 }
 
 
-def _asleep(seen: Mapping[str, float]) -> float:
-    return seen["sleep"] + seen[turnaround(DELAYS[0])]
+def _asleep(medians: Mapping[str, float]) -> float:
+    return medians["sleep"] + medians[turnaround(DELAYS[0])]
 
 
-def _grace(seen: Mapping[str, float]) -> float:
-    return 3 * seen["transfer"] + seen["pause"]
+def _grace(medians: Mapping[str, float]) -> float:
+    return 3 * medians["transfer"] + medians["pause"]
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,12 @@ RULES = [
         _MUTEXEE,
         "grace-ns",
         _grace,
-        "3 transfers + a pause: a polling waiter sees the lock free, takes it, and is seen",
+        "3 transfers + a pause: a polling waiter sees the lock free, takes it, and is medians",
     ),
-    Rule(_MUTEXEE, "spin-mutex-mode-ns", lambda seen: 2 * _grace(seen) / 3, "2/3 of grace-ns"),
-    Rule(_MUTEXEE, "grace-mutex-mode-ns", lambda seen: _grace(seen) / 3, "1/3 of grace-ns"),
+    Rule(
+        _MUTEXEE, "spin-mutex-mode-ns", lambda medians: 2 * _grace(medians) / 3, "2/3 of grace-ns"
+    ),
+    Rule(_MUTEXEE, "grace-mutex-mode-ns", lambda medians: _grace(medians) / 3, "1/3 of grace-ns"),
 ]
 """The fractions of MUTEXEE are those of its authors' cycles: 384, 256 and 128."""
 
@@ -117,7 +119,7 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
     alone = {"cpu-a": allowed[0], "cpu-b": allowed[0]}
     apart = {"cpu-a": allowed[0], "cpu-b": allowed[min(1, len(allowed) - 1)]}
     pairs = _pairs(allowed)
-    seen: dict[str, list[float]] = {name: [] for name in MEANINGS}
+    medians: dict[str, list[float]] = {name: [] for name in MEANINGS}
     steps_in_all = rounds * (3 + len(pairs) + len(DELAYS))
     with watching_others(report), progress("calibrate", steps_in_all) as steps:
 
@@ -134,22 +136,22 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
             for name, value in zip(
                 parts, ask(turn, "pause", {}, *(f"{part}_ns" for part in parts)), strict=False
             ):
-                seen[name].append(value)
+                medians[name].append(value)
             transfers = [
                 value
                 for first, second in pairs
                 for value in ask(turn, "transfer", {"cpu-a": first, "cpu-b": second}, "transfer_ns")
             ]
-            seen["transfer"] += [max(transfers)] if transfers else []
-            seen["switch"] += ask(turn, "park", {"trips": 5000, **alone}, "median_trip_ns")
-            seen["sleep"] += ask(turn, "sleep", alone, "sleep_ns")
+            medians["transfer"] += [max(transfers)] if transfers else []
+            medians["switch"] += ask(turn, "park", {"trips": 5000, **alone}, "median_trip_ns")
+            medians["sleep"] += ask(turn, "sleep", alone, "sleep_ns")
             for delay in DELAYS:
                 # Each run takes a fifth of a second or little more.
                 given = {"naps": min(500, 200_000_000 // delay), "delay-ns": delay, **apart}
                 answer = ask(turn, "sleep", given, "turnaround_ns", "wake_ns")
-                seen[turnaround(delay)] += answer[:1]
-                seen["wake"] += answer[1:] if delay == DELAYS[0] else []
-    figures = {name: found for name in MEANINGS if (found := spread(seen[name])) is not None}
+                medians[turnaround(delay)] += answer[:1]
+                medians["wake"] += answer[1:] if delay == DELAYS[0] else []
+    figures = {name: found for name in MEANINGS if (found := spread(medians[name])) is not None}
     shown = table("Durations of this machine", COLUMNS)
     shown.columns[-1].justify = "left"
     for name, found in figures.items():

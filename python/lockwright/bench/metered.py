@@ -157,19 +157,19 @@ def tables(report: Report) -> list[Table]:
         labels = [f"{k} {v}" for k, v in run.items() if k not in _NOT_LABELS]
         groups.setdefault((str(run["lock"]), *labels), []).append(run)
     idle = report.meters.idle if report.meters else None
-    seen: dict[tuple[str, ...], dict[str, Spread]] = {}
+    results: dict[tuple[str, ...], dict[str, Spread]] = {}
     for name, runs in groups.items():
-        seen[name] = {}
+        results[name] = {}
         for figure in FIGURES:
             values = [v for run in runs if (v := _value(figure, run, idle)) is not None]
             if (found := spread(values)) is not None:
-                seen[name][figure.key] = found
-        report.meter_rows.append({"run": list(name), **seen[name]})
-    shown = [each for each in FIGURES if any(each.key in found for found in seen.values())]
+                results[name][figure.key] = found
+        report.meter_rows.append({"run": list(name), **results[name]})
+    shown = [each for each in FIGURES if any(each.key in found for found in results.values())]
     if not shown:
         return []
     built = table("Energy and counters", [LOCK, *(each.column for each in shown)])
-    for name, figures in seen.items():
+    for name, figures in results.items():
         built.add_row(
             ", ".join(name), *(format_spread(figures.get(each.key), each.unit) for each in shown)
         )

@@ -58,7 +58,7 @@ def measure(
 ) -> list[Table]:
     """Make all runs, fill `report`, and return a table for each setting. timeout: seconds."""
     library = known.path_of_mixed()
-    seen: defaultdict[str, defaultdict[str, _LockResults]] = defaultdict(
+    results: defaultdict[str, defaultdict[str, _LockResults]] = defaultdict(
         lambda: defaultdict(_LockResults)
     )
     with (
@@ -69,13 +69,13 @@ def measure(
             for setting in settings:
                 for subject in rotated(chosen, round_number):
                     steps.step(f"{subject.name}, {setting.name}")
-                    one = seen[setting.name][subject.name]
+                    one = results[setting.name][subject.name]
                     if one.timed_out < stats.GIVE_UP:
                         mixed = Subject(subject.name, library, lock=subject.lock)
                         _run_round(
                             report, (subject, mixed), setting, round_number, given, timeout, one
                         )
-    return [_table(report, each, chosen, seen[each.name]) for each in settings]
+    return [_table(report, each, chosen, results[each.name]) for each in settings]
 
 
 def _run_round(
@@ -85,7 +85,7 @@ def _run_round(
     round_number: int,
     given: Mapping[str, object],
     timeout: float,
-    seen: _LockResults,
+    results: _LockResults,
 ) -> None:
     rates: list[float | None] = [None, None]
     for place in (0, 1) if round_number % 2 == 0 else (1, 0):
@@ -99,22 +99,22 @@ def _run_round(
         )
         form = ("own", "mixed")[place]
         report.record(subject, round_number, outcome, setting=setting.name, form=form)
-        seen.timed_out += outcome.timed_out
+        results.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and not outcome.failure:
             rates[place] = number(line, RATE.field)
     own, mixed = rates
     if own and mixed:
-        seen.own.append(own)
-        seen.mixed.append(mixed)
+        results.own.append(own)
+        results.mixed.append(mixed)
 
 
 def _table(
-    report: Report, setting: Setting, chosen: Sequence[Subject], seen: Mapping[str, _LockResults]
+    report: Report, setting: Setting, chosen: Sequence[Subject], results: Mapping[str, _LockResults]
 ) -> Table:
     shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for subject in chosen:
-        one = seen[subject.name]
+        one = results[subject.name]
         own, mixed = spread(one.own), spread(one.mixed)
         ratio = spread([b / a for a, b in zip(one.own, one.mixed, strict=True)])
         more = None

@@ -55,13 +55,13 @@ def measure(
                 report.record(subject, round_number, outcome, placement=name)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
-                    seen = figures[name]
-                    seen["trip"].append(number(line, "median_trip_ns"))
-                    seen["wake"].append(number(line, "median_wake_ns"))
-                    seen["slept"].append(number(line, "voluntary") / number(line, "trips"))
+                    results = figures[name]
+                    results["trip"].append(number(line, "median_trip_ns"))
+                    results["wake"].append(number(line, "median_wake_ns"))
+                    results["slept"].append(number(line, "voluntary") / number(line, "trips"))
     shown = table("Sleeping and waking by futex, two threads", COLUMNS)
-    for name, seen in figures.items():
-        trip, wake, slept = (spread(seen[key]) for key in ("trip", "wake", "slept"))
+    for name, results in figures.items():
+        trip, wake, slept = (spread(results[key]) for key in ("trip", "wake", "slept"))
         report.rows.append(
             {
                 "placement": name,

@@ -123,10 +123,10 @@ def measure(
     seconds: float,
     given: Mapping[str, object],
     timeout: float,
-    seen: dict[str, LockResults],
+    results: dict[str, LockResults],
 ) -> None:
     """Run each setting in both forms, one after the other, whose order alternates from round to
-    round; fill `seen`, which has the runs so far if a signal ends it."""
+    round; fill `results`, which has the runs so far if a signal ends it."""
     probe = collect.probe_path()
     with watching_others(report), progress("profile-cost", rounds * len(SETTINGS)) as steps:
         for round_number in range(rounds):
@@ -146,7 +146,7 @@ def measure(
                             continue
                         pair[form] = value if setting.is_time else 1 / value
                 if len(pair) == 2:
-                    one = seen.setdefault(setting.name, LockResults())
+                    one = results.setdefault(setting.name, LockResults())
                     one.plain.append(pair[LIBC])
                     one.profiled.append(pair[PROFILED])
 
@@ -177,11 +177,11 @@ def _one(
         return outcome
 
 
-def tables(report: Report, seen: Mapping[str, LockResults]) -> list[Table]:
+def tables(report: Report, results: Mapping[str, LockResults]) -> list[Table]:
     """The table, whose figures go into `report`."""
     shown = table(f"What profiling costs on {processors()} processors", COLUMNS)
     for setting in SETTINGS:
-        one = seen.get(setting.name, LockResults())
+        one = results.get(setting.name, LockResults())
         costs = spread(one.costs)
         interval = inference.median_interval(one.costs)
         report.rows.append(

@@ -137,12 +137,12 @@ def measure(
     """Run every lock and the plan in each round, fill `report`, and return the table."""
     environment = {VARIABLE: compile_for(choice.plan(), program()).text}
     plan = Subject(PLAN, known.path_of_mixed())
-    seen: dict[str, _LockResults] = {subject.name: _LockResults() for subject in (plan, *chosen)}
+    results: dict[str, _LockResults] = {subject.name: _LockResults() for subject in (plan, *chosen)}
 
     def once(subject: Subject, round_number: int, beside: Subject) -> float | None:
         outcome = run(subject, "quiet-and-hot", given, timeout=timeout, environment=environment)
         report.record(subject, round_number, outcome, beside=beside.name)
-        one = seen[subject.name]
+        one = results[subject.name]
         one.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is None or outcome.failure:
@@ -154,7 +154,7 @@ def measure(
         for round_number in range(rounds):
             for subject in rotated(chosen, round_number):
                 steps.step(subject.name)
-                if seen[subject.name].given_up:
+                if results[subject.name].given_up:
                     continue
                 if round_number % 2 == 0:
                     own, plans = (
@@ -167,18 +167,22 @@ def measure(
                         once(subject, round_number, plan),
                     )
                 if own is not None and plans is not None:
-                    seen[subject.name].beside.append((own, plans))
-    return [_table(report, choice, seen)]
+                    results[subject.name].beside.append((own, plans))
+    return [_table(report, choice, results)]
 
 
-def _table(report: Report, choice: Choice, seen: Mapping[str, _LockResults]) -> Table:
+def _table(report: Report, choice: Choice, results: Mapping[str, _LockResults]) -> Table:
     shown = table("Thousands of quiet mutexes, and two hot ones", COLUMNS)
     rows: list[dict[str, object]] = []
-    names = [name for name in seen if name != PLAN]
+    names = [name for name in results if name != PLAN]
     ratios = dict(
-        zip(names, inference.with_significance([seen[name].ratio() for name in names]), strict=True)
+        zip(
+            names,
+            inference.with_significance([results[name].ratio() for name in names]),
+            strict=True,
+        )
     )
-    for name, one in seen.items():
+    for name, one in results.items():
         rows.append(
             {
                 "lock": name,

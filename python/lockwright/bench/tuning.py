@@ -1,7 +1,7 @@
-"""Whether `lockwright tune` finds what comparing all locks finds, and in how much of the time.
+"""The comparison of `lockwright tune` with a comparison of all locks: the lock found and the time.
 
-The two commands run as a user runs them, on programs of the catalogue. Then the lock that each of
-them found are run in round_number, for the best of many locks looks better than it is.
+The two commands run as by a user, on programs of the catalogue. Then the locks that they found run
+alternately, because the figure of the best of many locks is biased.
 """
 
 import json
@@ -20,10 +20,10 @@ from lockwright.run.process_runner import Process, ProcessRunner, last_lines
 from lockwright.stats.inference import Ratio
 
 SHARE = 0.22
-"""Of compare's time, that which tune gets as its budget, unless another is given."""
+"""Default share of compare's time that is the budget of tune."""
 
 MINUTE = 60.0
-"""Seconds in which a user has to hear that a program is not lock-sensitive."""
+"""Seconds in which tune should report that a program is not lock-sensitive."""
 
 AGAINST = (
     Column("program", "its name in the catalogue, see docs/programs.md."),
@@ -59,7 +59,7 @@ ALONE = (
 
 @dataclass(frozen=True)
 class Settings:
-    """Options: see the command."""
+    """The options of the command."""
 
     threads: int
     seconds: float
@@ -71,9 +71,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tune came to. bound: the most that a lock can gain, as a ratio; None if unknown.
+    """The result of tune. bound: the most that a lock can gain, as a ratio; None if unknown.
 
-    insensitive: it said that locks matter little, by the profile or by the runs, and names none.
+    insensitive: whether it reported that locks matter little, by the profile or by the runs.
     """
 
     seconds: float
@@ -84,13 +84,13 @@ class Tuned:
 
     @property
     def in_time(self) -> bool:
-        """Whether a user heard soon that the program is insensitive."""
+        """Whether it reported within MINUTE that the program is insensitive."""
         return self.insensitive and self.seconds < MINUTE
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What comparing all locks came to. gain, worst: ratios to pthread, None if it did not end."""
+    """The result of comparing all locks. gain, worst: ratios to pthread, None if it did not end."""
 
     seconds: float
     best: str
@@ -100,7 +100,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of one program of those that are sensitive. against: the pick to the best."""
+    """The results of one lock-sensitive program. against: the standing of the pick to the best."""
 
     compared: Compared
     tuned: Tuned
@@ -108,12 +108,12 @@ class Found:
 
     @property
     def share(self) -> float:
-        """Of compare's time, that which tune took."""
+        """The share of tune's time in compare's."""
         return self.tuned.seconds / self.compared.seconds
 
 
 def measure(one: RealProgram, settings: Settings) -> Found:
-    """Compares all locks, tunes, and holds the two results against each other."""
+    """Compare all locks, tune, and compare the two results."""
     compared = compare(one, settings)
     budget = settings.budget or f"{SHARE * compared.seconds:.0f}s"
     tuned = tune(one, replace(settings, budget=budget))
@@ -122,7 +122,7 @@ def measure(one: RealProgram, settings: Settings) -> Found:
 
 
 def compare(one: RealProgram, settings: Settings) -> Compared:
-    """Compares all locks."""
+    """Run `lockwright compare` with all locks."""
     words = ("--locks", "all", "--warmup", "0", "--runs", str(settings.runs))
     limit = ("--timeout", f"{settings.timeout:g}")
     made, seconds = _run(one, "compare", (*words, *limit))
@@ -139,7 +139,7 @@ def compare(one: RealProgram, settings: Settings) -> Compared:
 
 
 def tune(one: RealProgram, settings: Settings) -> Tuned:
-    """Only tunes. It bounds the time of runs by itself."""
+    """Run `lockwright tune`, which bounds the time of runs itself."""
     budget = ("--budget", settings.budget) if settings.budget else ()
     made, seconds = _run(one, "tune", budget)
     races, verdict = made["tune"]["races"], made["verdict"]
@@ -154,7 +154,7 @@ def tune(one: RealProgram, settings: Settings) -> Tuned:
 
 
 def _run(one: RealProgram, command: str, options: Sequence[str]) -> tuple[dict[str, Any], float]:
-    """What a command writes as JSON, and the seconds that it took."""
+    """Return the JSON document of a command, and the seconds that it took."""
     results, base = one.folder / f"{command}.json", one.folder / f"{command}.sqlite"
     files = ("--json", str(results), "--db", str(base))
     words = [*invocation.command_words(), command, *options, *one.options, *files, "--", *one.words]

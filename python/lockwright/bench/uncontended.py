@@ -18,7 +18,7 @@ from lockwright.run.bench_program import Outcome, Subject, number
 from lockwright.stats.spread import format_ratio, format_spread, spread
 
 BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
-"""What Lockwright promises: at most so many times the C library's cost."""
+"""The bound that Lockwright promises: the largest ratio to the C library's cost."""
 
 COLUMNS = [
     LOCK,

@@ -114,7 +114,7 @@ def print_claim(console: Console, claim: Claim) -> None:
 
 
 def summary(findings: Sequence[Finding]) -> Table:
-    """One line for each claim."""
+    """Return a line for each claim."""
     shown = table("Claims of the papers", COLUMNS)
     for finding in findings:
         ratio = finding.claim.ratio
@@ -164,7 +164,7 @@ def row(finding: Finding) -> dict[str, object]:
 
 
 def to_csv(findings: Sequence[Finding]) -> str:
-    """One line for each claim."""
+    """Return a line for each claim."""
     text = io.StringIO()
     rows = [row(finding) for finding in findings]
     writer = csv.DictWriter(text, list(rows[0]) if rows else [])

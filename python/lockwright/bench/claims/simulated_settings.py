@@ -10,10 +10,10 @@ _SHORTEST = 0.01
 """Simulated seconds of a run: some thousand acquisitions."""
 
 _SLICES = 0.06
-"""The same if threads outnumber processors: some twenty time slices of Linux."""
+"""Simulated seconds if threads outnumber processors: some twenty time slices of Linux."""
 
 _LONG_SECTIONS = 0.08
-"""The same with sections or gaps of more than 100 microseconds: some hundred of them."""
+"""Simulated seconds with sections or gaps of more than 100 µs: some hundred of them."""
 
 _LONG_NS = 100_000
 
@@ -88,7 +88,7 @@ _HERD = "the simulator has the preload libraries' condition variables, and not t
 
 
 def inexpressible(claim: Claim) -> str:
-    """Why the claim cannot be simulated; "" if it can."""
+    """Return why the claim cannot be simulated, or ""."""
     if claim.elsewhere:
         return claim.elsewhere
     if claim.workload in ("hash-set", "lazy-list"):

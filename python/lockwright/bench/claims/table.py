@@ -17,7 +17,7 @@ CLAIMS: list[Claim] = [
     *unlocking_energy.CLAIMS,
     *mutable_locks.CLAIMS,
 ]
-"""By paper, in the order in which they are shown."""
+"""The claims by paper, in the order of the output."""
 
 
 def choose(names: str | None) -> list[Claim]:

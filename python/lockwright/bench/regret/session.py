@@ -1,4 +1,4 @@
-"""One measurement of a grid in its directory: begins or resumes it, and writes its files."""
+"""A measurement of a grid in its directory: its start or resumption, runs and files."""
 
 import contextlib
 import time

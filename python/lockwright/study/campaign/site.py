@@ -116,10 +116,12 @@ class Site:
             with counters.counters_file() as path:
                 library = self._registry.path_of(BASELINE, counting=True)
                 variables = {counters.VARIABLE: str(path)}
-                found = self._trial(setting).run(self._places(setting, library, variables))
+                found = self._trial(setting).run(self._placeholders(setting, library, variables))
                 if found.outcome != record.FINISHED:
                     # A short disturbance of the machine must not exclude the program.
-                    found = self._trial(setting).run(self._places(setting, library, variables))
+                    found = self._trial(setting).run(
+                        self._placeholders(setting, library, variables)
+                    )
                 counts = counters.read(path)
         except NotRunnable as error:
             return Probe(self.name, setting, str(error), version=version)
@@ -136,47 +138,53 @@ class Site:
     def run(self, slot: Slot, probe: Probe) -> RunRecord:
         """Make a run. probe: of its setting on this machine."""
         started = now()
-        one = slot.configuration
+        configuration = slot.configuration
         try:
-            trial_ = self._trial(one)
-            trial_.reference = probe.sums
-            trial_.meters = self._meters
-            settings = self._calibrated.get(one.lock, {})
+            run_trial = self._trial(configuration)
+            run_trial.reference = probe.sums
+            run_trial.meters = self._meters
+            settings = self._calibrated.get(configuration.lock, {})
             if self._plan.endings:
-                result = self._run_counted(one, trial_, settings)
+                result = self._run_counted(configuration, run_trial, settings)
             else:
-                library = self._registry.path_of(one.lock)
-                result = trial_.run(self._places(one, library, settings))
+                library = self._registry.path_of(configuration.lock)
+                result = run_trial.run(self._placeholders(configuration, library, settings))
         except NotRunnable as error:
             # The probe succeeded, but its inputs have been removed and cannot be made again.
             result = Result(record.FAILED, str(error))
         return RunRecord(slot, self.name, started, result)
 
-    def _run_counted(self, one: Configuration, trial_: Trial, settings: dict[str, str]) -> Result:
+    def _run_counted(
+        self, configuration: Configuration, run_trial: Trial, settings: dict[str, str]
+    ) -> Result:
         """Make a run that has to take locks, unless it has a single thread."""
-        library = self._registry.path_of(one.lock, counting=True)
+        library = self._registry.path_of(configuration.lock, counting=True)
         with counters.counters_file() as path:
-            trial_.counters = path
-            result = trial_.run(
-                self._places(one, library, {**settings, counters.VARIABLE: str(path)})
+            run_trial.counters = path
+            result = run_trial.run(
+                self._placeholders(
+                    configuration, library, {**settings, counters.VARIABLE: str(path)}
+                )
             )
             taken = counters.read(path).taken
-        if result.outcome == record.FINISHED and not taken and one.threads != 1:
+        if result.outcome == record.FINISHED and not taken and configuration.threads != 1:
             result = replace(
                 result, outcome=record.FAILED, note="took no lock: it was not interposed"
             )
         return replace(result, meters={**result.meters, "acquisitions": taken})
 
-    def _trial(self, one: Configuration) -> Trial:
-        member = self._plan.member(one.program)
+    def _trial(self, configuration: Configuration) -> Trial:
+        member = self._plan.member(configuration.program)
         work = self._folders.runs_of(member.program)
-        return Trial(self._processes, work, tuple(sorted(processors_of(one) or ())))
+        return Trial(self._processes, work, tuple(sorted(processors_of(configuration) or ())))
 
-    def _places(self, one: Configuration, library: Path, settings: dict[str, str]) -> Placeholders:
-        member = self._plan.member(one.program)
+    def _placeholders(
+        self, configuration: Configuration, library: Path, settings: dict[str, str]
+    ) -> Placeholders:
+        member = self._plan.member(configuration.program)
         return Placeholders(
             member.program,
-            one.threads or len(processors_of(one) or os.sched_getaffinity(0)),
+            configuration.threads or len(processors_of(configuration) or os.sched_getaffinity(0)),
             member.scale,
             self.inputs_of(member),
             Path(),
@@ -226,24 +234,24 @@ class Site:
                     raise NotRunnable(error.what) from error
 
 
-def processors_of(one: Configuration) -> set[int] | None:
+def processors_of(configuration: Configuration) -> set[int] | None:
     """Return the processors that a configuration may use; None for all. Raises NotRunnable."""
     available = pinning.usable_processors()
-    if one.nodes:
+    if configuration.nodes:
         nodes = sorted({each.node for each in available})
-        if one.nodes > len(nodes):
+        if configuration.nodes > len(nodes):
             raise NotRunnable(f"the machine has {len(nodes)} NUMA node(s)")
-        available = [each for each in available if each.node in nodes[: one.nodes]]
+        available = [each for each in available if each.node in nodes[: configuration.nodes]]
     here = {each.number for each in available}
-    if one.pinning == NO_PINNING:
-        return here if one.nodes else None
-    if one.pinning[0].isdigit():
-        chosen = numbers_of(one.pinning)
+    if configuration.pinning == NO_PINNING:
+        return here if configuration.nodes else None
+    if configuration.pinning[0].isdigit():
+        chosen = numbers_of(configuration.pinning)
         if not chosen <= here:
-            raise NotRunnable(f"the processors {one.pinning} are not all here")
+            raise NotRunnable(f"the processors {configuration.pinning} are not all here")
         return chosen
-    order = pinning.processor_lists(one.pinning, available).split(";")
-    return {int(each) for each in order[: one.threads or len(order)]}
+    order = pinning.processor_lists(configuration.pinning, available).split(";")
+    return {int(each) for each in order[: configuration.threads or len(order)]}
 
 
 def missing(program: Program) -> list[str]:

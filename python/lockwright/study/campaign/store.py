@@ -101,7 +101,7 @@ class Store:
 
         Raises LockwrightError if the file is of another plan, or of a study under way.
         """
-        me = results.this_process()
+        this_process = results.this_process()
         with self._guard():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -109,12 +109,12 @@ class Store:
                 if row is None:
                     self._connection.execute(
                         "INSERT INTO study (id, name, begun, owner, plan) VALUES (1, ?, ?, ?, ?)",
-                        (plan.name, results.now(), me, plan.to_json()),
+                        (plan.name, results.now(), this_process, plan.to_json()),
                     )
                 else:
                     self._check_plan(row, plan)
                     resume.check_not_running(row["owner"], "study")
-                    self._connection.execute("UPDATE study SET owner = ?", (me,))
+                    self._connection.execute("UPDATE study SET owner = ?", (this_process,))
                 self._connection.execute("COMMIT")
             finally:
                 if self._connection.in_transaction:
