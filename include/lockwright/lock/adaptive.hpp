@@ -1,47 +1,47 @@
-// adaptive: a mutex that adapts to its load. Threads take a free lock at once
-// (barging), a few poll for it as long as that has paid, and the others sleep on a
-// stack, from which an unlock wakes one only if no thread is on its way to the lock;
-// the oldest sleepers are served within a bounded time.
+// adaptive: a mutex that adapts to its load. A thread takes a free lock at once, a few threads poll
+// for it as long as that has paid, and the others sleep on a stack; an unlock wakes none of them
+// while a thread is on its way to the lock, and the oldest are served within a bounded time.
 //
-// Citation: none for the whole. Barging with adaptive polling: Solaris adaptive
-// mutexes (Mauro and McDougall, Solaris Internals, 2000); wakes suppressed for a
-// thread on its way, and sleepers last come first: D. Dice, HotSpot ObjectMonitor,
-// and "Malthusian Locks", EuroSys 2017.
+// Citation: none for the whole. Adaptive polling: Mauro and McDougall, Solaris Internals, 2000.
+// Sleepers last come first, and wakes suppressed for a thread on its way: D. Dice, HotSpot's
+// ObjectMonitor, and "Malthusian Locks", EuroSys 2017.
 //
 //   word, from its low byte up
-//   held_     | 1 bit  | a thread is inside
-//   slow_     | 1 bit  | it came by wait_and_lock(), and `state` has its processor
-//   reserved_ | 1 bit  | the lock is not free for others than an aged heir
-//   heir_     | 1 bit  | a woken sleeper has not taken the lock yet and is not on the stack
-//   pollers   | 3 bits | how many registered threads poll, besides heirs
-//   stack     | 42 bits| the sleeper that came last; sleepers are linked by `below`
-//   reserving_| 1 bit  | set and cleared together with reserved_
-//   owed_     | 1 bit  | an aged sleeper is on the stack: the next unlock hands it the lock
-//   elders_   | 1 bit  | the list of elders is not empty
+//   held_     | 1 bit   | a thread is inside
+//   slow_     | 1 bit   | the holder came by wait_and_lock(); `state` names its processor
+//   reserved_ | 1 bit   | only an aged heir may take the lock
+//   heir_     | 1 bit   | a woken sleeper has neither taken the lock yet nor gone to sleep again
+//   pollers_  | 3 bits  | the number of registered pollers; heirs poll without being counted
+//   stack_    | 42 bits | the last sleeper that came; sleepers are linked by `below`
+//   reserved_ | 1 bit   | the same again, in the high half
+//   owed_     | 1 bit   | an aged sleeper is on the stack: the next unlock hands it the lock
+//   elders_   | 1 bit   | the list of elders is not empty
 //
-// The low byte (held_, slow_, reserved_) is 0 when the lock is free. The high half, which has parts
-// of `stack` and all that follows it, is 0 when an unlock need not look further; it then clears the
-// low byte by a plain store.
+// The low byte is 0 when the lock is free. The high half is 0 when an unlock need not look further:
+// no thread sleeps and none has reserved the lock.
 //
-//   state | the elders: sleepers taken off the stack in a batch, a list from the one that
-//         | came first to the one that came last; and advice: the poll budget, wakes
-//         | suppressed in a row, the processor of the holder, a count of contended
-//         | acquisitions, and whether the oldest elder is due. Written by the holder alone.
+//   state  | meaning; only the holder writes it
+//   elders | sleepers taken off the stack in a batch: a list from the oldest to the youngest
+//   advice | the other bits: the poll budget, wakes suppressed in a row, the holder's processor, a
+//          | count of contended acquisitions, whether demand is high, whether an elder is due
 //
-//   node  | below  the sleeper that came before; above: that came after, among elders
-//         | last   of the elder that came first: the one that came last
-//         | due    of the elder that came first: when it has to be served
-//         | aged   served because it was due
-//         | grant  what the cell's grant means: the lock, or to compete for it
+//   node     | meaning
+//   below    | the sleeper that came before
+//   above    | of an elder: the elder that came after
+//   last     | of the oldest elder: the youngest elder
+//   due      | of the oldest elder: when it has to be served; the next one `interval` later
+//   aged     | woken because it was due
+//   grant    | what the cell's grant means: the lock, or leave to compete for it
 //
 // Invariants
 //   EXCLUSION    only the thread that set held_, or was granted the lock, is inside.
 //   ONE-POPPER   only the holder takes nodes off the stack and changes the elders.
-//   RESPONSIBLE  when the lock becomes free while threads sleep, a poller is registered, an
-//                heir is on its way, or the sleeper at the bottom of the stack is the watch.
-//   WATCH        a plain release that overlaps a push onto an empty stack wakes nobody. So the
-//                thread that pushes onto an empty stack sleeps for bounded times, and takes the
-//                lock and itself off the stack if it finds the lock free.
+//   RESPONSIBLE  when the lock becomes free while threads sleep, a poller is registered, an heir
+//                is on its way, or one of the sleepers is a watch.
+//   WATCH        an unlock that sees no sleeper, or a thread on its way, frees the lock by a plain
+//                store, and may miss a thread that goes to sleep in between. So a thread that goes
+//                to sleep as the first one, or was the last one on its way, is a watch: it sleeps
+//                for bounded times, and takes the lock if it finds it free.
 //   LAST-TOUCH   an unlock does not touch the lock after the store that frees it.
 //   ADVICE       no invariant depends on what the advice says.
 #pragma once
@@ -109,7 +109,8 @@ class adaptive {
       .max = 15,
       .model_value = 1,
       .meaning =
-          "after how many unlocks in a row that rely on a thread on its way the clock is read",
+          "after how many unlocks in a row that rely on a thread on its way the clock is read; 0: "
+          "every unlock wakes a sleeper",
       .source = "a reading costs as much as a few unlocks"};
   static constexpr tunable overdue{
       .name = "overdue-ns",
@@ -210,7 +211,7 @@ class adaptive {
       }
       if (!has_polled) {
         if (own == 0 && may_poll(seen)) {
-          // Relaxed, as the next one: tags say who is to be expected, and publish nothing.
+          // Relaxed, as the next one: the tags publish nothing.
           if (!word_.compare_exchange_strong(seen, seen + one_poller_, std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
             continue;
@@ -282,17 +283,17 @@ class adaptive {
   static constexpr int checked_threads = 4;
 
  private:
-  /// What a thread finds out that looks twice before it takes a free lock.
+  /// What a second look at a free lock shows.
   enum class demand : std::uint8_t {
-    unknown,
-    low,   ///< the lock stays free for a moment
-    high,  ///< it is taken again at once
+    unknown,  ///< there was no second look
+    low,      ///< the lock stays free for a moment
+    high,     ///< it is taken again at once
   };
 
-  /// How a thread that found the lock held came to have it.
+  /// How a thread has waited for the lock.
   struct waiting_record {
     node* me = nullptr;
-    std::uint64_t now = 0;  // the last look at the clock; 0: none
+    std::uint64_t now = 0;  // the last reading of the clock; 0: none
     bool polled = false;
     bool slept = false;
     demand found = demand::unknown;
@@ -327,7 +328,7 @@ class adaptive {
     return (word & low_byte_ & ~own) == 0;
   }
 
-  // state_ has the elder that came first where the word has the stack, and advice in the other bits:
+  // `state` has the oldest elder where the word has the stack, and advice in these bits.
   struct field {
     unsigned shift;
     std::uint64_t mask;
@@ -336,16 +337,15 @@ class adaptive {
       return (state & ~(mask << shift)) | to << shift;
     }
   };
-  static constexpr field budget_{0, 31};  // 16ths of poll_budget, with its highest bit turned
-  static constexpr field is_timed_{
-      5, 1};  // the sleeper to be woken next has a time since which wakes are suppressed
+  static constexpr field budget_{0, 31};   // 16ths of poll_budget, with its highest bit turned
+  static constexpr field is_timed_{5, 1};  // suppressed_since of the next sleeper is valid
   static constexpr field suppressed_{6, 15};
   static constexpr field is_due_{10, 1};
   static constexpr field acquisitions_{11, 7};
   static constexpr field hot_{14, 3};         // above 0: demand has been high
   static constexpr field processor_{58, 63};  // plus 1, of 63; 0: unknown
 
-  // A release that is under way is seen within them.
+  // In that many polls a release that is under way becomes visible.
   static constexpr std::uint32_t watch_polls_ = 8;
   static constexpr std::uint64_t looks_of_a_tenure_ = 8;
   static constexpr std::uint64_t max_pause_ = 500'000'000;
@@ -365,15 +365,15 @@ class adaptive {
     return (seen & pollers_) / one_poller_ < most;
   }
 
-  /// Whether an unlock that is under way may not know that a thread with those tags has gone to
-  /// sleep: it was the last one on its way, or there was no sleeper.
+  /// Whether an unlock that is under way may miss a thread with those tags that goes to sleep: it
+  /// was the last one on its way, or there was no sleeper.
   static bool may_be_missed(std::uint64_t word, std::uint64_t own) {
     return (without(word, own) & (heir_ | pollers_)) == 0 &&
            (own != 0 || (stack_of(word) == nullptr && (word & elders_) == 0));
   }
 
-  /// Waits as a sleeper that an unlock under way may miss. Returns true once granted, false if the caller has
-  /// taken the lock and its node off the stack.
+  /// Waits as a watch. Returns true once granted, false if the caller has taken the lock, and its
+  /// node off the stack.
   bool watch(node* me) {
     std::uint64_t pause = Env::template value<recheck>();
     std::uint64_t deadline = 0;  // none: the holder may be between its last look and its release
@@ -388,7 +388,7 @@ class adaptive {
         if (take_off(me)) {
           return false;
         }
-        // A release since the push has taken the node off, so the watch is not needed any more.
+        // An unlock since the push has taken the node off the stack, so none can miss it any more.
         unlock();
         me->cell.park();
         return true;
@@ -402,7 +402,7 @@ class adaptive {
     }
   }
 
-  /// By the holder: takes a node off the stack; false if it is not there.
+  /// For the holder: takes a node off the stack; returns false if it is not there.
   bool take_off(node* me) {
     std::uint64_t seen = word_.load(std::memory_order_acquire);
     for (;;) {
@@ -466,6 +466,7 @@ class adaptive {
     }
   }
 
+  /// Whether the lock stays free for the time of `courtesy`.
   bool stays_free(std::uint64_t& seen, std::uint64_t own) {
     const std::uint64_t end = Env::now() + Env::template value<courtesy>();
     do {
@@ -478,8 +479,8 @@ class adaptive {
     return true;
   }
 
-  /// Returns after the tenure, or once the lock stays free. Between two looks the processor is left to
-  /// threads that could run, such as a woken sleeper.
+  /// Returns after the tenure, or once the lock stays free. Before each look the caller yields its
+  /// processor to threads that could run, such as a woken sleeper.
   void stay_away(std::uint64_t& seen, std::uint64_t own) {
     const std::uint64_t length = Env::template value<tenure>();
     std::uint64_t now = Env::now();
@@ -497,7 +498,7 @@ class adaptive {
     }
   }
 
-  /// By the holder: the advice for the next one.
+  /// For the holder: derives the advice for later waiters from how it has waited itself.
   void learn(const waiting_record& record) {
     std::uint64_t state = state_.load(std::memory_order_relaxed);
     std::uint64_t budget = budget_.get(state) ^ budget_default_;
@@ -611,12 +612,15 @@ class adaptive {
     return (tags & reserved_) == 0 && Env::advice(is_overdue(state, next));
   }
 
+  /// Whether the oldest elder is due, or threads on their way have kept others from being woken for
+  /// longer than a thread that runs takes.
   static bool is_overdue(std::uint64_t& state, node* next) {
     if (is_due_.get(state) != 0) {
       return true;
     }
-    if (suppressed_.get(state) < Env::template value<suppressed_wakes>()) {
-      return false;
+    const std::uint64_t most = Env::template value<suppressed_wakes>();
+    if (most == 0 || suppressed_.get(state) < most) {
+      return most == 0;
     }
     state = suppressed_.set(state, 0);
     const std::uint64_t now = Env::now();
@@ -633,7 +637,7 @@ class adaptive {
     to->cell.grant();
   }
 
-  /// Makes all sleepers but the last one elders, if there are none.
+  /// Makes elders of all sleepers but the one that came last. Called when there are no elders.
   static std::uint64_t with_batch(std::uint64_t state, node* top) {
     if (top == nullptr || top->below == nullptr) {
       return state;
@@ -657,8 +661,8 @@ class adaptive {
     return word_of(oldest, state & tags_);
   }
 
-  /// The elder that is to be woken: the oldest if it is due, the youngest if there is no other
-  /// sleeper, or null.
+  /// Takes the elder that is to be woken off the list: the oldest if it is due, the youngest if no
+  /// other thread sleeps (`alone`), or null.
   static node* take_elder(std::uint64_t& state, bool alone) {
     node* oldest = stack_of(state);
     if (oldest == nullptr) {
@@ -691,8 +695,8 @@ class adaptive {
     return youngest;
   }
 
-  /// Takes the sleeper off the stack that the lock is owed to; null if the stack has changed
-  /// meanwhile, or there is none.
+  /// Takes the aged sleeper off the stack, to be handed the lock; null if the stack has changed
+  /// meanwhile or there is none.
   node* take_owed(std::uint64_t& seen) {
     node* above = nullptr;
     node* next = stack_of(seen);

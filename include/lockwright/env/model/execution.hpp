@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "lockwright/env/model/history.hpp"
 #include "lockwright/env/model/relacy.hpp"
