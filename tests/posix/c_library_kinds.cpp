@@ -22,14 +22,15 @@ Region* shared_region() {
   return static_cast<Region*>(memory);
 }
 
+void make_robust(pthread_mutexattr_t* attributes) {
+  OK(pthread_mutexattr_setrobust(attributes, PTHREAD_MUTEX_ROBUST));
+}
+
 void init_shared(pthread_mutex_t* mutex, int type, bool robust) {
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
-  OK(pthread_mutexattr_settype(&attributes, type));
-  if (robust) OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
-  OK(pthread_mutex_init(mutex, &attributes));
-  OK(pthread_mutexattr_destroy(&attributes));
+  check::init_mutex(mutex, type, [robust](pthread_mutexattr_t* attributes) {
+    OK(pthread_mutexattr_setpshared(attributes, PTHREAD_PROCESS_SHARED));
+    if (robust) make_robust(attributes);
+  });
 }
 
 std::string shared_between_processes() {
@@ -104,24 +105,12 @@ std::string robust_between_processes() {
 std::string robust_within_a_process() {
   for (const int type : check::all_types) {
     pthread_mutex_t mutex;
-    pthread_mutexattr_t attributes;
-    OK(pthread_mutexattr_init(&attributes));
-    OK(pthread_mutexattr_settype(&attributes, type));
-    OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
-    OK(pthread_mutex_init(&mutex, &attributes));
+    check::init_mutex(&mutex, type, make_robust);
     check::Worker([&](check::Worker&) { OK(pthread_mutex_lock(&mutex)); }).join();
     CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&mutex));
     OK(pthread_mutex_consistent(&mutex));
     OK(pthread_mutex_unlock(&mutex));
-    volatile long counter = 0;
-    check::in_parallel(3, [&](int) {
-      for (int i = 0; i < 500; ++i) {
-        OK(pthread_mutex_lock(&mutex));
-        counter = counter + 1;
-        OK(pthread_mutex_unlock(&mutex));
-      }
-    });
-    CHECK_EQ(1'500, counter);
+    check::count_under(&mutex, 3, 500);
     OK(pthread_mutex_destroy(&mutex));
   }
   return "";
@@ -130,18 +119,13 @@ std::string robust_within_a_process() {
 // The same by a call that does not sleep.
 std::string robust_and_awake() {
   pthread_mutex_t mutex;
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
-  OK(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
-  OK(pthread_mutex_init(&mutex, &attributes));
+  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK, make_robust);
   check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(&mutex)); }).join();
   CHECK_RC(EOWNERDEAD, lockwright_mutex_busylock(&mutex));
   CHECK_RC(EDEADLK, lockwright_mutex_busylock(&mutex));
   OK(pthread_mutex_unlock(&mutex));
   CHECK_RC(ENOTRECOVERABLE, lockwright_mutex_busylock(&mutex));
   OK(pthread_mutex_destroy(&mutex));
-  OK(pthread_mutexattr_destroy(&attributes));
   return "";
 }
 
@@ -149,10 +133,7 @@ std::string robust_and_awake() {
 // the owner's death must reach the waiter.
 std::string waiting_with_a_robust_mutex() {
   pthread_mutex_t mutex;
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
-  OK(pthread_mutex_init(&mutex, &attributes));
+  check::init_mutex(&mutex, PTHREAD_MUTEX_DEFAULT, make_robust);
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool waiting = false;
   bool go = false;
@@ -166,12 +147,7 @@ std::string waiting_with_a_robust_mutex() {
     }
     OK(pthread_mutex_unlock(&mutex));
   }};
-  check::wait_until([&] {
-    OK(pthread_mutex_lock(&mutex));
-    const bool is = waiting;
-    OK(pthread_mutex_unlock(&mutex));
-    return is;
-  });
+  check::wait_until_under(&mutex, [&] { return waiting; });
   check::Worker([&](check::Worker&) {
     OK(pthread_mutex_lock(&mutex));
     go = true;
@@ -184,21 +160,11 @@ std::string waiting_with_a_robust_mutex() {
 std::string priority_inheritance() {
   for (const int type : check::all_types) {
     pthread_mutex_t mutex;
-    pthread_mutexattr_t attributes;
-    OK(pthread_mutexattr_init(&attributes));
-    OK(pthread_mutexattr_settype(&attributes, type));
-    OK(pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT));
-    OK(pthread_mutex_init(&mutex, &attributes));
-    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-    volatile long counter = 0;
-    check::in_parallel(3, [&](int) {
-      for (int i = 0; i < 300; ++i) {
-        OK(pthread_mutex_lock(&mutex));
-        counter = counter + 1;
-        OK(pthread_mutex_unlock(&mutex));
-      }
+    check::init_mutex(&mutex, type, [](pthread_mutexattr_t* attributes) {
+      OK(pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_INHERIT));
     });
-    CHECK_EQ(900, counter);
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    check::count_under(&mutex, 3, 300);
     OK(pthread_mutex_lock(&mutex));
     CHECK(!check::is_free(&mutex));
     timespec soon = check::after_ms(CLOCK_REALTIME, 2);
@@ -213,10 +179,9 @@ std::string priority_inheritance() {
 
 std::string priority_ceiling() {
   pthread_mutex_t mutex;
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_PROTECT));
-  OK(pthread_mutex_init(&mutex, &attributes));
+  check::init_mutex(&mutex, PTHREAD_MUTEX_DEFAULT, [](pthread_mutexattr_t* attributes) {
+    OK(pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_PROTECT));
+  });
   int ceiling = -1;
   OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
   CHECK(ceiling >= sched_get_priority_min(SCHED_FIFO));

@@ -228,20 +228,10 @@ std::string no_signal_is_swallowed() {
         &first, nullptr, [](void* r) { return take_a_token(r, &Race::taken_by_cancelled); },
         &race));
     // the first to wait is the first to be signalled, where the order is kept
-    check::wait_until([&] {
-      OK(pthread_mutex_lock(&race.mutex));
-      const bool waits = race.waiting == 1;
-      OK(pthread_mutex_unlock(&race.mutex));
-      return waits;
-    });
+    check::wait_until_under(&race.mutex, [&] { return race.waiting == 1; });
     OK(pthread_create(
         &second, nullptr, [](void* r) { return take_a_token(r, &Race::taken_by_other); }, &race));
-    check::wait_until([&] {
-      OK(pthread_mutex_lock(&race.mutex));
-      const bool both = race.waiting == 2;
-      OK(pthread_mutex_unlock(&race.mutex));
-      return both;
-    });
+    check::wait_until_under(&race.mutex, [&] { return race.waiting == 2; });
     if (round % 3 == 0) check::sleep_us(100);  // both have gone to sleep
     OK(pthread_mutex_lock(&race.mutex));
     race.tokens = 1;

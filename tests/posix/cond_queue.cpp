@@ -120,12 +120,7 @@ std::string tokens_with_impatient_takers() {
         if (random.below(4) != 0) check::sleep_us(static_cast<long>(random.below(300)));
       }
       // Wait until the takers have drained it with the signals they were sent: no broadcast yet.
-      check::wait_until([&] {
-        OK(pthread_mutex_lock(&mutex));
-        const bool empty = tokens == 0;
-        OK(pthread_mutex_unlock(&mutex));
-        return empty;
-      });
+      check::wait_until_under(&mutex, [&] { return tokens == 0; });
       OK(pthread_mutex_lock(&mutex));
       closed = true;
       OK(pthread_cond_broadcast(&cond));

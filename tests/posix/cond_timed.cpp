@@ -149,12 +149,7 @@ std::string signal_racing_with_the_timeout() {
       patient_woken = true;
       OK(pthread_mutex_unlock(&mutex));
     }};
-    check::wait_until([&] {
-      OK(pthread_mutex_lock(&mutex));
-      const bool both = waiting == 2;
-      OK(pthread_mutex_unlock(&mutex));
-      return both;
-    });
+    check::wait_until_under(&mutex, [&] { return waiting == 2; });
     const std::int64_t when = deadline + static_cast<std::int64_t>(random.below(60'000)) - 30'000;
     while (check::nanoseconds(CLOCK_REALTIME) < when) {
     }

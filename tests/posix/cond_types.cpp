@@ -26,12 +26,7 @@ std::string with_type(int type) {
       if (type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK)
         CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
     }};
-    check::wait_until([&] {
-      OK(pthread_mutex_lock(&mutex));
-      const bool is = waiting;
-      OK(pthread_mutex_unlock(&mutex));
-      return is;
-    });
+    check::wait_until_under(&mutex, [&] { return waiting; });
     OK(pthread_mutex_lock(&mutex));
     go = true;
     OK(round % 2 == 0 ? pthread_cond_signal(&cond) : pthread_cond_broadcast(&cond));
@@ -79,12 +74,7 @@ std::string other_mutexes_stay_held() {
     for (auto& one : held) OK(pthread_mutex_unlock(&one));
     OK(pthread_mutex_unlock(&mutex));
   }};
-  check::wait_until([&] {
-    OK(pthread_mutex_lock(&mutex));
-    const bool is = waiting;
-    OK(pthread_mutex_unlock(&mutex));
-    return is;
-  });
+  check::wait_until_under(&mutex, [&] { return waiting; });
   for (auto& one : held) CHECK_RC(EBUSY, pthread_mutex_trylock(&one));
   OK(pthread_mutex_lock(&mutex));
   go = true;

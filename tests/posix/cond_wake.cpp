@@ -156,12 +156,7 @@ std::string one_at_a_time_in_order() {
     CHECK_EQ(i, woken.size());
     OK(pthread_cond_signal(&meeting.cond));
     OK(pthread_mutex_unlock(&meeting.mutex));
-    check::wait_until([&] {
-      OK(pthread_mutex_lock(&meeting.mutex));
-      const bool one_more = woken.size() > i;
-      OK(pthread_mutex_unlock(&meeting.mutex));
-      return one_more;
-    });
+    check::wait_until_under(&meeting.mutex, [&] { return woken.size() > i; });
     check::sleep_us(300);  // a second one, woken by mistake, would be here now
     OK(pthread_mutex_lock(&meeting.mutex));
     CHECK_EQ(i + 1, woken.size());

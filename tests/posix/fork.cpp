@@ -10,15 +10,7 @@ void use(pthread_mutex_t* mutex) {
     CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
     OK(pthread_mutex_unlock(mutex));
   }
-  volatile long counter = 0;
-  check::in_parallel(2, [&](int) {
-    for (int i = 0; i < 200; ++i) {
-      OK(pthread_mutex_lock(mutex));
-      counter = counter + 1;
-      OK(pthread_mutex_unlock(mutex));
-    }
-  });
-  CHECK_EQ(400, counter);
+  check::count_under(mutex, 2, 200);
 }
 
 std::string free_mutex() {
@@ -246,12 +238,7 @@ std::string condition_variable_with_waiters_left_behind() {
       OK(pthread_mutex_unlock(&mutex));
     }));
   }
-  check::wait_until([&] {
-    OK(pthread_mutex_lock(&mutex));
-    const bool all = waiting == threads;
-    OK(pthread_mutex_unlock(&mutex));
-    return all;
-  });
+  check::wait_until_under(&mutex, [&] { return waiting == threads; });
   OK(pthread_mutex_lock(&mutex));  // so that no thread is half way into its wait
   check::in_child([&] {
     OK(pthread_mutex_unlock(&mutex));

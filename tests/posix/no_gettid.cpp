@@ -64,15 +64,7 @@ void use_each_type() {
 
 void contend() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  int counter = 0;
-  check::in_parallel(4, [&](int) {
-    for (int i = 0; i < 500; ++i) {
-      OK(pthread_mutex_lock(&mutex));
-      counter = counter + 1;
-      OK(pthread_mutex_unlock(&mutex));
-    }
-  });
-  CHECK_EQ(2000, counter);
+  check::count_under(&mutex, 4, 500);
 }
 
 void wait_on_condition_variables() {

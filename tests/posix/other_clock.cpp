@@ -162,12 +162,10 @@ int main() {
   pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
   mutexes("normal", normal);
   conds(PTHREAD_PROCESS_PRIVATE, normal);
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
   pthread_mutex_t shared;
-  OK(pthread_mutex_init(&shared, &attributes));
-  OK(pthread_mutexattr_destroy(&attributes));
+  check::init_mutex(&shared, PTHREAD_MUTEX_DEFAULT, [](pthread_mutexattr_t* attributes) {
+    OK(pthread_mutexattr_setpshared(attributes, PTHREAD_PROCESS_SHARED));
+  });
   mutexes("shared", shared);
   conds(PTHREAD_PROCESS_SHARED, shared);
   semaphores();

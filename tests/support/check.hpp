@@ -125,6 +125,17 @@ void wait_until(Predicate&& predicate) {
   while (!predicate()) sleep_us(100);
 }
 
+// The same of a predicate that is evaluated under a mutex.
+template <class Predicate>
+void wait_until_under(pthread_mutex_t* mutex, Predicate&& predicate) {
+  wait_until([&] {
+    OK(pthread_mutex_lock(mutex));
+    const bool is_true = predicate();
+    OK(pthread_mutex_unlock(mutex));
+    return is_true;
+  });
+}
+
 // What many threads wait for, asleep: hundreds that poll leave no processor to the others. Raw
 // futex calls, because it must not depend on what is tested. Signal handlers may use it too.
 class Gate {
@@ -229,6 +240,14 @@ class Worker {
   bool joined_ = false;
 };
 
+// Returns the result of a call in another thread.
+template <class Call>
+int elsewhere(Call call) {
+  int result = -1;
+  Worker([&](Worker&) { result = call(); }).join();
+  return result;
+}
+
 // A thread that queues for a held mutex from the start, and releases it at once when it gets it.
 class Waiter : public Worker {
  public:
@@ -272,6 +291,19 @@ void in_parallel(int threads, Body body) {
   wait_until([&] { return ready.load() == threads; });
   go.open();
   for (auto& worker : workers) worker->join();
+}
+
+// Each of `threads` workers adds 1 to a counter `rounds` times under the mutex, and none is lost.
+inline void count_under(pthread_mutex_t* mutex, int threads, int rounds) {
+  volatile long counter = 0;
+  in_parallel(threads, [&](int) {
+    for (int i = 0; i < rounds; ++i) {
+      OK(pthread_mutex_lock(mutex));
+      counter = counter + 1;
+      OK(pthread_mutex_unlock(mutex));
+    }
+  });
+  CHECK_EQ(threads * rounds, counter);
 }
 
 // In each of `threads` workers, calls body(number of the worker, its Random) until the time is over.
@@ -355,12 +387,19 @@ inline const char* type_name(int type) {
   }
 }
 
-inline void init_mutex(pthread_mutex_t* mutex, int type) {
+// Initializes a mutex. `set` changes further attributes.
+template <class Set>
+void init_mutex(pthread_mutex_t* mutex, int type, Set set) {
   pthread_mutexattr_t attributes;
   OK(pthread_mutexattr_init(&attributes));
   OK(pthread_mutexattr_settype(&attributes, type));
+  set(&attributes);
   OK(pthread_mutex_init(mutex, &attributes));
   OK(pthread_mutexattr_destroy(&attributes));
+}
+
+inline void init_mutex(pthread_mutex_t* mutex, int type) {
+  init_mutex(mutex, type, [](pthread_mutexattr_t*) {});
 }
 
 inline void init_cond(pthread_cond_t* cond, clockid_t clock) {
@@ -373,11 +412,11 @@ inline void init_cond(pthread_cond_t* cond, clockid_t clock) {
 
 // True when no thread holds the mutex: another thread can take it and give it back.
 inline bool is_free(pthread_mutex_t* mutex) {
-  int result = 0;
-  Worker([&](Worker&) {
-    result = pthread_mutex_trylock(mutex);
-    if (result == 0) OK(pthread_mutex_unlock(mutex));
-  }).join();
+  const int result = elsewhere([mutex] {
+    const int tried = pthread_mutex_trylock(mutex);
+    if (tried == 0) OK(pthread_mutex_unlock(mutex));
+    return tried;
+  });
   CHECK(result == 0 || result == EBUSY);
   return result == 0;
 }

@@ -150,12 +150,7 @@ void destroy_after_broadcast() {
         while (!go) OK(pthread_cond_wait(cond, &mutex));
         OK(pthread_mutex_unlock(&mutex));
       }));
-    check::wait_until([&] {
-      OK(pthread_mutex_lock(&mutex));
-      const bool there = waiting == 3;
-      OK(pthread_mutex_unlock(&mutex));
-      return there;
-    });
+    check::wait_until_under(&mutex, [&] { return waiting == 3; });
     OK(pthread_mutex_lock(&mutex));
     go = true;
     OK(pthread_cond_broadcast(cond));

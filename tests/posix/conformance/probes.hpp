@@ -24,13 +24,7 @@ inline void probe_errno(const std::string& name, int result) {
 
 inline void probe_is(const std::string& name, bool is) { say(name, is ? "yes" : "no"); }
 
-// The result of a call in another thread.
-template <class Call>
-int elsewhere(Call call) {
-  int result = -1;
-  check::Worker([&](check::Worker&) { result = call(); }).join();
-  return result;
-}
+using check::elsewhere;
 
 // The error number with which a child process ends, or "hangs", or the signal that ended it.
 inline std::string end_of(pid_t pid) {

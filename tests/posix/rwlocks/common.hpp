@@ -27,13 +27,7 @@ inline void init(pthread_rwlock_t* lock, int kind, int shared = PTHREAD_PROCESS_
   OK(pthread_rwlockattr_destroy(&attributes));
 }
 
-/// What another thread gets from a call.
-template <class Call>
-int elsewhere(Call call) {
-  int result = -1;
-  check::Worker([&](check::Worker&) { result = call(); }).join();
-  return result;
-}
+using check::elsewhere;
 
 inline int try_read_elsewhere(pthread_rwlock_t* lock) {
   return elsewhere([lock] {
