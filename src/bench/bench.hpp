@@ -150,13 +150,17 @@ class gate {
 // Sets this thread's affinity to one CPU; a negative number leaves it free.
 void pin_to(std::int64_t cpu);
 
+int accesses(int argc, char** argv);
 int calibrate(int argc, char** argv);
+int data(int argc, char** argv);
 int footprint(int argc, char** argv);
 int handover(int argc, char** argv);
 int herd(int argc, char** argv);
+int kernel(int argc, char** argv);
 int oversubscribe(int argc, char** argv);
 int park(int argc, char** argv);
 int pause(int argc, char** argv);
+int preempt(int argc, char** argv);
 int quiet_and_hot(int argc, char** argv);
 int regimes(int argc, char** argv);
 int sleep(int argc, char** argv);

@@ -35,6 +35,13 @@ constexpr workload workloads[] = {
     {"transfer", bench::transfer, "how long a cache line takes from one processor to another"},
     {"sleep", bench::sleep,
      "how long it takes to fall asleep, to wake another thread, and until that one runs"},
+    {"accesses", bench::accesses,
+     "how long accesses take to a processor's own cache lines and to those of another processor"},
+    {"data", bench::data, "how long reads of large arrays take, and reads of many pages"},
+    {"kernel", bench::kernel,
+     "how long failed futex calls, yields, context switches and barriers take, and a time slice"},
+    {"preempt", bench::preempt,
+     "how long a woken thread waits for a processor on which another thread runs"},
     {"calibrate", bench::calibrate, "loops of busy work per microsecond, for --loops-per-us"},
 };
 

@@ -63,11 +63,13 @@ bool caches::has(std::uint32_t number, std::uint32_t core, access how) {
     return l.has_copy(core);
   }
   if (l.writer == core) {
+    l.modified = true;
     return true;
   }
   // The only copy, which was got for reading, may be written to without a word to anybody.
   if (!l.busy && l.has_copy(core) && others_of(l, core).count == 0) {
     l.writer = core;
+    l.modified = true;
     return true;
   }
   return false;
@@ -112,7 +114,9 @@ void caches::start(std::uint32_t number, const waiting& what) {
   }
   bool frees_line = true;
   l.busy = true;
-  if (what.how != access::load) {
+  const bool for_writing =
+      what.how != access::load || (f.migratory != 0 && l.writer != nobody && l.modified);
+  if (for_writing) {
     if (found.count != 0) {
       counts_.invalidations += found.count;
       cost += f.invalidate * (found.count - 1);
@@ -135,7 +139,7 @@ void caches::start(std::uint32_t number, const waiting& what) {
     index = free_transfers_.back();
     free_transfers_.pop_back();
   }
-  transfers_[index] = {number, l.version, what, frees_line};
+  transfers_[index] = {number, l.version, what, frees_line, for_writing};
   timeline_.add(timeline_.now + cost, occasion::transferred, index);
   if (!frees_line) {
     timeline_.add(timeline_.now + f.shared_read, occasion::line_free, number);
@@ -146,10 +150,11 @@ caches::arrival caches::complete(std::uint32_t index) {
   const transfer ended = transfers_[index];
   free_transfers_.push_back(index);
   cached_line& l = lines_[ended.line];
-  if (ended.what.how != access::load) {
+  if (ended.for_writing) {
     l.copies = {};
     l.add_copy(ended.what.core);
     l.writer = ended.what.core;
+    l.modified = ended.what.how != access::load;
     on_change(ended.line);
   } else if (l.version == ended.version) {
     l.add_copy(ended.what.core);

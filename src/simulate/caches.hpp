@@ -73,6 +73,7 @@ class caches {
   struct cached_line {
     std::array<std::uint64_t, most_cores / 64> copies{};
     std::uint32_t writer = nobody;
+    bool modified = false;  ///< by the writer, since it got the line
     std::uint32_t home = 0;
     std::uint32_t last = 0;  ///< core that got it last
     std::uint32_t version = 0;
@@ -91,6 +92,7 @@ class caches {
     std::uint32_t version;
     waiting what;
     bool frees_line;
+    bool for_writing;
   };
 
   struct others {

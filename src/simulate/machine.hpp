@@ -53,6 +53,8 @@ struct figures {
   std::uint64_t nearest_first =
       0;  ///< how often a request may be passed by one from nearer; 0: FIFO
 
+  std::uint64_t migratory = 0;  ///< 1: a load of a modified line brings it for writing, too
+
   // Time on a processor.
   std::uint64_t pause = 0;
   std::uint64_t turn = 0;  ///< of the empty loop of Env::delay()
@@ -78,8 +80,10 @@ struct figures {
   std::uint64_t futex_bucket = 0;    ///< for how long a call keeps the bucket
   std::uint64_t wake_in_bucket = 0;  ///< 1: a wake call also keeps it while it wakes threads
   std::uint64_t wake_latency = 0;  ///< from the wake to the first instruction, on an idle processor
-  std::uint64_t idle_depth = 0;    ///< a processor idle for so long sleeps deeply
-  std::uint64_t idle_exit = 0;     ///< what waking from that takes in addition
+  std::uint64_t interrupt = 0;     ///< of the caller of a wake that interrupts another processor
+  std::uint64_t interrupt_latency = 0;  ///< what that adds to wake_latency
+  std::uint64_t idle_depth = 0;         ///< a processor idle for so long sleeps deeply
+  std::uint64_t idle_exit = 0;          ///< what waking from that takes in addition
   std::uint64_t switch_thread = 0;
   std::uint64_t yield = 0;
   std::uint64_t membarrier = 0;

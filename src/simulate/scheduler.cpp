@@ -142,7 +142,7 @@ std::uint32_t scheduler::choose(const thread& t) const {
   return best;
 }
 
-void scheduler::wake(thread& t) {
+picoseconds scheduler::wake(thread& t, const thread* waker) {
   ++runnable_;
   ++counts_.wakes;
   const std::uint32_t to = choose(t);
@@ -157,15 +157,21 @@ void scheduler::wake(thread& t) {
   if (p.running == nullptr && timeline_.now - p.idle_since >= machine_.all.idle_depth) {
     latency += machine_.all.idle_exit;
   }
+  // A thread that only joins the queue of another processor needs no interrupt there.
+  const bool interrupts =
+      waker != nullptr && waker->processor != to && (p.running == nullptr || gives_way_to_woken(p));
+  if (interrupts) {
+    latency += machine_.all.interrupt_latency;
+  }
   latency = t.random.around(latency, machine_.all.kernel_jitter);
   timeline_.add(timeline_.now + latency, occasion::ready, t.number);
+  return interrupts ? machine_.all.interrupt : 0;
 }
 
 void scheduler::on_ready(thread& t) {
   run_queue& p = processors_[t.processor];
   --p.expected;
-  const picoseconds patience = machine_.all.wake_preempts;
-  if (p.running != nullptr && patience != 0 && timeline_.now - p.slice_began >= patience) {
+  if (p.running != nullptr && gives_way_to_woken(p)) {
     p.queue.push_front(&t);
     take_away(t.processor);
   } else {

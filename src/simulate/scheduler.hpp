@@ -32,8 +32,9 @@ class scheduler {
     return !processors_[processor].queue.empty();
   }
 
-  /// A sleeper is woken: it can run after a while, which depends on where.
-  void wake(thread& t);
+  /// A sleeper is woken: it can run after a while, which depends on where. Returns what the caller
+  /// pays for an interrupt of another processor. waker: null for the end of a sleep by its deadline.
+  picoseconds wake(thread& t, const thread* waker);
 
   /// The thread moves to another processor.
   void move(thread& t, std::uint32_t processor);
@@ -88,6 +89,10 @@ class scheduler {
   [[nodiscard]] bool is_free(std::uint32_t at) const {
     const run_queue& p = processors_[at];
     return p.running == nullptr && p.expected == 0 && p.queue.empty();
+  }
+  [[nodiscard]] bool gives_way_to_woken(const run_queue& p) const {
+    const picoseconds patience = machine_.all.wake_preempts;
+    return patience != 0 && timeline_.now - p.slice_began >= patience;
   }
   [[nodiscard]] std::uint32_t choose(const thread& t) const;
   void stop_polling(thread& t, bool to_next);

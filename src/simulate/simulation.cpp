@@ -462,11 +462,23 @@ void simulation::pass_bucket(const void* at, picoseconds longer) {
 void simulation::sleep(const void* at, std::uint32_t expected, std::uint64_t deadline_ns) {
   begin_step();
   drain_stores();
-  spend_in_kernel(machine_.all.futex_sleep);
   pass_bucket(at);
-  if (static_cast<std::uint32_t>(load(at, sizeof expected)) != expected ||
-      (deadline_ns != ~std::uint64_t{0} && deadline_ns * 1000 <= time.now)) {
+  const auto is_refused = [&] {
+    return static_cast<std::uint32_t>(load(at, sizeof expected)) != expected ||
+           (deadline_ns != ~std::uint64_t{0} && deadline_ns * 1000 <= time.now);
+  };
+  if (is_refused()) {
     spend_in_kernel(machine_.all.futex_miss);
+    return;
+  }
+  spend_in_kernel(machine_.all.futex_sleep);
+  // A change meanwhile ends the sleep as soon as it has begun.
+  if (is_refused()) {
+    return;
+  }
+  spend(machine_.all.futex_sleep);
+  // A change meanwhile ends the sleep as soon as it has begun.
+  if (is_refused()) {
     return;
   }
   thread& me = *current_;
@@ -492,7 +504,7 @@ void simulation::on_deadline(thread& t, std::uint64_t sleep) {
     asleep_.erase(found);
   }
   t.sleeps_on = nullptr;
-  processors.wake(t);
+  processors.wake(t, nullptr);
 }
 
 void simulation::wake(const void* at, std::uint32_t count) {
@@ -506,17 +518,18 @@ void simulation::wake(const void* at, std::uint32_t count) {
   pass_bucket(at, keeps_bucket);
   const auto found = asleep_.find(at);
   std::uint32_t woken = 0;
+  picoseconds interrupts = 0;
   while (found != asleep_.end() && woken < count && !found->second.queue.empty()) {
     thread& t = *found->second.queue.front();
     found->second.queue.pop_front();
     t.sleeps_on = nullptr;
-    processors.wake(t);
+    interrupts += processors.wake(t, current_);
     ++woken;
   }
   if (found != asleep_.end() && found->second.queue.empty()) {
     asleep_.erase(found);
   }
-  spend_in_kernel(woken == 0 ? f.futex_miss : woken * f.futex_wake);
+  spend_in_kernel(woken == 0 ? f.futex_miss : woken * f.futex_wake + interrupts);
 }
 
 void simulation::membarrier() {

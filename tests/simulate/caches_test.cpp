@@ -74,6 +74,50 @@ TEST(Caches, TheDistanceDecides) {
   EXPECT_EQ(s.in->counted.transfers[static_cast<std::size_t>(distance::package)], 1u);
 }
 
+TEST(Caches, AModifiedLineMigratesToItsReader) {
+  for (const std::uint64_t migratory : {0u, 1u}) {
+    figures f = round();
+    f.migratory = migratory;
+    story s(f);
+    s.on(0, [&] { s.change(); });  // 100
+    s.on(1, [&] {
+      s.in->spend(200 * ns);
+      s.load();    // 40 from the other core of the cache
+      s.change();  // 10 if the line came for writing, else 60
+      s.note("changed");
+    });
+    s.on(0, [&] {
+      s.in->spend(1'000 * ns);
+      s.load();  // 40
+      s.note("read");
+    });
+    s.run();
+    EXPECT_EQ(s.times, (times{{"changed", migratory != 0 ? 250 : 300}, {"read", 1'040}}));
+  }
+}
+
+TEST(Caches, AnUnmodifiedLineIsShared) {
+  figures f = round();
+  f.migratory = 1;
+  story s(f);
+  s.on(0, [&] { s.change(); });  // 100
+  s.on(1, [&] {
+    s.in->spend(200 * ns);
+    s.load();  // takes the modified line
+  });
+  s.on(0, [&] {
+    s.in->spend(1'000 * ns);
+    s.load();  // 40: the other has not written to it
+  });
+  s.on(1, [&] {
+    s.in->spend(2'000 * ns);
+    s.load();
+    s.note("hit");  // 1
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"hit", 2'001}}));
+}
+
 TEST(Caches, AReadLeavesACopyAndAWriterTakesAllAway) {
   story s(round());
   s.on(0, [&] {

@@ -13,9 +13,18 @@ from lockwright.commands.common import grammar
     default="lockwright/calibration.json in $XDG_CONFIG_HOME",
     callback=grammar.writable,
 )
+@click.option(
+    "--machine",
+    "machine_path",
+    type=grammar.FILE,
+    metavar="FILE",
+    callback=grammar.writable,
+    help="Describe this machine for 'lockwright simulate' in FILE instead; 'here' is the file that "
+    "'lockwright simulate --machine here' uses.",
+)
 @grammar.runs(7, of="each measurement")
 @grammar.timeout(30.0)
-def command(output: Path | None, runs: int, timeout: float) -> None:
+def command(output: Path | None, machine_path: Path | None, runs: int, timeout: float) -> None:
     """Measure this machine and set the parameters of the locks accordingly.
 
     From then on `lockwright run` and `lockwright compare` use these settings, unless the
@@ -24,9 +33,19 @@ def command(output: Path | None, runs: int, timeout: float) -> None:
     """
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
-    from lockwright.bench import machine, report
+    from lockwright.bench import machine, machine_file, report
     from lockwright.machine import calibration
 
+    if machine_path is not None:
+        if output is not None:
+            raise LockwrightError(
+                "--output is for the numbers of the locks, which --machine does not make",
+                "leave one of them out",
+            )
+        path = machine_file.default_path() if machine_path == Path("here") else machine_path
+        machine_file.write(path, machine_file.document(machine_file.measure(runs, timeout)))
+        terminal.output().print(f"Written: {path}", markup=False, soft_wrap=True)
+        return
     path = output or calibration.default_path()
     measured = report.Report(
         "calibrate", ["lockwright", "calibrate", "--runs", str(runs)], {}, machine.COLUMNS

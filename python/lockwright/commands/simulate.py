@@ -12,7 +12,11 @@ from lockwright.commands.common import grammar
 from lockwright.commands.common.options import number_list
 
 if TYPE_CHECKING:
+    from lockwright.simulate.machine import Machine
     from lockwright.simulate.run import Cell
+
+HERE = "here"
+"""The name of this machine."""
 
 
 @click.command("simulate")
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
     default="a-64",
     show_default=True,
     metavar="NAME|FILE",
-    help="The machine: one that --list shows, or a TOML file.",
+    help="The machine: one that --list shows, a TOML file, or 'here' for this one, which is "
+    "measured at the first use.",
 )
 @grammar.locks("all")
 @click.option(
@@ -102,14 +107,13 @@ def command(
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
-    from lockwright.simulate import machine as machines
     from lockwright.simulate import open_pairs, report, sensitivity
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
 
     if lists:
         return _list()
-    machine = machines.load(machine_name)
+    machine = load_machine(machine_name, timeout)
     parameters = runs.choose_workload(workload, words)
     chosen = runs.choose_locks(locks)
     if threads is None:
@@ -178,6 +182,23 @@ def command(
         return 130
     sys.stdout.flush()
     return 1 if failures else 0
+
+
+def load_machine(name: str, timeout: float) -> "Machine":
+    """Return a machine by its name or file; this one is measured if it has not been.
+
+    timeout: of each run of the measurement, in seconds.
+    """
+    from lockwright.bench import machine_file
+    from lockwright.simulate import machine as machines
+
+    if name != HERE:
+        return machines.load(name)
+    path = machine_file.default_path()
+    if not path.exists():
+        click.echo(f"Measuring this machine for {path}", err=True)
+        machine_file.write(path, machine_file.document(machine_file.measure(3, timeout)))
+    return machines.load(str(path))
 
 
 def _list() -> int:

@@ -31,6 +31,7 @@ _FIGURES: dict[str, dict[str, str]] = {
         "jitter_share": "jitter",
         "directory": "directory",
         "nearest_first": "nearest_first",
+        "migratory": "migratory",
         "store_buffer": "store_buffer",
     },
     "wait": {"pause_cycles": "pause", "turn_cycles": "turn", "clock_ns": "clock_read"},
@@ -50,6 +51,8 @@ _FIGURES: dict[str, dict[str, str]] = {
         "bucket_ns": "futex_bucket",
         "wake_in_bucket": "wake_in_bucket",
         "wake_latency_ns": "wake_latency",
+        "interrupt_ns": "interrupt",
+        "interrupt_latency_ns": "interrupt_latency",
         "idle_depth_us": "idle_depth",
         "idle_exit_us": "idle_exit",
         "switch_ns": "switch_thread",
@@ -81,6 +84,9 @@ _OPTIONAL: dict[str, dict[str, float]] = {
 }
 """Sections that a machine may lack, with what their figures are then: `smt` if a core has one
 hardware thread, `hybrid` if all cores are equally fast."""
+
+_DEFAULTS = {"kernel.interrupt_ns": 0.0, "kernel.interrupt_latency_ns": 0.0, "line.migratory": 0.0}
+"""Figures that a file may leave out, with their values then."""
 
 _ACCESSES = ("load", "store", "rmw")
 
@@ -232,7 +238,7 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
     title = document.get("title")
     if not isinstance(title, str):
         raise LockwrightError(f"{where}: 'title' is missing", "say what the machine is")
-    figures: dict[str, float] = {}
+    figures: dict[str, float] = dict(_DEFAULTS)
     ranges: dict[str, tuple[float, float]] = {}
     sources = {}
     pairs: tuple[tuple[int, int], ...] = ()

@@ -1,0 +1,111 @@
+"""The cells of the validation: workloads that exist on the machine and in the simulator."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lockwright.base.errors import LockwrightError
+from lockwright.simulate.run import catalogue
+
+WORKLOADS = (
+    "uncontested",
+    "single-lock",
+    "lockbench",
+    "random-array",
+    "ring-walker",
+    "keymap",
+    "lru-cache",
+    "producer-consumer",
+    "many-locks",
+    "migration",
+)
+"""Workloads of both programs, with the same parameters and defaults; sleep-period has no lock."""
+
+THREADS = (1, 2, 4, 8, 32)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A workload with a number of threads."""
+
+    workload: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        """`single-lock/8`."""
+        return f"{self.workload}/{self.threads}"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The throughput of a lock in a cell, of one real or simulated run.
+
+    rate: operations per second; 0 if the run failed. round: 0 for a simulation.
+    """
+
+    source: str
+    workload: str
+    threads: int
+    lock: str
+    round: int
+    rate: float
+    failure: str = ""
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of the run."""
+        return Cell(self.workload, self.threads)
+
+
+@dataclass
+class Rates:
+    """All runs by source, cell, lock and round."""
+
+    by_place: dict[tuple[str, Cell, str], dict[int, Rate]] = field(default_factory=dict)
+
+    def add(self, run: Rate) -> None:
+        """Adds a run."""
+        self.by_place.setdefault((run.source, run.cell, run.lock), {})[run.round] = run
+
+    def has(self, source: str, cell: Cell, lock: str, turn: int) -> bool:
+        """Return whether the run was made."""
+        return turn in self.by_place.get((source, cell, lock), {})
+
+    def of(self, source: str, cell: Cell, lock: str) -> list[float]:
+        """Return the rates of the runs that did not fail."""
+        runs = self.by_place.get((source, cell, lock), {})
+        return [run.rate for run in runs.values() if run.rate > 0]
+
+    def failures(self, source: str) -> list[Rate]:
+        """Return the runs that failed."""
+        return [
+            run
+            for (of_source, _, _), runs in self.by_place.items()
+            if of_source == source
+            for run in runs.values()
+            if run.failure
+        ]
+
+
+def chosen_workloads(text: str | None) -> list[str]:
+    """Return the workloads of a comma-separated list, all of WORKLOADS for None.
+
+    Raises LockwrightError for a name that is none of them.
+    """
+    if text is None:
+        return [name for name in WORKLOADS if name in catalogue().workloads]
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for name in names:
+        if name not in WORKLOADS:
+            raise LockwrightError(
+                f"'{name}' is no workload of both the machine and the simulator",
+                f"choose from {', '.join(WORKLOADS)}",
+            )
+    if not names:
+        raise LockwrightError("--workloads names no workload", "name some, or leave it out")
+    return list(dict.fromkeys(names))
+
+
+def cells(workloads: Sequence[str], threads: Sequence[int]) -> list[Cell]:
+    """Return every workload with every number of threads."""
+    return [Cell(workload, count) for workload in workloads for count in threads]

@@ -1,0 +1,178 @@
+"""`lockwright bench simulator`: simulated ranks of the locks against those of this machine."""
+
+from pathlib import Path
+
+import click
+
+from lockwright.base import interrupts, invocation, terminal
+from lockwright.base.errors import LockwrightError
+from lockwright.bench.report import definitions
+from lockwright.bench.validation import agreement, measure, speed, store, tables
+from lockwright.bench.validation.cells import THREADS, Rate, Rates, cells, chosen_workloads
+from lockwright.commands.common import grammar
+from lockwright.commands.common.options import number_list
+
+PARTS = ("real", "simulated", "speed")
+
+
+@click.command(
+    "simulator",
+    help="\n\n".join(
+        [
+            "Compare simulated ranks of the locks with those of this machine.",
+            "Every lock runs each workload here, in interleaved rounds, and in the simulator on "
+            "the machine file of 'lockwright calibrate --machine here'. The metric is that of "
+            "docs/simulation.md. Also prints how long the simulator takes. Ctrl-C ends with what "
+            "there is by then.",
+            definitions(tables.COLUMNS, "Columns:"),
+        ]
+    ),
+)
+@grammar.locks("all", beside=" beside pthread")
+@click.option("--workloads", metavar="A,B,...", help="Workloads.  [default: all that both have]")
+@click.option(
+    "--threads",
+    default=",".join(map(str, THREADS)),
+    show_default=True,
+    metavar="N,...",
+    help="Numbers of threads.",
+)
+@click.option(
+    "--machine",
+    "machine_name",
+    default="here",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The machine file that the simulator uses.",
+)
+@click.option(
+    "--parts",
+    default=",".join(PARTS),
+    show_default=True,
+    metavar="A,B,...",
+    help="What to run now; the tables have everything that was run before, too.",
+)
+@click.option(
+    "--minutes",
+    type=grammar.FiniteRange(min=0, min_open=True),
+    metavar="M",
+    help="Begin no real run after M minutes; --resume makes the others.",
+)
+@click.option(
+    "--worst",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show so many of the ratios that are farthest off.",
+)
+@grammar.runs(2, of="each lock in each cell", least=2)
+@grammar.seconds(0.05, of=" in each run, real and simulated")
+@grammar.warm_up(0.01)
+@grammar.timeout(3.0)
+@grammar.output_to_folder("every run", default="lockwright-simulator")
+@click.option("--resume", "resumes", is_flag=True, help="Resume the validation in DIR.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    locks: str | None,
+    workloads: str | None,
+    threads: str,
+    machine_name: str,
+    parts: str,
+    minutes: float | None,
+    worst: int,
+    runs: int,
+    seconds: float,
+    warm_up: float,
+    timeout: float,
+    output: Path | None,
+    resumes: bool,
+) -> None:
+    """Makes the runs that are missing, and prints the agreement."""
+    from lockwright.commands.simulate import load_machine
+    from lockwright.machine import provenance
+    from lockwright.run import resume
+    from lockwright.run.bench_program import loops_per_us, subjects
+    from lockwright.simulate.run import choose_locks
+
+    wanted = _parts(parts)
+    chosen = list(dict.fromkeys([agreement.BASELINE, *choose_locks(locks)]))
+    places = cells(
+        chosen_workloads(workloads), [int(count) for count in number_list(threads, "--threads", 1)]
+    )
+    machine = load_machine(machine_name, 30.0)
+    directory = output or Path("lockwright-simulator")
+    made = Rates()
+    lengths = {"seconds": seconds, "warm_up": warm_up, "timeout": timeout}
+    if resumes:
+        settings, made = store.load(directory)
+        todo = "begin a validation in another directory"
+        resume.check_facts(settings["facts"], provenance.machine(), "the validation", todo)
+        for name, value in lengths.items():
+            if settings[name] != value:
+                raise LockwrightError(
+                    f"the validation has --{name.replace('_', '-')} {settings[name]:g}",
+                    "give the same, or begin a validation in another directory",
+                )
+    elif wanted != ["speed"]:
+        settings = {**lengths, "loops_per_us": loops_per_us(), "facts": provenance.machine()}
+        store.begin(directory, settings)
+    else:
+        settings = {"loops_per_us": 0.0}
+    pace = measure.Pace(seconds, warm_up, settings["loops_per_us"], timeout, minutes)
+
+    def add(run: Rate) -> None:
+        made.add(run)
+        store.add(directory, run)
+
+    speeds: list[speed.Speed] = []
+    stopped = None
+    is_complete = True
+    try:
+        with interrupts.stop_on_signals():
+            if "real" in wanted:
+                named = [one for one in subjects(",".join(chosen), None) if one.lock is not None]
+                is_complete = measure.measure_real(places, named, runs, pace, made, add)
+            if "simulated" in wanted:
+                measure.simulate(machine, places, chosen, pace, made, add)
+            if "speed" in wanted:
+                speeds = speed.measure(600.0)
+    except interrupts.Stopped as signal:
+        stopped = signal
+    found = agreement.agreement(made, places, chosen)
+    console = terminal.output()
+    if found.cells:
+        console.print(tables.cells_table(found))
+        if worst:
+            console.print(tables.worst_table(found, worst))
+    lines = tables.sentences(found) if made.by_place else []
+    for source in (measure.REAL, measure.SIMULATED):
+        failures = made.failures(source)
+        if failures:
+            names = ", ".join(dict.fromkeys(f"{run.lock} {run.cell.name}" for run in failures))
+            lines.append(f"{len(failures)} {source} runs failed and do not count: {names}")
+    lines += [one.text for one in speeds]
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+    if stopped is not None or not is_complete:
+        words = [*invocation.command_words(), "bench", "simulator", "--resume", "-o"]
+        console.print(
+            f"Resume it with the same options: {' '.join(words)} {directory}",
+            markup=False,
+            soft_wrap=True,
+        )
+    if stopped is not None:
+        ctx.exit(stopped.status)
+
+
+def _parts(text: str) -> list[str]:
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for name in names:
+        if name not in PARTS:
+            raise LockwrightError(
+                f"--parts has '{name}', which is no part", f"choose from {', '.join(PARTS)}"
+            )
+    if not names:
+        raise LockwrightError("--parts names nothing to run", f"choose from {', '.join(PARTS)}")
+    return names

@@ -1,0 +1,219 @@
+// Durations of loads, stores and read-modify-writes: of lines in the caller's own cache, of lines
+// that another processor has written, and of data in larger caches and in memory. `lockwright
+// calibrate --machine` writes them into a machine file.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "bench.hpp"
+#include "trials.hpp"
+#include "workload/memory.hpp"
+#include "workload/random.hpp"
+
+namespace bench {
+namespace {
+
+constexpr std::size_t line_count = 128;
+
+// The links of a chase that visits every line once: no prefetcher knows the next one.
+struct alignas(apart) chased_line {
+  std::atomic<std::uint64_t> next{0};
+};
+
+struct owner_state {
+  chased_line lines[line_count];
+  alignas(apart) std::atomic<std::uint32_t> rounds_begun{0};
+  alignas(apart) std::atomic<std::uint32_t> rounds_written{0};
+  gate start;
+  std::uint32_t rounds = 0;
+  std::int64_t cpu = -1;
+};
+
+// Writes all lines in each round, so that they are modified in its processor's cache.
+void* write_lines(void* at) {
+  owner_state& s = *static_cast<owner_state*>(at);
+  pin_to(s.cpu);
+  s.start.pass();
+  for (std::uint32_t round = 1; round <= s.rounds; ++round) {
+    while (s.rounds_begun.load(std::memory_order_acquire) != round) {
+    }
+    for (chased_line& line : s.lines) {
+      line.next.fetch_add(0);
+    }
+    s.rounds_written.store(round, std::memory_order_release);
+  }
+  return nullptr;
+}
+
+std::vector<std::uint64_t> cycle_of(std::size_t count, std::uint64_t seed) {
+  random_source random(seed);
+  std::vector<std::uint64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = count - 1; i > 0; --i) {
+    std::swap(order[i], order[random.below(i + 1)]);
+  }
+  std::vector<std::uint64_t> next(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    next[order[i]] = order[(i + 1) % count];
+  }
+  return next;
+}
+
+// Each access takes its address from the one before; returns nanoseconds per access.
+template <class Access>
+double chase(owner_state& s, double ns_per_tick, Access access) {
+  std::uint64_t place = 0;
+  const std::uint64_t began = ticks_after_previous();
+  for (std::size_t i = 0; i < line_count; ++i) {
+    place = access(s.lines[place]);
+  }
+  asm volatile("" : : "r"(place));
+  return static_cast<double>(ticks_after_previous() - began) * ns_per_tick / line_count;
+}
+
+std::uint64_t load_next(chased_line& line) { return line.next.load(std::memory_order_relaxed); }
+
+std::uint64_t change_next(chased_line& line) {
+  return line.next.fetch_add(0, std::memory_order_relaxed);
+}
+
+// The line is fetched for writing before the next store begins, which a fence alone does not bring
+// about: a processor asks for the lines of later stores early.
+struct store_next {
+  const std::vector<std::uint64_t>& links;
+  std::uint64_t place = 0;
+  std::uint64_t operator()(chased_line& line) {
+    place = links[place];
+    line.next.store(place, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    ticks_after_previous();
+    return place;
+  }
+};
+
+double measure_ns_per_tick() {
+  const std::uint64_t began = now_ns();
+  const std::uint64_t began_ticks = ticks();
+  while (now_ns() - began < 2'000'000) {
+  }
+  return static_cast<double>(now_ns() - began) / static_cast<double>(ticks() - began_ticks);
+}
+
+// Nanoseconds per step of a chase through `count` lines, `distance` bytes apart.
+double chase_memory(std::size_t count, std::size_t distance, bool large_pages) {
+  pages_of<char> memory(count * distance, large_pages);
+  const std::vector<std::uint64_t> next = cycle_of(count, 1);
+  random_source random(2);
+  std::vector<std::uint64_t> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    places[i] = i * distance + random.below(distance / 64) * 64;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    *reinterpret_cast<std::uint64_t*>(&memory[places[i]]) = places[next[i]];
+  }
+  std::uint64_t place = places[0];
+  for (std::size_t i = 0; i < count; ++i) {
+    place = *reinterpret_cast<std::uint64_t*>(&memory[place]);
+  }
+  constexpr std::size_t steps = 200'000;
+  const std::uint64_t began = now_ns();
+  for (std::size_t i = 0; i < steps; ++i) {
+    place = *reinterpret_cast<std::uint64_t*>(&memory[place]);
+  }
+  asm volatile("" : : "r"(place));
+  return static_cast<double>(now_ns() - began) / steps;
+}
+
+// Reads of random words that do not depend on each other, as in the workload random-array.
+double read_array(std::uint64_t words) {
+  pages_of<std::uint32_t> array(words);
+  random_source random(3);
+  constexpr std::size_t reads = 100'000;
+  for (std::size_t i = 0; i < reads; ++i) {
+    read_only(array[random.below(words)]);
+  }
+  const std::uint64_t began = now_ns();
+  for (std::size_t i = 0; i < reads; ++i) {
+    read_only(array[random.below(words)]);
+  }
+  return static_cast<double>(now_ns() - began) / reads;
+}
+
+}  // namespace
+
+int accesses(int argc, char** argv) {
+  const options given(argc, argv, {{"rounds", 500}, {"cpu-a", 0}, {"cpu-b", 1}});
+  static owner_state s;
+  const auto rounds = static_cast<std::uint32_t>(given.count("rounds", 1));
+  s.rounds = 3 * rounds;
+  s.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
+  const std::vector<std::uint64_t> links = cycle_of(line_count, 0);
+  for (std::size_t i = 0; i < line_count; ++i) {
+    s.lines[i].next.store(links[i]);
+  }
+  pthread_t other;
+  must(pthread_create(&other, nullptr, write_lines, &s), "pthread_create");
+  pin_to(static_cast<std::int64_t>(given.real("cpu-a")));
+  s.start.await(1);
+  s.start.open();
+  const double tick = measure_ns_per_tick();
+  trials load_hit, store_hit, change_hit, load, store, change, change_after_load;
+  for (std::uint32_t round = 1; round <= s.rounds; ++round) {
+    s.rounds_begun.store(round, std::memory_order_release);
+    while (s.rounds_written.load(std::memory_order_acquire) != round) {
+    }
+    // The first chase fetches the lines, the second one finds them.
+    switch (round % 3) {
+      case 0:
+        load.add(chase(s, tick, load_next));
+        load_hit.add(chase(s, tick, load_next));
+        change_after_load.add(chase(s, tick, change_next));
+        break;
+      case 1:
+        store.add(chase(s, tick, store_next{links}));
+        store_hit.add(chase(s, tick, store_next{links}));
+        break;
+      default:
+        change.add(chase(s, tick, change_next));
+        change_hit.add(chase(s, tick, change_next));
+    }
+  }
+  must(pthread_join(other, nullptr), "pthread_join");
+  result line("accesses", "result");
+  load_hit.print(line, "load_hit");
+  store_hit.print(line, "fenced_store_hit");
+  change_hit.print(line, "rmw_hit");
+  load.print(line, "load");
+  store.print(line, "fenced_store");
+  change.print(line, "rmw");
+  // As an rmw_hit where a load of a modified line brings it for writing, too.
+  change_after_load.print(line, "rmw_after_load");
+  line.print();
+  return 0;
+}
+
+int data(int argc, char** argv) {
+  const options given(argc, argv,
+                      {{"trials", 5}, {"words", 262144}, {"pages", 8192}, {"memory-mib", 256}});
+  constexpr std::size_t line_bytes = 64;
+  constexpr std::size_t page_bytes = 4096;
+  trials array, memory, near, paged;
+  for (std::uint64_t i = 0; i < given.count("trials", 1); ++i) {
+    array.add(read_array(given.count("words", 1)));
+    memory.add(chase_memory((given.count("memory-mib", 1) << 20) / page_bytes, page_bytes, true));
+    near.add(chase_memory(given.count("pages", 1), line_bytes, true));
+    paged.add(chase_memory(given.count("pages", 1), page_bytes, false));
+  }
+  result line("data", "result");
+  array.print(line, "array_read");
+  memory.print(line, "memory");
+  near.print(line, "line");
+  paged.print(line, "page");
+  line.print();
+  return 0;
+}
+
+}  // namespace bench

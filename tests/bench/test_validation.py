@@ -1,0 +1,174 @@
+"""The validation of the simulator: the metric, the file of its runs, and the machine file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.bench import machine_file
+from lockwright.bench.validation import agreement, cells, store
+from lockwright.bench.validation.cells import Cell, Rate, Rates
+from lockwright.machine.procfs import Tree
+from lockwright.machine.shape import Shape, read
+from lockwright.simulate import machine
+
+CELL = Cell("single-lock", 2)
+
+SHAPE = Shape(1, 1, 1, 2, 1, {0: (0, 0, 0, 0), 1: (0, 0, 0, 1)}, 32.0)
+
+NANOSECONDS = {
+    "clock": 0.25,
+    "load_hit": 2.0,
+    "fenced_store_hit": 17.0,
+    "rmw_hit": 5.0,
+    "load.cache": 80.0,
+    "store.cache": 89.0,
+    "rmw.cache": 86.0,
+    "rmw_after_load": 5.0,
+    "pause": 10.0,
+    "turn": 0.25,
+    "clock_read": 16.0,
+    "array_read": 1.5,
+    "memory": 80.0,
+    "line": 5.0,
+    "page": 21.0,
+    "sleep": 600.0,
+    "turnaround_here": 800.0,
+    "failed_wake": 100.0,
+    "failed_wait": 140.0,
+    "yield": 160.0,
+    "yield_round": 920.0,
+    "membarrier": 13000.0,
+    "slice": 4e6,
+    "wake 10 us": 10_000.0,
+    "turnaround 10 us": 20_000.0,
+    "turnaround 100 us": 21_000.0,
+    "turnaround 1000 us": 25_000.0,
+    "turnaround 10000 us": 41_000.0,
+    **{f"preempt {busy} us": 1e6 if busy < 100 else 17_000.0 for busy in machine_file.BUSY_US},
+}
+
+
+def measured(**changes: float) -> machine_file.Measured:
+    values = {name: [value] for name, value in (NANOSECONDS | changes).items()}
+    return machine_file.Measured(SHAPE, values)
+
+
+def rates(real: dict[str, list[float]], simulated: dict[str, float]) -> Rates:
+    made = Rates()
+    for lock, several in real.items():
+        for turn, rate in enumerate(several):
+            made.add(Rate("real", CELL.workload, CELL.threads, lock, turn, rate))
+    for lock, rate in simulated.items():
+        made.add(Rate("simulated", CELL.workload, CELL.threads, lock, 0, rate))
+    return made
+
+
+def test_a_machine_file_has_what_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "here.toml"
+    machine_file.write(path, machine_file.document(measured()))
+    figures = machine.load(str(path)).figures
+    assert figures["clock.ghz"] == 4
+    assert figures["store.cache_ns"] == 89 - 17
+    assert figures["line.migratory"] == 1
+    # Half a round of 920 less a yield of 160.
+    assert figures["kernel.switch_ns"] == 300
+    assert figures["kernel.sleep_ns"] == 600 - 300
+    assert figures["kernel.wake_ns"] == 800 - 300
+    assert figures["kernel.interrupt_ns"] == 10_000 - 50 - 500
+    assert figures["kernel.interrupt_latency_ns"] == 20_000 - 800
+    assert figures["kernel.idle_exit_us"] == 16
+    assert figures["kernel.wake_preempts_us"] == 100
+    assert "quartiles" in machine.load(str(path)).sources["rmw"]
+
+
+def test_a_line_that_stays_shared_is_not_migratory() -> None:
+    assert "migratory = false" in machine_file.document(measured(rmw_after_load=80.0))
+
+
+def test_a_figure_that_is_missing_is_named() -> None:
+    incomplete = measured()
+    del incomplete.values["memory"]
+    with pytest.raises(LockwrightError, match="memory"):
+        machine_file.document(incomplete)
+
+
+def test_the_shape_is_that_of_sys(tmp_path: Path) -> None:
+    """Two packages with two cores of two hardware threads each."""
+    system = tmp_path / "sys/devices/system"
+    for cpu in range(8):
+        place = system / f"cpu/cpu{cpu}"
+        core, package = cpu % 4, cpu % 4 // 2
+        for name, text in {
+            "topology/physical_package_id": str(package),
+            "topology/core_cpus_list": f"{core},{core + 4}",
+            "cache/index3/level": "3",
+            "cache/index3/size": "16384K",
+            "cache/index3/shared_cpu_list": "0-1,4-5" if package == 0 else "2-3,6-7",
+        }.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text + "\n")
+    (system / "cpu/online").write_text("0-7\n")
+    for node, cpus in enumerate(("0-1,4-5", "2-3,6-7")):
+        (system / f"node/node{node}").mkdir(parents=True)
+        (system / f"node/node{node}/cpulist").write_text(cpus)
+    found = read(Tree(tmp_path))
+    counts = (found.packages, found.nodes_per_package, found.caches_per_node)
+    assert counts == (2, 1, 1)
+    assert (found.cores_per_cache, found.threads_per_core, found.cache_mib) == (2, 2, 16)
+    assert [found.level(0, other) for other in (4, 1, 2)] == ["core", "cache", "far"]
+    (system / "cpu/online").write_text("0-6\n")
+    with pytest.raises(LockwrightError, match="hardware threads"):
+        read(Tree(tmp_path))
+
+
+def test_tau_is_over_pairs_that_the_runs_show_to_differ() -> None:
+    real = {"a": [100.0, 102.0], "b": [50.0, 52.0], "c": [49.0, 55.0], "d": [10.0, 11.0]}
+    # b and c overlap. Of the other five pairs, b and d are in the wrong order.
+    tau, pairs, shown = agreement.kendall(real, {"a": 9, "b": 2, "c": 4, "d": 3})
+    assert tau == pytest.approx(3 / 5)
+    assert (pairs, shown) == (6, 5)
+    assert agreement.kendall({"a": [1.0], "b": [2.0]}, {"a": 1, "b": 2}) == (None, 1, 0)
+    assert agreement.kendall({"a": [1, 1], "b": [9, 9]}, {"a": 2, "b": 2})[0] == 0
+
+
+def test_ratios_to_pthread_are_near_within_the_factor() -> None:
+    made = rates(
+        {"pthread": [10, 10], "x": [20, 20], "y": [20, 20], "z": [5, 5]},
+        {"pthread": 1, "x": 2.9, "y": 3.1, "z": 0.5},
+    )
+    made.add(Rate("real", CELL.workload, CELL.threads, "dead", 0, 0.0, "killed after 3 s"))
+    found = agreement.agreement(made, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"])
+    assert [one.is_near for one in found.ratios] == [True, False, True]
+    assert found.share_near == pytest.approx(2 / 3)
+    assert len(found.cells) == 1
+    assert [run.lock for run in made.failures("real")] == ["dead"]
+
+
+def test_runs_are_stored_and_a_cut_line_is_left_out(tmp_path: Path) -> None:
+    place = tmp_path / "v"
+    store.begin(place, {"seconds": 0.05})
+    store.add(place, Rate("real", "single-lock", 2, "ttas", 0, 5.0))
+    with (place / store.RUNS).open("a") as file:
+        file.write('{"source": "real", "workl')
+    settings, made = store.load(place)
+    assert settings == {"seconds": 0.05}
+    assert made.has("real", CELL, "ttas", 0)
+    assert made.of("real", CELL, "ttas") == [5.0]
+    with pytest.raises(LockwrightError, match="there is a validation"):
+        store.begin(place, {})
+    for text in ("", "{", '{"schema": 99}', "[]"):
+        (place / store.RUNS).write_text(text)
+        with pytest.raises(LockwrightError):
+            store.load(place)
+    with pytest.raises(LockwrightError):
+        store.load(tmp_path / "none")
+
+
+def test_only_workloads_of_both_programs_are_compared() -> None:
+    assert cells.chosen_workloads("lockbench, single-lock") == ["lockbench", "single-lock"]
+    with pytest.raises(LockwrightError, match="'sleep-period'"):
+        cells.chosen_workloads("sleep-period")
+    with pytest.raises(LockwrightError):
+        cells.chosen_workloads(" , ")
