@@ -476,11 +476,6 @@ void simulation::sleep(const void* at, std::uint32_t expected, std::uint64_t dea
   if (is_refused()) {
     return;
   }
-  spend(machine_.all.futex_sleep);
-  // A change meanwhile ends the sleep as soon as it has begun.
-  if (is_refused()) {
-    return;
-  }
   thread& me = *current_;
   ++counted.sleeps;
   me.sleeps_on = at;

@@ -215,6 +215,7 @@ def document(measured: Measured) -> str:
         directory=shape.packages * shape.nodes_per_package > 1,
         nearest_first=0,
         store_buffer=56,
+        request_share=0.33,
         migratory=migratory,
     )
     pause = measured["pause"]
