@@ -19,7 +19,7 @@ except LockwrightError as problem:
 
 SMALL = (
     *("bench", "simulator", "--locks", "ttas", "--workloads", "single-lock"),
-    *("--threads", "1", "--seconds", "0.005", "--warm-up", "0.001", "--machine", "a-64"),
+    *("--threads", "1", "--seconds", "0.05", "--warm-up", "0.01", "--machine", "a-64"),
 )
 
 
@@ -30,7 +30,9 @@ def test_missing_runs_are_made_and_the_agreement_is_printed(cli: Cli, tmp_path: 
     runs = (place / "validation.jsonl").read_text().splitlines()
     # The options, then two rounds of pthread and ttas.
     assert len(runs) == 5
-    assert all(json.loads(line)["rate"] > 0 for line in runs[1:])
+    for line in map(json.loads, runs[1:]):
+        # A busy machine may give a thread no time in so short a run.
+        assert (line["rate"] > 0) == (line["failure"] == "")
     second = cli(*SMALL, "--parts", "real,simulated", "-o", place, "--resume")
     assert second.status == 0, second.err
     after = (place / "validation.jsonl").read_text().splitlines()
@@ -47,8 +49,8 @@ def test_what_cannot_be_run_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert not place.exists()
     assert cli(*SMALL, "--parts", "real", "-o", place).status == 0
     cli(*SMALL, "--parts", "real", "-o", place).refuses("there is a validation")
-    longer = ("--seconds", "0.006")
-    cli(*SMALL, *longer, "--parts", "real", "-o", place, "--resume").refuses("--seconds 0.005")
+    longer = ("--seconds", "0.06")
+    cli(*SMALL, *longer, "--parts", "real", "-o", place, "--resume").refuses("--seconds 0.05")
 
 
 def test_a_machine_is_measured_into_a_file(cli: Cli, tmp_path: Path) -> None:
