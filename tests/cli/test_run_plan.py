@@ -224,9 +224,8 @@ def test_a_bad_plan_is_refused(cli: Cli, program: Program, plan: PlanFile, text:
 
 
 def test_what_does_not_go_together(cli: Cli, plan: PlanFile) -> None:
-    """Neither a lock nor a plan, both, and locks that a plan does not have."""
+    """A lock and a plan, and locks that a plan does not have."""
     given = plan('lock = "ttas"')
-    cli("run", "--", "true").refuses("no lock to put in place")
     cli("run", "--lock", "ttas", "--plan", given, "--", "true").refuses("exclude each other")
     cli("run", "--plan", given, "--rwlock", "mutex", "--", "true").refuses("phase-fair", "--lock")
     cli("run", "--plan", given, "--spin", "mutex", "--", "true").refuses("spin locks", "--lock")
