@@ -141,7 +141,7 @@ struct algorithm_of {
   using type = L;
 };
 template <class L>
-requires requires { typename L::algorithm; }
+  requires requires { typename L::algorithm; }
 struct algorithm_of<L> {
   using type = typename L::algorithm;
 };

@@ -230,8 +230,7 @@ class replaced_mutex {
 
   [[gnu::always_inline]] static int lock_fast(pthread_mutex_t* mutex, kind_word kind) {
     return of(mutex).lock_.with_lock(
-        kind, of(mutex),
-        []<class L>(replaced_mutex & self, L & lock) __attribute__((always_inline)) {
+        kind, of(mutex), []<class L>(replaced_mutex& self, L& lock) __attribute__((always_inline)) {
           if constexpr (TwoStepLock<L>) {
             if (!lock.try_lock()) [[unlikely]] {
               return lock_contended(self, lock);
@@ -254,7 +253,7 @@ class replaced_mutex {
 
   [[gnu::always_inline]] static int trylock_fast(pthread_mutex_t* mutex, kind_word kind) {
     return of(mutex).lock_.with_lock(
-        kind, of(mutex), [](replaced_mutex & self, auto& lock) __attribute__((always_inline)) {
+        kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           if (lock.try_lock()) {
             self.template entered<plain>(arrival::uncontended);
             return 0;
@@ -266,7 +265,7 @@ class replaced_mutex {
 
   [[gnu::always_inline]] static int unlock_fast(pthread_mutex_t* mutex, kind_word kind) {
     return of(mutex).lock_.with_lock(
-        kind, of(mutex), [](replaced_mutex & self, auto& lock) __attribute__((always_inline)) {
+        kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           // Unlocking a free mutex is undefined, and harmless in the C library.
           if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
             self.template leave<plain>(lock);

@@ -21,6 +21,9 @@ constexpr lock_traits like(lockwright::waiting how) {
 /// A byte that is taken by trying until it is free. `Lock` has try_lock().
 template <class Env, class Lock>
 class byte_lock {
+  friend Lock;
+  byte_lock() = default;
+
  public:
   static constexpr lock_traits traits = like(waiting::spin);
 
