@@ -9,20 +9,20 @@
 namespace lockwright::interpose {
 namespace {
 
-/// Where no place is known: the kernel's answer, 0 until asked.
+/// The calling thread's number by gettid(), for when its offset is not found; 0 until the first call.
 constinit thread_local std::uint32_t number_by_kernel = 0;
 
-/// A field of a structure of the C library, as it describes it to debuggers (nptl_db).
+/// The C library's description, for debuggers, of a field of one of its structures (nptl_db).
 struct field {
   std::uint32_t bits;
   std::uint32_t elements;
   std::uint32_t offset;
 };
 
-// A control block is smaller in all C libraries known: what a description must not lead beyond.
+// The thread control block is smaller in all known C libraries; a larger offset is not believed.
 constexpr std::uint32_t least_page = 4096;
 
-/// What the C library's own mutex has as its owner while the caller holds it.
+/// The owner that the C library's own mutex records while the caller holds it.
 std::uint32_t owner_by_library() {
   pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
   real.mutex_lock(&mutex);
@@ -31,7 +31,8 @@ std::uint32_t owner_by_library() {
   return owner;
 }
 
-/// The place that the C library tells debuggers, if what lies there is what it writes into a mutex.
+/// The offset that the C library describes to debuggers, if the number there is the one that it
+/// records as a mutex's owner.
 std::ptrdiff_t look_for_number() {
   const auto* where =
       static_cast<const field*>(dlvsym(RTLD_NEXT, "_thread_db_pthread_tid", "GLIBC_PRIVATE"));

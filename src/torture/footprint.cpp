@@ -8,7 +8,7 @@
 namespace torture {
 namespace {
 
-// Exact, where the kernel's running counts, in /proc/self/statm, lag behind by some pages a thread.
+// Exact; the kernel's running counts in /proc/self/statm lag behind by some pages for each thread.
 bool add_exact(std::uint64_t& bytes) {
   std::FILE* const file = std::fopen("/proc/self/smaps_rollup", "re");
   if (file == nullptr) {

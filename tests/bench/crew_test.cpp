@@ -1,4 +1,5 @@
-// How a workload is run: what is counted, what is due when, and what is found to be wrong.
+// The crew that runs a workload: its counts, the times at which steps are due, and the check of
+// exclusion.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -106,7 +106,8 @@ using over = cond_program<ttas<model>, Mutex, preload::signalling>;
 template <template <class, class, class> class Semaphore>
 using units_of = unit_program<Semaphore, preload::wait_for_unit>;
 
-/// With the one program that is there to find it: all of them would take minutes to compile.
+/// A faulty subject with the one program that finds the fault; all programs would take minutes to
+/// compile.
 subject faulty(const char* name, const char* scenario, std::uint32_t threads, maker program) {
   return {name, {{scenario, threads, program, {}}}};
 }

@@ -4,8 +4,8 @@
 // Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 // Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
 //
-// The composition, its words and invariants stand at cohort; both its parts are
-// the lock ticket itself.
+// cohort.hpp describes the composition, its words and its invariants. Both parts are the lock
+// `ticket`.
 #pragma once
 
 #include "lockwright/lock.hpp"

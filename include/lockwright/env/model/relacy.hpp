@@ -1,6 +1,6 @@
-// The model checker Relacy, without the macros by which it takes a program's
-// `new`, `malloc`, `assert` and memory orders over: the locks are compiled as
-// they ship, against std::memory_order and the wrappers beside this file.
+// The model checker Relacy, without its macros that replace a program's `new`, `malloc`, `assert`
+// and memory orders: the locks are compiled as they ship, against std::memory_order and the
+// wrappers beside this file.
 #pragma once
 
 // Relacy's fibers jump between stacks, which the checked longjmp refuses.
