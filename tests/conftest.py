@@ -66,7 +66,7 @@ def libdir() -> Path:
 
 @pytest.fixture(scope="session")
 def all_locks(libdir: Path) -> list[dict[str, Any]]:
-    """What locks.json says of every algorithm, in registry order."""
+    """Return the rows of locks.json, one for each algorithm, in registry order."""
     rows: list[dict[str, Any]] = json.loads((libdir / "locks.json").read_text())
     return rows
 

@@ -59,7 +59,7 @@ def test_the_table_names_every_room() -> None:
 
 
 def test_the_table_says_what_each_room_is_for() -> None:
-    """In words, and what it may use."""
+    """Each row describes the room in words, and names the rooms that it may use."""
     for place, meaning, use in ROWS:
         assert meaning, place
         assert use, place

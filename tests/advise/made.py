@@ -21,7 +21,7 @@ SECOND = 1e9
 
 
 def distribution(count: float, mean: float, **more: Any) -> Distribution:
-    """Of `count` durations of `mean` ns."""
+    """Return the distribution of `count` durations of `mean` ns."""
     given = {"samples": int(count), "p50": mean, "p90": mean, "p99": mean, "most": mean}
     return Distribution(count=count, total=count * mean, **(given | more))
 
@@ -59,7 +59,7 @@ def mutex(
 
 
 def process(**more: Any) -> Process:
-    """One second of two threads on two processors that nothing disturbs."""
+    """Return a process that ran for one second with two threads on two undisturbed processors."""
     usual = {
         "duration": SECOND,
         "processors": 2,
@@ -72,7 +72,7 @@ def process(**more: Any) -> Process:
 
 
 def profile(*mutexes: Mutex, creation: Creation | None = None, **more: Any) -> Profile:
-    """Of a process with these mutexes; `more` goes to the process."""
+    """Return the profile of a process with these mutexes; `more` sets fields of the process."""
     whole = process(**more)
     if creation is not None:
         whole = dataclasses.replace(whole, creation=creation)
@@ -113,7 +113,7 @@ def lock(name: str, category: str = "competitive succession", **more: Any) -> di
 
 
 def suits(**ranks: int) -> list[dict[str, Any]]:
-    """What a lock states about cases."""
+    """Return a lock's `suits`, one entry for each case, with its rank."""
     return [
         {"case": case.replace("_", " "), "rank": rank, "why": case} for case, rank in ranks.items()
     ]

@@ -44,7 +44,7 @@ def test_waiting_costs_nothing_while_others_use_the_processors(
 
 @pytest.mark.parametrize(("waits", "wanted"), [(59_000, False), (61_000, True)])
 def test_but_falling_asleep_and_waking_has_its_price(waits: int, wanted: bool) -> None:
-    """Of the two seconds of processor time; the processors always have another thread to run."""
+    """The cost counts relative to two seconds of processor time; another thread is always runnable."""
     shared = made.mutex(contended=waits, waited=SECOND, threads=30)
     profile = made.profile(shared, threads_mean=30.0, threads_most=30, runnable=2.5)
     advice = advised(profile)
@@ -103,8 +103,9 @@ def test_one_long_section_should_be_smaller() -> None:
 
 
 def test_a_tiny_section_that_threads_take_from_each_other_may_be_an_atomic() -> None:
-    """Of 220,000 acquisitions half find that another thread had it; of mutexes that each thread has
-    for itself none do, however many they are."""
+    """Half of 220,000 acquisitions find that another thread had the mutex; with a mutex for each
+    thread none do.
+    """
     often = {"waited": 0, "entries": 220_000, "owner_changes": 0.5}
     assert kinds(held(held=50, **often)) == ["atomic"]
     assert kinds(held(held=110, **often)) == []
@@ -155,7 +156,7 @@ def test_the_whole_is_json() -> None:
 
 
 def test_an_empty_profile_has_advice() -> None:
-    """As of a program that ended at once."""
+    """The program ended at once."""
     advice = advised(made.profile(duration=0, threads_mean=0, threads_most=0, cpu_user=0))
     assert advice.sensitive is False
     assert advice.fired == ()
@@ -175,7 +176,7 @@ def test_the_sentence_names_the_mutex_that_is_most_concerned() -> None:
     "rule", ["handover", "page clearing", "fault handler", "memory contention"]
 )
 def test_where_nothing_is_lost_by_waiting_no_lock_is_named(rule: str, waited: float) -> None:
-    """Of the two seconds that the threads ran; 0.11 are 5 % of the whole."""
+    """The loss counts relative to the two seconds that the threads ran; 0.11 s are 5 % of them."""
     advice = advised(bottleneck(rule, waited))
     assert [each.key for each in advice.fired] == [rule]
     assert advice.sensitive, "the wrong lock would cost"

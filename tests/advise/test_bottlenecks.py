@@ -189,7 +189,7 @@ def test_the_evidence_is_of_the_mutex_that_it_concerns() -> None:
 
 
 def test_many_mutexes_of_which_each_serves_few_waits_do_not_hand_over() -> None:
-    """As of a program with a mutex and a condition variable for each thread or request."""
+    """The program has a mutex and a condition variable for each thread or request."""
     each = [made.mutex(entries=2000, cond_waits=1000) for _ in range(9)]
     assert fired(made.profile(*each, cond_waits=9000)) == []
     assert fired(made.profile(made.mutex(entries=9000, cond_waits=9000, instances=9))) == []
@@ -287,7 +287,7 @@ def test_what_cannot_be_measured_is_said_and_does_not_fire() -> None:
 
 
 def test_from_outside_only_waiting_is_seen() -> None:
-    """Of a process that was looked at while it ran."""
+    """The process was sampled from outside while it ran."""
     hot = made.mutex(entries=1e4, contended=100, waited=0.3 * SECOND, threads=2)
     within = made.profile(hot, made.mutex(entries=3e6, held=20), lock_calls=3e6)
     assert fired(within) == ["high", "uncontended"]

@@ -19,7 +19,7 @@ def advised(profile: Profile, *, nodes: int | None = None) -> Advice:
 
 
 def hot(share: float, **more: Any) -> Profile:
-    """Of 64 threads on as many processors, this share in line."""
+    """Return a profile of 64 threads on as many processors, of which `share` wait in the queue."""
     threads = more.pop("threads", 64)
     waited = share * (threads - 1) * SECOND
     contended = made.mutex(held=1e6, contended=900, waited=waited, threads=threads)
@@ -97,7 +97,9 @@ def test_a_step_that_no_lock_is_left_for_is_named_and_set_aside() -> None:
 
 
 def test_parking_comes_before_the_answer_to_contention() -> None:
-    """As of mysql (TOCS 2019, table 17): extreme, memory, and many threads lead to parking."""
+    """The case is mysql (TOCS 2019, table 17): extreme contention, memory and many threads lead to
+    parking.
+    """
     profile = hot(0.9, threads=200, involuntary=100_000, touched=2e9, lock_calls=1e6)
     advice = advised(profile, nodes=8)
     assert advice.steps[0].answer == "yes"

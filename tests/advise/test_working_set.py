@@ -1,4 +1,4 @@
-"""What a process touches is seen, whatever else it has; and the size of the last cache is read."""
+"""The working set is measured apart from other memory, and the size of the last cache is read."""
 
 import subprocess
 import sys

@@ -39,7 +39,7 @@ def measured(rate: float) -> Outcome:
 
 
 def found(claim: Claim, rates: dict[str, list[float]], machine: Machine = HERE) -> Finding:
-    """What comes of a claim when each lock has these rates, round by round, at every point."""
+    """Return the finding on a claim when each lock has these rates in each round, at every point."""
     results = RoundResults()
     for one in all_cases([claim]):
         for round_number, rate in enumerate(rates.get(one.lock, [])):
@@ -132,7 +132,7 @@ def test_the_best_of_several_is_the_best_by_its_median() -> None:
 
 
 def test_a_figure_without_another_side_is_the_statistic_itself() -> None:
-    """As for a number that a paper states of one lock."""
+    """The claim states a number of one lock."""
     claim = replace(CLAIM, other=None, least=150, most=None)
     assert found(claim, {"a": [200, 201]}).median == pytest.approx(200.5)
 
@@ -270,7 +270,7 @@ def test_bad_input_gets_one_line(lockwright: Path, words: list[str], said: str) 
 
 
 def test_findings_are_counted() -> None:
-    """By verdict, in one sentence."""
+    """One sentence counts the findings by verdict."""
     findings = [Finding(CLAIM, Verdict.HOLDS, ""), Finding(CLAIM, Verdict.FAILS, "")]
     assert show.counted(findings) == (
         "Of 2 claims 1 hold, 1 do not hold, 0 are not shown, 0 cannot be shown here."

@@ -73,7 +73,7 @@ def test_takes_the_presets(preset: str) -> None:
     ],
 )
 def test_bad_input_gets_one_line(words: list[str], said: str) -> None:
-    """With what to do, and status 2."""
+    """The line says what to do, and the status is 2."""
     done = call(*words)
     assert done.returncode == 2
     assert done.stdout == ""

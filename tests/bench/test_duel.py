@@ -1,4 +1,4 @@
-"""What `bench tune` says of two locks follows from how a program runs under them."""
+"""Tests of `bench tune`: its statements about two locks follow from how a program runs under them."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -29,7 +29,7 @@ except LockwrightError as problem:
 
 
 def test_each_claim_is_simulated_or_has_a_reason() -> None:
-    """What is simulated has a workload of the simulator with parameters that it takes."""
+    """A claim that is simulated has a workload of the simulator, with parameters that it takes."""
     known = catalogue().workloads
     common = {"warm-up"}
     for claim, one in zip(CLAIMS, experiments(CLAIMS), strict=True):
@@ -119,7 +119,7 @@ def call(lockwright: Path, *words: str | Path) -> subprocess.CompletedProcess[st
 
 
 def test_the_command_simulates_and_writes_what_it_found(lockwright: Path, tmp_path: Path) -> None:
-    """The same figures in each call; a claim that cannot be expressed says why."""
+    """Each call gives the same figures; a claim that cannot be expressed has its reason."""
     texts = []
     for name in ("a", "b"):
         files = {kind: tmp_path / f"{name}.{kind}" for kind in ("json", "csv")}

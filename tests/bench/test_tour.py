@@ -23,7 +23,7 @@ from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour
 
 
 def test_every_plan_has_the_numbers_of_the_papers() -> None:
-    """From one thread to sixteen for each processor, each number once, on any machine."""
+    """The numbers range from one thread to sixteen for each processor, each once, on any machine."""
     assert PLAN.threads == (1, 2, 4, 8, 32)
     assert tour_plan.make(LOCKS, 1, []).threads == (1, 2, 4, 16)
     assert len(set(PLAN.cases())) == len(PLAN.cases()) == 3 * (5 + 3 + 1) + len(tour_plan.DELAYS)
@@ -37,7 +37,7 @@ def test_runs_are_as_long_as_there_is_time_for() -> None:
 
 
 def test_a_round_begins_only_if_it_fits() -> None:
-    """Of 100 seconds, with rounds of 30: three."""
+    """Three rounds of 30 s fit into 100 s."""
     now = [0.0]
     clock = Clock(100, lambda: now[0])
     turns = []
@@ -49,7 +49,7 @@ def test_a_round_begins_only_if_it_fits() -> None:
 
 
 def test_figures_are_medians_and_ratios_within_a_round() -> None:
-    """By hand, of the runs above."""
+    """The expected figures were worked out manually from the runs above."""
     found = tour_figures.throughput(PLAN, made())
     (first, *_) = found["fast"]
     assert first is not None
@@ -184,7 +184,7 @@ def test_a_tour_goes_on_with_the_same_machine_only(tmp_path: Path) -> None:
 
 
 def test_going_on_says_how(tmp_path: Path) -> None:
-    """With the time that was left, rounded up."""
+    """The command has the time that was left, rounded up."""
     command = tour_session.resume_command(tmp_path / "a tour", 3.14)
     assert command.endswith(f"bench tour --resume -o '{tmp_path}/a tour' --minutes 3.2")
 

@@ -64,7 +64,9 @@ def of_kind(lines: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 
 
 def gini(values: list[float]) -> float:
-    """As defined: half the mean difference of all pairs, over the mean."""
+    """Return the Gini coefficient by its definition: half the mean difference of all pairs, over
+    the mean.
+    """
     mean = statistics.fmean(values)
     pairs = [abs(a - b) for a in values for b in values]
     return statistics.fmean(pairs) / (2 * mean) if mean else 0.0
@@ -152,7 +154,7 @@ def test_a_preset_gives_way_to_what_is_given() -> None:
     ],
 )
 def test_the_program_refuses(arguments: list[str], named: str) -> None:
-    """In one line, with status 2."""
+    """The program writes one line and ends with status 2."""
     done = captured([program(), *arguments])
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -207,7 +209,7 @@ def test_threads_run_where_they_are_pinned() -> None:
 
 
 def test_a_catalogue_of_words_and_presets() -> None:
-    """What the program describes arrives as it was meant."""
+    """The description that the program prints is read back unchanged."""
     lines = [
         '{"workload":"","kind":"parameter","name":"seconds","initial":10,"least":0.001,'
         '"unit":"s","meaning":"m"}',
@@ -233,7 +235,9 @@ def command(lockwright: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_list_shows_every_workload(lockwright: Path) -> None:
-    """With what it measures, its source and its parameters; and the measurements beside them."""
+    """Each workload stands with what it measures, its source and its parameters, beside the
+    measurements.
+    """
     shown = command(lockwright, "--list").stdout
     for name in ("uncontended", "footprint", "handover", "oversubscribe", "herd", "park"):
         assert f"\n  {name}: " in shown
@@ -311,6 +315,6 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
 def test_bad_input_is_refused_in_one_line(
     lockwright: Path, arguments: list[str], named: str
 ) -> None:
-    """What is wrong and what to do, with status 2."""
+    """The line says what is wrong and what to do, and the status is 2."""
     done = command(lockwright, *arguments)
     assert_refused(done.returncode, done.stdout, done.stderr, named)

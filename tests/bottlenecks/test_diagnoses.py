@@ -34,7 +34,9 @@ def profiled(name: str, path: Path) -> record.Profile:
 
 
 def was_disturbed(profile: record.Profile) -> bool:
-    """Whether other programs had most of the processor time that it could have used."""
+    """Return whether other programs had most of the processor time that the program could have
+    used.
+    """
     process = profile.process
     if process.runnable is None:
         return True

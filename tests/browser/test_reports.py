@@ -31,7 +31,9 @@ Open = Callable[..., Page]
 @pytest.mark.parametrize("width", [1280, 420])
 @pytest.mark.parametrize("name", made_reports.REPORTS)
 def test_all_is_drawn_and_nothing_sticks_out(opened: Open, name: str, width: int) -> None:
-    """In light and in dark. The page is never wider than the window: wide tables scroll within."""
+    """The page is tested in light and dark; it is never wider than the window, wide tables scroll
+    within.
+    """
     page = opened(name, width)
     check_drawn(page, name)
     colour = "getComputedStyle(document.body).backgroundColor"
@@ -42,7 +44,7 @@ def test_all_is_drawn_and_nothing_sticks_out(opened: Open, name: str, width: int
 
 
 def check_drawn(page: Page, name: str) -> None:
-    """That everything is there, has a size, and lies within what holds it."""
+    """Check that every part is drawn, has a size, and lies within its container."""
     for selector in DRAWN[name]:
         box = page.locator(selector).first.bounding_box()
         assert box is not None, selector
@@ -95,7 +97,7 @@ def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
 
 
 def widths(page: Page, label: str) -> list[float]:
-    """Of the boxes of the flame graph that have this name, from the left."""
+    """Return the widths of the flame graph's boxes with this name, from the left."""
     found: list[float] = page.locator("#flame g").evaluate_all(
         """(groups, label) => groups
           .filter((each) => each.getAttribute("aria-label").startsWith(label))

@@ -39,7 +39,9 @@ Program = Callable[..., Path]
 def on_a_terminal(
     words: list[str], environment: dict[str, str], columns: int, both: bool = True
 ) -> tuple[str, int]:
-    """What a terminal of that width receives from a command, colours left out, and its status."""
+    """Return what a terminal of that width receives from a command, without colours, and the
+    status.
+    """
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What docs/adding-a-lock.md says, done: its lock, row and commands, in a copy of the tree."""
+"""Tests of docs/adding-a-lock.md: its lock, row and commands work in a copy of the tree."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """One command of the page."""
+    """Run one command of the page."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKWRIGHT_")}
     return captured(
         ["sh", "-c", command],
@@ -123,7 +123,7 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
 
 
 def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries: Path) -> None:
-    """Where its traits say so, and nowhere else."""
+    """They recommend it where its traits say so, and nowhere else."""
     rows = registry(libraries).rows
     assert [row["name"] for row in rows] == ["my-lock"]
     known = Registry(tree, [*made.LOCKS.rows, *rows])
@@ -152,7 +152,7 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
     ],
 )
 def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, said: str) -> None:
-    """By the first step of the build, in words."""
+    """The first step of the build refuses it with a message."""
     shutil.copytree(tree / "cmake", tmp_path / "cmake")
     shutil.copytree(tree / "include", tmp_path / "include")
     with (tmp_path / "include/lockwright/registry.def").open("a") as registry:

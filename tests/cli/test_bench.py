@@ -245,7 +245,7 @@ def test_herd_wakes_every_waiter_once_a_broadcast(measure: Any, variant: list[st
 
 
 def test_park_really_sleeps(measure: Any) -> None:
-    """On one processor each trip needs a switch to the other thread and one back."""
+    """On one processor each round trip needs a switch to the other thread and one back."""
     document = measure("park", "--runs", "1", "--trips", "500")
     assert document["rows"][-1]["placement"] == "one processor"
     for run, line in lines(document, "result"):
@@ -325,7 +325,7 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
 def test_bad_input_is_refused_in_one_line(
     lockwright: Path, arguments: list[str], named: str
 ) -> None:
-    """What is wrong and what to do, on one line, with exit status 2 and no output."""
+    """The line says what is wrong and what to do, the status is 2, and there is no other output."""
     done = call(lockwright, *arguments)
     assert_refused(done.returncode, done.stdout, done.stderr, named)
 

@@ -37,8 +37,9 @@ def served(run: dict[str, Any]) -> str:
 
 
 def has_rate(run: dict[str, Any]) -> bool:
-    """Whether its threads got a processor while it measured, which they need not in so short a run
-    on a busy machine."""
+    """Return whether its threads had a processor while it measured; in so short a run on a busy
+    machine they may not.
+    """
     return any(
         line.get("operations_per_second") for line in run["lines"] if line["kind"] == "measured"
     )
@@ -105,7 +106,7 @@ def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
 
 
 def row(lock: str, seconds: float | None, kib: float, taken: float) -> dict[str, object]:
-    """Of the table: `seconds` is also how many times longer than the plan it took."""
+    """Return a row of the table; `seconds` is also the factor by which it was slower than the plan."""
     known = seconds is not None
     one = None if seconds is None else Spread(seconds, seconds, seconds, 3)
     return {

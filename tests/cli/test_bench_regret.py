@@ -94,7 +94,7 @@ def test_mechanisms_are_switched_off_in_turn(cli: Any, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(cli: Any, tmp_path: Path, words: list[str], parts: list[str]) -> None:
-    """One line that says what is wrong, before anything is run."""
+    """The line says what is wrong before anything is run."""
     cli(*quick(tmp_path / "grid", *words)).refuses(*parts)
     assert not (tmp_path / "grid" / "runs.jsonl").exists()
 

@@ -69,7 +69,7 @@ def test_output_is_elsewhere_and_has_to_be_named(cli: Cli, tmp_path: Path) -> No
 
 
 def test_a_lock_gets_its_own_numbers(cli: Cli, settings: Settings) -> None:
-    """Of all values those that the lock has, its own before the common ones, within bounds."""
+    """A lock gets the values that it has, its own before the common ones, within their bounds."""
     path = settings({"*": {"spin-ns": 7, "batch": 0}, "clh-stp": {"spin-ns": 8}})
     one = {"mcs-stp": "7", "clh-stp": "8"}
     for lock, value in one.items():
@@ -85,7 +85,7 @@ def test_a_lock_gets_its_own_numbers(cli: Cli, settings: Settings) -> None:
 
 @pytest.mark.parametrize("variable", ["LOCKWRIGHT_SPIN_NS", "LOCKWRIGHT_MCS_STP_SPIN_NS"])
 def test_the_environment_comes_first(cli: Cli, settings: Settings, variable: str) -> None:
-    """What the user sets, for one lock or for all, is not touched, and `info` says so."""
+    """Values that the user has set, for one lock or for all, stay as they are, and `info` says so."""
     settings({"*": {"spin-ns": 7777}})
     own = {variable: "55"}
     assert exported(cli("run", "--lock", "mcs-stp", "env", env=own).out) == own
@@ -122,7 +122,7 @@ def test_compare_uses_and_records_it(cli: Cli, settings: Settings, tmp_path: Pat
 
 
 def test_a_file_of_another_machine_is_not_used(cli: Cli, settings: Settings) -> None:
-    """One line says so; the program runs, with the defaults."""
+    """A line says so, and the program runs with the defaults."""
     machine = {"processor": "Z80", "processors": 1}
     settings({"*": {"spin-ns": 7}}, machine=machine)
     done = cli("run", "--lock", "mcs-stp", "env")
@@ -150,7 +150,7 @@ def test_a_file_of_another_machine_is_not_used(cli: Cli, settings: Settings) -> 
     ],
 )
 def test_a_file_that_is_none_is_refused(cli: Cli, settings: Settings, text: str) -> None:
-    """In one line that names it and says what to do."""
+    """The line names the file and says what to do."""
     path = settings({})
     path.write_text(text)
     for words in (["run", "--lock", "mcs-stp", "true"], ["info", "mcs-stp"]):

@@ -34,7 +34,7 @@ ROW = re.compile(r"^my-lock +(\S+) +(\d) +(\d+)  (\S+) +[\d.]+  (\S+)$")
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compiled once serves all tests, and is compiled quickly."""
+    """All tests share what is compiled, and it is compiled without optimisation."""
     if not Path("/usr/include/relacy/relacy.hpp").exists():
         pytest.skip(
             "the model checker Relacy is not installed (Debian: apt-get install relacy-dev)"
@@ -148,7 +148,7 @@ def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
 def test_ctrl_c_ends_it_with_what_it_started(
     command: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """In the middle of a search that would take long."""
+    """The signal arrives in the middle of a long search."""
     process = subprocess.Popen(
         [*command, "check", "ttas", "--threads", "3", "--budget", "200"],
         env=environment | {name: os.environ[name] for name in ("XDG_CACHE_HOME", "CXXFLAGS")},

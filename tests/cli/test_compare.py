@@ -82,7 +82,7 @@ def test_rounds_are_interleaved_and_warm_up_comes_first(compared: dict[str, Any]
 
 
 def test_csv_has_a_line_per_run(compared: dict[str, Any]) -> None:
-    """The same runs as in the JSON file."""
+    """The CSV file has the same runs as the JSON file."""
     with compared["csv"].open(newline="") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 24
@@ -91,14 +91,14 @@ def test_csv_has_a_line_per_run(compared: dict[str, Any]) -> None:
 
 
 def test_results_are_in_the_database(compared: dict[str, Any]) -> None:
-    """The same runs again, in a comparison marked as finished."""
+    """The database has the same runs, in a comparison marked as finished."""
     with sqlite3.connect(compared["sqlite"]) as base:
         assert base.execute("SELECT count(*) FROM run").fetchone() == (24,)
         assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
 
 
 def test_report_needs_nothing_else_and_escapes_what_it_is_given(compared: dict[str, Any]) -> None:
-    """One file: no address to load from, all data inside, the title as text."""
+    """The report is one file: it loads nothing, contains all data, and shows the title as text."""
     page = compared["html"].read_text()
     assert "<h1>A &lt;title&gt; &amp; more</h1>" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=", page)
@@ -113,7 +113,7 @@ def test_report_needs_nothing_else_and_escapes_what_it_is_given(compared: dict[s
 
 
 def page_data(page: Path) -> dict[str, Any]:
-    """What the report draws its plots from."""
+    """Return the data from which the report draws its plots."""
     found = re.search(r"const DATA = (.*);\n", page.read_text())
     assert found is not None
     data: dict[str, Any] = json.loads(found.group(1))
@@ -283,7 +283,7 @@ def test_files_are_written_although_the_reader_has_left(
 def test_progress_is_live_on_a_terminal_and_the_pipe_stays_clean(
     command: list[str], environment: dict[str, str], program: Program
 ) -> None:
-    """With a terminal for standard error, the table on the pipe is the same as without."""
+    """With a terminal for standard error, the table on the pipe is the same as without one."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [*command, "compare", *FEW, "--", str(program("worker")), "2", "100"],

@@ -1,4 +1,4 @@
-"""What compare refuses: one line, status 2, and before anything has run wherever possible."""
+"""Tests of what compare refuses: one line, status 2, and where possible before anything has run."""
 
 import os
 import sqlite3
@@ -103,7 +103,7 @@ def test_a_program_whose_mutexes_all_stay_with_the_c_library(cli: Cli, program: 
 
 
 def test_a_program_that_fails(cli: Cli, program: Program) -> None:
-    """With its status or signal, and the last line that it wrote to standard error."""
+    """The line has the program's status or signal, and the last line of its standard error."""
     cli("compare", "--", program("ends"), "3").refuses("exit status 3")
     cli("compare", "--", program("ends"), "-11").refuses("SIGSEGV")
     cli("compare", "--", "sh", "-c", "echo one >&2; echo two >&2; exit 1").refuses("two")
@@ -227,7 +227,7 @@ print('runs', *base.execute('SELECT count(*), count(DISTINCT lock || round) FROM
 def test_a_full_disk_stops_with_one_line_and_resume_goes_on(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """On a real file system that is too small for the results; after it grows, none is missing."""
+    """The results are on a file system that is too small; once it has grown, no result is missing."""
     disk = tmp_path / "disk"
     disk.mkdir()
     wrapper = tmp_path / "wrapper"

@@ -63,7 +63,7 @@ def interrupted(
 
 
 def gone(text: str | Path) -> bool:
-    """Whether no process has `text` on its command line, within a while."""
+    """Return whether, within a while, no process has `text` on its command line."""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         lines = []

@@ -41,7 +41,7 @@ NOT_RUN = {
 
 
 def commands(page: Path) -> list[str]:
-    """What follows a dollar sign in the blocks of a page that show a console."""
+    """Return the commands, marked by a dollar sign, of the console blocks of a page."""
     blocks = re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
 
@@ -71,7 +71,9 @@ def test_every_block_shows_a_console_or_is_no_command() -> None:
     ids=lambda page: page.name,
 )
 def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Path) -> None:
-    """One after the other in one shell, as a reader types them, in an empty directory."""
+    """The commands run one after the other in one shell, in an empty directory, as a reader types
+    them.
+    """
     if shutil.which("xz") is None:
         pytest.skip("xz is not installed")
     folder = tmp_path / "work"

@@ -1,4 +1,4 @@
-"""What is read of programs and libraries as files."""
+"""Tests of the readers of programs and libraries as files."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_a_file_is_parsed_once_until_it_changes(program: Program, tmp_path: Path
 
 
 def test_a_line_and_its_addresses_lead_to_each_other() -> None:
-    """By two readers of debug information, which have to agree."""
+    """Two readers of debug information agree."""
     path = locate.program("profile", "truth")
     if shutil.which("addr2line") is None:
         pytest.skip("addr2line is not installed")

@@ -119,7 +119,7 @@ def test_watts_are_joules_in_seconds() -> None:
 
 
 def test_the_energy_of_a_part_of_a_run_lies_between_the_readings() -> None:
-    """On a straight line; whole steps are whole, over wrap-arounds too; nothing beyond the ends."""
+    """The energy is interpolated linearly, over wrap-arounds too, and not beyond the readings."""
     times = iter([0.0, 10.0, 20.0, 30.0])
     one = meter.Meter([domain(iter([900, 940, 40, 50]))], clock=lambda: next(times))
     one.begin()
@@ -204,7 +204,9 @@ def test_no_range_no_energy(tmp_path: Path) -> None:
 
 
 def test_perf_serves_where_powercap_does_not(tmp_path: Path) -> None:
-    """One event for each socket, opened on the socket's own processor; joules by its scale."""
+    """There is one event for each socket, opened on the socket's own processor; its scale gives
+    joules.
+    """
     tree = machine.make(
         tmp_path,
         {

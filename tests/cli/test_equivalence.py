@@ -25,7 +25,9 @@ def test_five_differences_are_the_fewest_that_show_something() -> None:
 
 
 def test_centre_and_interval_by_hand() -> None:
-    """Of 1, 2, 3, 4 and 10 the fifteen means have the median 3; the interval is all of them."""
+    """The fifteen means of 1, 2, 3, 4 and 10 have the median 3, and the interval contains all of
+    them.
+    """
     found = equivalence([0.03, 0.01, 0.10, 0.02, 0.04])
     assert found is not None
     # 1 1.5 2 2 2.5 2.5 3 3 3.5 4 5.5 6 6.5 7 10: the eighth is 3.
@@ -37,7 +39,7 @@ def test_centre_and_interval_by_hand() -> None:
 
 
 def test_more_rounds_narrow_the_interval() -> None:
-    """With eight, a sum up to 5 has a chance of 10 in 256, one up to 6 of 14: the sixth mean."""
+    """With eight rounds a sum up to 5 has a chance of 10 in 256, one up to 6 of 14: the sixth mean."""
     values = [0.01 * n for n in range(1, 9)]
     found = equivalence(values)
     assert found is not None
@@ -102,7 +104,7 @@ def test_locks_together() -> None:
 
 
 def test_mean_difference_of_locks() -> None:
-    """On logarithms: one lock at 0.81 of its speed, one as fast as before are a mean of 0.9."""
+    """The mean is taken on logarithms: ratios of 0.81 and 1 have the mean 0.9."""
     fast = [100.0] * 5
     found = summarise({"a": seen(fast, [81.0] * 5), "b": seen(fast, fast)})
     assert found["mean_difference"] == pytest.approx(-0.1)

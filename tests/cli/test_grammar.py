@@ -128,7 +128,7 @@ def test_former_spellings(cli: Cli) -> None:
 
 
 def test_json_on_standard_output_stands_alone(cli: Cli, tmp_path: Path) -> None:
-    """With `-`, standard output is a JSON document and the rest goes to standard error."""
+    """With `-`, standard output is a JSON document, and all else goes to standard error."""
     done = cli("doctor", "--seconds", "0.1", "--json", "-")
     assert "findings" in json.loads(done.out)
     assert "ok" in done.err
@@ -153,7 +153,7 @@ def test_json_on_standard_output_stands_alone(cli: Cli, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_protocol(cli: Cli, shell: str, words: list[str], offered: list[str]) -> None:
-    """What the scripts ask for, in the form that each shell reads."""
+    """The command offers what the scripts request, in the form that each shell reads."""
     line = ["lockwright", *words]
     at = words[-1] if shell == "fish" else str(len(words))
     asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": at}

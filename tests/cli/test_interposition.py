@@ -56,7 +56,7 @@ def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
 
 
 def test_bad_input(cli: Any, tmp_path: Path) -> None:
-    """One line that says what is wrong, before anything is run."""
+    """The line says what is wrong before anything is run."""
     cli(*quick("--settings", "full")).refuses("invalid value 'full' for --settings", "short-long")
     cli(*quick("--settings", ",")).refuses("invalid value ',' for --settings")
     cli(*quick("--locks", "no-such")).refuses("no-such")
@@ -67,7 +67,7 @@ def test_bad_input(cli: Any, tmp_path: Path) -> None:
 
 
 def test_help_defines_every_column(cli: Any) -> None:
-    """Of both tables, and every setting with its source."""
+    """The help defines the columns of both tables, and every setting with its source."""
     done = cli("bench", "interposition", "--help")
     assert done.status == 0
     for word in ("within 5 %:", "ns more:", "turned round:", "short-short:", "Schuirmann"):

@@ -58,7 +58,7 @@ def started(
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Where the files of the commands are, which find no other place."""
+    """The directory for files of commands that find no other place."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     return folder
@@ -66,7 +66,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def here(environment: dict[str, str], place: Path, tmp_path: Path) -> dict[str, str]:
-    """In which the commands find no place but that one."""
+    """Return an environment in which commands find no place for files but that one."""
     hook = tmp_path / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(

@@ -1,4 +1,4 @@
-"""What the command says about the locks."""
+"""Tests of the commands that describe the locks."""
 
 import json
 import subprocess
@@ -60,7 +60,7 @@ def test_an_unknown_lock_gets_the_nearest_name(cli: Cli, words: list[str]) -> No
 def test_closed_streams_are_no_reason_to_fail(
     command: list[str], environment: dict[str, str], streams: str
 ) -> None:
-    """As a service manager or a careless script starts it."""
+    """A service manager or a careless script starts commands with closed streams."""
     for words in ("list", "path ttas", "info ttas"):
         line = f'"$@" {words} {streams}'
         done = subprocess.run(
@@ -75,7 +75,7 @@ def test_closed_streams_are_no_reason_to_fail(
 
 
 def test_a_full_standard_output_is_said(command: list[str], environment: dict[str, str]) -> None:
-    """One line and status 2."""
+    """The message is one line, and the status is 2."""
     done = captured(["sh", "-c", '"$@" list >/dev/full', "sh", *command], env=environment)
     assert done.returncode == 2
     assert done.stderr.startswith("lockwright: standard output: No space left")
@@ -85,7 +85,7 @@ def test_a_full_standard_output_is_said(command: list[str], environment: dict[st
 def test_list_explains_its_words_on_a_terminal(
     cli: Cli, command: list[str], environment: dict[str, str]
 ) -> None:
-    """What the bytes are, above all; a pipe gets the rows alone."""
+    """Above all it explains the bytes; a pipe gets the rows alone."""
     shown, status = on_a_terminal([*command, "list"], environment, 80)
     assert status == 0
     assert max(map(len, shown.splitlines())) <= 80
@@ -97,7 +97,7 @@ def test_list_explains_its_words_on_a_terminal(
 
 
 def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:
-    """Where nothing is near, the names are listed."""
+    """Where no name is near, all names are listed."""
     cli("info", "zzz").refuses("ttas", "futex", "hmcs")
 
 

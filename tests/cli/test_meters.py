@@ -1,4 +1,4 @@
-"""What `--energy` and `--counters` show is what was counted in the run, and the run alone."""
+"""Tests of `--energy` and `--counters`: they show what was counted in the run, and the run alone."""
 
 import csv
 import json
@@ -47,7 +47,7 @@ def test_counters_are_read_by_name() -> None:
 
 
 def test_without_the_right_to_watch_the_kernel_counts_are_of_the_program_alone() -> None:
-    """That is said; what only happens in the kernel is absent, for it would always be 0."""
+    """A message says so; counts of the kernel alone are absent, since they would always be 0."""
     counting = Counting(opener=opener_that((0, PermissionError(13, "Permission denied"))))
     counts = counting.end(lambda _: Reading(1, 5, 5))
     assert set(counts) == {"cycles", "instructions", "cache misses"}
@@ -149,7 +149,7 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def assert_findings(stored: list[dict[str, str]]) -> None:
-    """What `lockwright doctor` says is there, and each in full."""
+    """Check that each finding of `lockwright doctor` is stored in full."""
     assert {"governor", "cgroup quota", "other load", "clock read"} <= {f["name"] for f in stored}
     assert all(f["level"] in ("ok", "warn", "absent") and f["effect"] for f in stored)
 
@@ -182,7 +182,7 @@ def test_bench_shows_energy_by_operation(
 
 
 def test_bench_takes_the_energy_of_the_measurement(powered: Path, tmp_path: Path) -> None:
-    """Where a workload says when that was; the operations are those of the same time."""
+    """The workload states when the measurement began and ended; operations are of the same time."""
     file = tmp_path / "o.json"
     words = ["bench", "handover", "--locks", "libc", "--runs", "1", "--threads-per-core", "0.5"]
     assert main([*words, "--seconds", "0.5", "--energy", "--json", str(file)]) == 0
@@ -205,7 +205,7 @@ def test_bench_takes_the_energy_of_the_measurement(powered: Path, tmp_path: Path
 def test_compare_shows_energy_by_figure(
     powered: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What --prepare does is not in it; a rate divided by watts is operations per joule."""
+    """The command of --prepare is not included; a rate divided by watts is operations per joule."""
     script = tmp_path / "told"
     script.write_text(f"#!/bin/sh\n{program('worker')} 1 1\necho rate: 6\n")
     script.chmod(0o755)

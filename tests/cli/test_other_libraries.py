@@ -115,7 +115,7 @@ def test_compare_says_which_other_library_serves_no_mutexes(
 def test_resume_knows_the_other_library_of_a_comparison(
     cli: Cli, other_mutex: Path, program: Program, tmp_path: Path
 ) -> None:
-    """The same ones go on; with others it is another comparison."""
+    """Resuming needs the same libraries; with others it is another comparison."""
     db = tmp_path / "r.sqlite"
     words = ["compare", "--db", str(db), "--locks", "ttas", "--runs", "1", "--warmup", "0"]
     command = ["--", str(program("worker")), "1", "10"]
@@ -138,7 +138,7 @@ def test_what_cannot_be_preloaded_is_refused(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One line each, before anything is measured."""
+    """Each gets one line, before anything is measured."""
 
     def call(*words: object) -> Result:
         status = main([str(word) for word in words])

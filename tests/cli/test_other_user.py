@@ -54,7 +54,7 @@ def test_stats_of_another_user(cli: Cli, public: Path) -> None:
 
 
 def test_profile_of_another_user(cli: Cli, public: Path, tmp_path: Path) -> None:
-    """Of a second process, which gets a file of its own."""
+    """The profile is that of a second process, which has a file of its own."""
     script = f"{public}/worker 1 10; {public}/worker 1 5000; :"
     path = tmp_path / "profile.json"
     words = ["-o", path, "--", *NOBODY, "sh", "-c", script]
@@ -75,7 +75,7 @@ def test_compare_another_user(cli: Cli, public: Path) -> None:
 
 
 def test_nobody_else_can_read_the_counters(cli: Cli, public: Path) -> None:
-    """Who does not know the name cannot find it out."""
+    """A user who does not know the name cannot find it out."""
     look = "ls /dev/shm/lockwright-run-* ${TMPDIR:-/tmp}/lockwright-run-* 2>&1"
     script = f"{public}/worker 1 1 >&2; setpriv --reuid=65533 --clear-groups env -i sh -c '{look}'"
     words = ["run", "--lock", LOCK, "--stats", "--", "sh", "-c", f"{script}; :"]

@@ -98,7 +98,7 @@ def test_without_a_lock_the_default_one_is_put_in_place(cli: Cli, program: Progr
     "lock", ["pthread", "adaptive", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"]
 )
 def test_stats_counts_exactly(cli: Cli, program: Program, lock: str) -> None:
-    """For a program that does a known number of each thing, every figure is that number."""
+    """The program does a known number of each thing, and every figure is that number."""
     result = cli("run", "--lock", lock, "--stats", "--", program("counted"))
     assert result.status == 0, result.err
     figures = stats(result.err)
@@ -210,7 +210,7 @@ def test_a_program_without_mutexes_keeps_its_status_with_stats(cli: Cli, program
 def test_a_library_that_never_loaded_is_told_from_an_unused_one(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
-    """If nothing was counted because nothing of ours ran, that is what is said."""
+    """The message says that nothing was counted because the library was not loaded."""
     locks = Path(cli("path", "ttas").out.strip()).parent
     (tmp_path / "counting").mkdir()
     for name in ("locks.json", "layouts.json", "liblockwright-ttas.so"):
@@ -237,7 +237,9 @@ def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Progra
 def test_a_signal_that_comes_again_when_the_program_has_ended(
     cli: Cli, program: Program, number: signal.Signals
 ) -> None:
-    """As `timeout` sends it: it was for the program, whose status and figures are not lost."""
+    """The signal comes as from `timeout`: it was meant for the program, whose status and figures
+    remain.
+    """
     code = (
         "import os, signal, subprocess, sys; us, number = os.getppid(), int(sys.argv[1])\n"
         "signal.signal(number, signal.SIG_IGN)\n"

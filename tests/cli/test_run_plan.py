@@ -25,7 +25,7 @@ def plan(tmp_path: Path) -> PlanFile:
 
 
 def entries(result: Result) -> dict[str, tuple[str, int]]:
-    """What --stats says of each entry: the locks, and how many mutexes had one of them."""
+    """Return, for each entry, the locks that --stats names and the number of its mutexes."""
     found = re.findall(r"^    ([a-z, -]+?) +([\d,]+)  (.+)$", result.err, re.MULTILINE)
     return {what: (locks, int(number.replace(",", ""))) for locks, number, what in found}
 
@@ -75,7 +75,9 @@ def test_each_way_to_name_a_mutex(cli: Cli, program: Program, plan: PlanFile) ->
 
 
 def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> None:
-    """What lies in the program or is made by it is the program's, but for what is excepted."""
+    """Mutexes in the program, or made by it, are the program's, except for those that an entry
+    excludes.
+    """
     several = program("several", "-g")
     text = f"""
         lock = "pthread"
@@ -105,7 +107,7 @@ def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> N
 def test_the_lock_of_an_entry_is_the_one_that_works(
     cli: Cli, program: Program, plan: PlanFile, of_the_door: str, of_others: str, sleeps: bool
 ) -> None:
-    """Of the two locks only one ever calls the kernel to sleep, whatever is counted."""
+    """Only one of the two locks ever calls the kernel to sleep, with and without counting."""
     text = f"""
         lock = "{of_others}"
         [[mutex]]
@@ -132,7 +134,9 @@ def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile
 def test_what_matches_nothing_is_told_without_stats_too(
     cli: Cli, program: Program, plan: PlanFile
 ) -> None:
-    """In one line at the end, whatever became of the program; and nothing is said of the rest."""
+    """One line at the end names the entry, however the program ended; entries that match are not
+    named.
+    """
     several = program("several", "-g")
     found = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\n'
     idle = '[[mutex]]\nlock = "ttas"\nsite = "make"\nordinal = 9\n'
@@ -185,7 +189,7 @@ def _mutex() -> record.Mutex:
 
 
 def _return_of_the_call_in(program: Path, function: str) -> int:
-    """What a call of pthread_mutex_init in a function returns to."""
+    """Return the return address of the call of pthread_mutex_init in a function."""
     words = ["objdump", "-d", f"--disassemble={function}", str(program)]
     shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     after = re.search(r"call.*pthread_mutex_init.*\n *([0-9a-f]+):", shown)
@@ -218,7 +222,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
 def test_a_bad_plan_is_refused(cli: Cli, program: Program, plan: PlanFile, text: str) -> None:
-    """In one line that says what is wrong and what to do, before anything is run."""
+    """The line says what is wrong and what to do, before anything is run."""
     result = cli("run", "--plan", plan(text), "--", program("several", "-g"), "1")
     result.refuses(*WRONG[text])
 

@@ -8,7 +8,7 @@ COND, SEM = "LOCKWRIGHT_COND_APPEND", "LOCKWRIGHT_SEM_APPEND"
 
 
 def settings(text: str) -> dict[str, str]:
-    """What the program found of the two variables."""
+    """Return the values of the two variables that the program printed."""
     pairs = (line.split("=", 1) for line in text.splitlines())
     return {pair[0]: pair[1] for pair in pairs if pair[0] in (COND, SEM)}
 
@@ -46,5 +46,5 @@ def test_nonsense_is_refused(cli: Cli, variable: str, value: str) -> None:
 
 
 def test_other_kinds_are_refused(cli: Cli) -> None:
-    """With those that there are."""
+    """The message lists the kinds that exist."""
     cli("run", "--lock", "mcs-stp", "--sem", "lifo", "true").refuses("lifo", "libc")

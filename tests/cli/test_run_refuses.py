@@ -154,7 +154,7 @@ def test_rust_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_rust_program_with_mutexes(cli: Cli, tmp_path: Path) -> None:
-    """One that calls them itself is like any other."""
+    """A Rust program that calls pthread functions itself is treated as any other."""
     result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "rust", "-DLOCKS"))
     assert (result.status, result.out, result.err) == (0, "ran\n", "")
 

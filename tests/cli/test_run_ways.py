@@ -35,7 +35,7 @@ def test_the_program_finds_what_was_chosen(
     [("phasefair", "phase-fair"), ("phase_fair", "phase-fair"), ("mutexes", "mutex")],
 )
 def test_other_words_are_refused(cli: Cli, value: str, nearest: str) -> None:
-    """In one line, before the program runs, with the nearest word."""
+    """The line comes before the program runs, and has the nearest word."""
     cli("run", "--lock", "ttas", "--rwlock", value, "true").refuses(
         "--rwlock", f"'{value}'", f"did you mean '{nearest}'?"
     )
@@ -44,7 +44,7 @@ def test_other_words_are_refused(cli: Cli, value: str, nearest: str) -> None:
 
 
 def test_words_that_are_near_to_none_are_refused(cli: Cli) -> None:
-    """With all that there are."""
+    """The message lists all words."""
     cli("run", "--lock", "ttas", "--rwlock", "xyz", "true").refuses("keep, mutex or phase-fair")
 
 

@@ -15,7 +15,7 @@ QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 
 
 def runtime(name: str) -> Path:
-    """Where gcc has the library of a sanitizer."""
+    """Return the path of gcc's library of a sanitizer."""
     said = subprocess.run(
         ["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True
     )
@@ -26,7 +26,7 @@ def runtime(name: str) -> Path:
 
 
 def order(cli: Cli, env: dict[str, str]) -> list[str]:
-    """What a program finds in LD_PRELOAD, the lock's library as `ours`."""
+    """Return the entries of LD_PRELOAD that a program gets, with the lock's library as `ours`."""
     library = cli("path", "ttas").out.strip()
     result = cli("run", "--lock", "ttas", "--", "env", env=QUIET | env)
     assert result.status == 0, result.err

@@ -153,7 +153,7 @@ def test_the_stricter_interval_by_hand(own: float, used: float) -> None:
 
 
 def test_twelve_locks_that_are_alike_have_a_winner_in_few_comparisons() -> None:
-    """By each lock's own interval alone it would be one in five."""
+    """By each lock's own interval alone there would be a winner in one comparison of five."""
     rng = random.Random(1)
     plain = claimed = 0
     for _ in range(200):
@@ -232,7 +232,7 @@ def test_verdict_names_the_winner_and_the_command() -> None:
 
 
 def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
-    """What is gained, then all else, with what speaks against the winner; times are fast."""
+    """The first sentence has the gain, the second the rest, with what speaks against the winner."""
     records = runs(pthread=[10, 10.1, 9.9], a=[5, 5.1, 4.9], b=[10, 10.1, 9.9])
     for threads, values in ((1, [10, 10, 10]), (2, [20, 20, 20]), (8, [None, None, None])):
         records += [
@@ -274,7 +274,7 @@ def test_verdict_says_when_locks_do_not_matter() -> None:
 
 
 def test_verdict_names_what_is_promising_but_not_certain() -> None:
-    """With its interval, and the command to try it; of several, the one with the best ratio."""
+    """It has the interval and the command to try it; of several, the one with the best ratio."""
     records = runs(pthread=[10, 14, 8], a=[13, 12, 14], b=[15, 17, 13])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
     assert verdict.sentence.startswith("At 4 threads no lock is shown to differ from pthread. ")
@@ -354,7 +354,7 @@ def test_an_interval_is_shown_as_far_as_it_says_something(
 
 
 def test_a_ratio_keeps_two_digits() -> None:
-    """From collapse to a thousandfold gain."""
+    """The ratios range from a collapse to a thousandfold gain."""
     ratios = (1e12, 1234.5, 123.4, 12.34, 1.234, 0.123, 0.0123, 0.00123, 0.000123, 1e-9)
     shown = ">10,000 1,234 123 12.3 1.23 0.12 0.012 0.0012 0.00012 <0.0001"
     assert " ".join(map(numbers.ratio, ratios)) == shown

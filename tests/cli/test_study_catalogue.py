@@ -22,7 +22,7 @@ def test_the_list(cli: Cli) -> None:
 
 
 def test_one_of_them(cli: Cli) -> None:
-    """With what it takes from another."""
+    """The entry includes what it takes from another one."""
     shown = cli("study", "catalogue", "mariadb-select")
     assert "oltp_point_select" in shown.out
     assert "mariadb-install-db" in shown.out
@@ -30,7 +30,7 @@ def test_one_of_them(cli: Cli) -> None:
 
 
 def test_a_suite_that_is_not_here(cli: Cli, environment: dict[str, str]) -> None:
-    """One line says what it needs; no package has it."""
+    """A line says what it needs; no package provides it."""
     environment.pop("PARSECDIR", None)
     cli("study", "catalogue", "--check", "parsec-dedup").refuses(
         "parsec-dedup", "$PARSECDIR", "your own PARSEC 3.0"
@@ -55,7 +55,7 @@ def test_programs_that_are_here_are_right(name: str, cli: Cli, tmp_path: Path) -
 
 
 def test_a_wrong_run_is_told(cli: Cli, tmp_path: Path) -> None:
-    """By the command too, with its reason, and the exit status says so."""
+    """The command says so with the reason, and by its exit status."""
     fake = tmp_path / "kccachetest"
     fake.write_text("#!/bin/sh\necho 'time: 1.0'\n")
     fake.chmod(0o755)

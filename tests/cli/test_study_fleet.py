@@ -24,7 +24,7 @@ Worker = Callable[[str], subprocess.Popen[str]]
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """Of a scheduler."""
+    """The address of a scheduler."""
     words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
     words += ["--host", "127.0.0.1", "--port", "0"]
     with (tmp_path / "scheduler.log").open("w") as log:
@@ -142,7 +142,9 @@ def test_each_machine_makes_every_run_also_if_it_was_away(
     program: Program,
     tmp_path: Path,
 ) -> None:
-    """One that is killed makes the rest when it is back; nothing of it goes on without it."""
+    """A worker that was killed makes the remaining runs when it is back; no process of it stays
+    behind.
+    """
     worker("a")
     second = worker("b")
     plan = few(slow(program, tmp_path, 0.3), 1).replace("warmup = 1", "")
@@ -169,7 +171,7 @@ def test_each_machine_makes_every_run_also_if_it_was_away(
 def test_without_a_scheduler_or_a_worker_it_is_said(
     command: list[str], environment: dict[str, str], address: str, program: Program, tmp_path: Path
 ) -> None:
-    """In one line, with what to start."""
+    """The line says what to start."""
     plan = slow(program, tmp_path, 0.1)
     nowhere = study(command, environment, tmp_path, plan, "--scheduler", "tcp://127.0.0.1:1")
     _, said = nowhere.communicate(timeout=60)

@@ -160,7 +160,7 @@ def is_running(word: str) -> bool:
 def test_a_study_that_is_killed_ten_times_has_the_same_runs(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """By SIGKILL, at random moments, with nothing left running; each run is there once."""
+    """SIGKILL comes at random moments; no process stays behind, and each run is stored once."""
     dice = random.Random(os.urandom(8))
     places = [tmp_path / "alone", tmp_path / "killed"]
     for place in places:
@@ -236,7 +236,7 @@ def test_ctrl_c_says_how_to_go_on(
 
 
 def test_a_changed_plan_is_refused(study: Study, program: Program, tmp_path: Path) -> None:
-    """With the first key in which it differs; the same plan has nothing more to do."""
+    """The line names the first key that differs; with the same plan nothing is left to do."""
     plan = LOCKS + "threads = [1]\nruns = 1\nmost_runs = 1\n"
     whole = plan + table("a", [program("ends")])
     assert study(whole).status == 0
@@ -255,7 +255,7 @@ def test_a_changed_plan_is_refused(study: Study, program: Program, tmp_path: Pat
 def test_configurations_that_lie_apart_are_run_again(
     study: Study, program: Program, tmp_path: Path
 ) -> None:
-    """Until the limit, or until they no longer do; those that agree are not."""
+    """They run again until they agree or the limit is reached; those that agree do not."""
     noisy = script(
         tmp_path, "noisy", f"{program('ends')}; echo x >> {tmp_path}/n; wc -l < {tmp_path}/n"
     )

@@ -31,7 +31,7 @@ def left_over(mark: str) -> list[str]:
 
 
 def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
-    """With the lock's numbers as they are, and as small as they can be."""
+    """The lock runs with its numbers as they are, and with the smallest ones."""
     written = tmp_path / "found.json"
     done = cli("torture", "mcs-stp", "--seed", "5", *BRIEF, "--json", written)
     assert done.status == 0, done.out + done.err

@@ -97,7 +97,7 @@ def test_the_best_lock_is_found_and_the_others_drop_out(
 
 
 def test_no_gain_is_said_with_its_bound(cli: Cli, picky: Picky, tmp_path: Path) -> None:
-    """Where all locks are alike, no lock is named and the largest gain that is possible is."""
+    """Where all locks are alike, no lock is named, and the largest possible gain is stated."""
     target = tmp_path / "o.json"
     result = cli(
         "tune", "--locks", "ttas,futex", "--json", target, *RATE, "--", picky("none) n=1;;")
@@ -246,7 +246,7 @@ def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
 
 
 def test_the_rest_gets_the_smallest_light_lock_that_parks() -> None:
-    """By what the locks state; the baseline where none does."""
+    """The choice follows from the locks' traits; it is the baseline where no lock has them."""
     assert lock_of_other_mutexes(made.LOCKS) == "futex"
     smaller = made.lock("new", bytes_in_place=1, **made.PARKS)
     assert lock_of_other_mutexes(Registry(Path("/"), [*made.LOCKS.rows, smaller])) == "new"
@@ -254,7 +254,9 @@ def test_the_rest_gets_the_smallest_light_lock_that_parks() -> None:
 
 
 def test_one_lock_for_all_is_no_plan() -> None:
-    """Where the best single lock is that of the rest, it is not tried again as a plan."""
+    """Where the best single lock is also that of the remaining mutexes, it is not run again as a
+    plan.
+    """
     asked: list[list[Mapping[int, str]]] = []
 
     def attempt(layouts: Mapping[str, Layout]) -> str | None:
@@ -309,7 +311,7 @@ def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Pat
     ],
 )
 def test_bad_input(cli: Cli, program: Program, words: list[str], parts: list[str]) -> None:
-    """One line, status 2."""
+    """The message is one line, and the status is 2."""
     cli("tune", *words, "--", program("worker"), "1", "1").refuses(*parts)
 
 

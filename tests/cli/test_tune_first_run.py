@@ -1,4 +1,4 @@
-"""What `lockwright tune` profiles is what it races with afterwards."""
+"""Tests of the first run: what `lockwright tune` profiles is what it races with afterwards."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn

@@ -59,8 +59,9 @@ def around(value: float, rounds: int = 6, shift: int = 0) -> list[float]:
 
 
 def test_intervals_hold_at_all_looks() -> None:
-    """Of intervals for an error of 5 %, looked at after each of 40 values, at most about that share
-    is ever wrong; a t interval, which is for one look, is wrong several times as often."""
+    """Each interval, for an error of 5 %, is examined after each of 40 values; at most about that
+    share is ever wrong. A t interval, made for one examination, is wrong several times as often.
+    """
     draw = random.Random(1)
     wrong, usual, tries = 0, 0, 400
     for _ in range(tries):
@@ -127,7 +128,7 @@ def test_a_lock_that_is_shown_to_be_worse_drops_out() -> None:
 
 
 def test_high_figures_win_where_they_are_good() -> None:
-    """The same runs as a rate turn the order round."""
+    """As rates, the same runs give the opposite order."""
     seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
     assert RaceRuns(plan("ttas", "futex", metric="x"), 0, runs(seconds)).standing().remaining == (
         "ttas",
@@ -148,7 +149,7 @@ def test_high_figures_win_where_they_are_good() -> None:
     ],
 )
 def test_runs_that_do_not_end(records: list[Record], out: Mapping[str, str]) -> None:
-    """One killed run is enough, unless others of the lock have ended; so is one that failed."""
+    """One killed or failed run is enough, unless other runs of the lock have ended."""
     standing = RaceRuns(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).standing()
     assert {lock: gone.how for lock, gone in standing.dropped.items()} == out
 
@@ -204,7 +205,7 @@ def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
 
 
 def test_no_gain_is_told_with_its_bound() -> None:
-    """As many per cent as the interval leaves open."""
+    """The bound is what the interval leaves open, in per cent."""
     text = verdict({"pthread": around(1.0, 12), "ttas": around(1.0, 12, 3)})
     assert text.startswith("no gain: ttas is not better than pthread by more than ")
 
@@ -218,7 +219,7 @@ def test_what_is_not_shown_is_not_claimed() -> None:
 
 
 def test_an_insensitive_program_is_told_from_its_profile() -> None:
-    """With what the few runs show, and no more; or that there were none."""
+    """The message has what the few runs show, and no more, or says that there were none."""
     preparation = Preparation((), "mutexes cost it 0.1 % of its threads' time.", sensitive=False)
     text = verdict({"pthread": [1.0], "ttas": [0.98], "futex": [1.01]}, preparation)
     assert text.startswith("mutexes cost it 0.1 % of its threads' time. In one run each, ")
@@ -299,7 +300,7 @@ def held(machine: Machine, wanted: Plan, registry: object) -> Session:
 
 
 def news(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """What is said of a race of 100 s while it goes on."""
+    """Return the lines that a race of 100 s prints while it runs."""
     machine = Machine(seconds)
     wanted = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
     held(machine, wanted, SimpleNamespace(path_of=Path))
@@ -355,7 +356,7 @@ def test_the_family_of_the_lock_that_leads_joins(
 
 
 def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:
-    """What was good or bad for all in a round makes no lock better or worse."""
+    """What was good or bad for all locks in a round does not change their order."""
     slow = {"pthread": [2.0] * 4 + [1.0] * 4, "futex": [1.8] * 4 + [0.9] * 4}
     wanted = replace(plan("futex", "mutexee"), reserves=("mutexee",))
     late = [run("mutexee", number, 0.95) for number in range(5, 9)]
@@ -365,7 +366,7 @@ def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None
 
 
 def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> None:
-    """Where the runs vary so much that nothing is shown; the better half goes on."""
+    """The runs vary so much that nothing is shown; the better half continues."""
     draw = random.Random(3)
     locks = [f"lock-{number}" for number in range(8)]
     seconds = {
@@ -385,7 +386,7 @@ def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> N
 
 
 def test_locks_whose_waiters_yield_are_a_family() -> None:
-    """One of them is tried beside another lock of the same category that sleeps."""
+    """One lock of the family is tried beside one of the same category that sleeps."""
     known = locks.registry()
     if not {"futex", "wordlock", "parking-lot"} <= set(known.names):
         pytest.skip("built without these locks")

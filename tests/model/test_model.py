@@ -213,7 +213,7 @@ def test_a_failure_is_told_step_by_step() -> None:
 
 
 def script(name: str, *arguments: str | Path) -> str:
-    """What `./dev model` or `./dev mutants` prints for one lock."""
+    """Return the output of `./dev model` or `./dev mutants` for one lock."""
     checker()
     done = captured(
         [sys.executable, locate.ROOT / "scripts" / f"{name}.py", *arguments], timeout=240

@@ -12,7 +12,7 @@ COND_PROGRAMS = ["cond_queue", "cond_wake", "cond_timed", "cond_types", "cond_ca
 
 
 def numbers(run_under: RunUnder, kind: str, value: str, *words: str) -> list[int]:
-    """What the program saw."""
+    """Return the numbers that the program printed."""
     outcome = run_under(
         "mcs-stp",
         [locate.program("posix", "order_of_wakes"), kind, *words],
@@ -39,7 +39,7 @@ def test_condition_variables_append_unless_told_otherwise(run_under: RunUnder) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_appended_leaves_nobody_waiting_for_ever(run_under: RunUnder, kind: str) -> None:
-    """One in five: 600 wakes append a hundred times, which brings each of six to the head."""
+    """With one in five, 600 wakes append a hundred times, which brings each of six to the head."""
     often = numbers(run_under, kind, "1/5", "turns", "6", "600")
     assert sum(often) == 600
     assert min(often) > 0

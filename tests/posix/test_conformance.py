@@ -1,6 +1,5 @@
-"""What a program can observe of each call is the same under every lock as under the C library.
-
-All that may differ is listed in docs/conformance.md.
+"""Tests of conformance: a program observes the same of each call under every lock as under the C
+library, except for what docs/conformance.md lists.
 """
 
 from collections.abc import Mapping
@@ -51,7 +50,7 @@ def allowed() -> tuple[Difference, ...]:
 
 @pytest.fixture(scope="module")
 def library() -> list[tuple[str, str]]:
-    """What the C library itself shows."""
+    """Return the observations under the C library itself."""
     outcome = harness.run(
         [locate.program("posix", "conformance")],
         harness.environment(harness.Setting(harness.LIBC)),

@@ -44,7 +44,7 @@ class Counts:
 
 
 def read(path: Path) -> tuple[Counts, int, int]:
-    """What is in the file: the counts, futex waits and futex wakes."""
+    """Return the contents of the file: the counts, futex waits and futex wakes."""
     found = counters.read(path)
     names = {field.name: field.name for field in fields(Counts)} | {"library": "handed_over"}
     counts = Counts(**{name: getattr(found, name_there) for name, name_there in names.items()})

@@ -51,7 +51,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def sanitizer(program: Path) -> str:
-    """What the program calls the library of ThreadSanitizer."""
+    """Return the name by which the program refers to the library of ThreadSanitizer."""
     found = binary.sanitizer(program)
     if found is None:
         pytest.skip("the compiler links ThreadSanitizer statically")

@@ -31,7 +31,7 @@ def observed(run_under: RunUnder, lock: str) -> dict[tuple[int, ...], tuple[int,
 
 
 def kind(found: dict[tuple[int, ...], tuple[int, ...]] | None) -> str:
-    """In the words of the registry."""
+    """Return the kind in the words of the registry."""
     if found is None:
         return "starves"
     by_priority = all(admission == (3, 2, 1) for admission in found.values())

@@ -41,7 +41,7 @@ def test_program(run_under: RunUnder, lock: str, way: str) -> None:
 @pytest.mark.parametrize("counting", [False, True])
 @pytest.mark.parametrize(("way", "case"), [("mutex", "readers together"), ("phase-fair", "phases")])
 def test_the_way_is_taken(run_under: RunUnder, way: str, case: str, counting: bool) -> None:
-    """What is promised for one way is not kept by another, so the variable does something."""
+    """The guarantee of one setting does not hold with another, so the variable has an effect."""
     program = locate.program("posix", "rwlocks")
     outcome = run_under("mcs-stp", [program, case], counting=counting, env=environment(way))
     assert outcome.status == 0, outcome.describe()

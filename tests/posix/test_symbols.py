@@ -68,12 +68,12 @@ def c_library() -> Path:
 
 @cache
 def wanted() -> frozenset[Symbol]:
-    """What the C library itself offers of the API, in every version."""
+    """Return the symbols of the API that the C library itself offers, in every version."""
     return frozenset(symbol for symbol in exported(c_library()) if API.fullmatch(symbol[0]))
 
 
 def passed_on() -> frozenset[Symbol]:
-    """What the libraries take over to be the first that handles a fork, and for plugins."""
+    """Return the symbols that the libraries define to be first at a fork, and for plugins."""
     return frozenset(s for s in exported(c_library()) if s[0] in ("__register_atfork", "dlopen"))
 
 
@@ -108,7 +108,7 @@ class Bound:
 
 @cache
 def linked_today() -> frozenset[Symbol]:
-    """What a program gets that is linked now: the default versions."""
+    """Return the symbols that a program linked today gets: the default versions."""
     listed = tool("nm", "-D", "--defined-only", "--with-symbol-versions", c_library())
     names = (line.split()[-1].split("@@") for line in listed.splitlines() if "@@" in line)
     return frozenset((name, version) for name, version in names) & wanted()
@@ -130,7 +130,7 @@ def compile_reference(directory: Path, label: str, symbols: frozenset[Symbol]) -
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bound]:
-    """One program bound to what is linked today, one to everything that is older than that."""
+    """Build one program bound to today's versions, and one bound to all older ones."""
     directory = tmp_path_factory.mktemp("bound")
     return {
         "new": compile_reference(directory, "new", linked_today()),
@@ -146,7 +146,9 @@ def test_old_and_new_are_all(programs: dict[str, Bound]) -> None:
 
 
 def bindings(directory: Path) -> dict[Symbol, set[tuple[str, str]]]:
-    """From the dynamic linker's record: symbol -> {(who asked, what it got)}."""
+    """Return the dynamic linker's record: symbol -> {(the object that asked, the object that it
+    got)}.
+    """
     result: dict[Symbol, set[tuple[str, str]]] = defaultdict(set)
     for record in directory.glob("record.*"):
         for source, target, name, version in BINDING.findall(record.read_text()):
@@ -156,7 +158,7 @@ def bindings(directory: Path) -> dict[Symbol, set[tuple[str, str]]]:
 
 
 def strays(recorded: dict[Symbol, set[tuple[str, str]]], library: Path) -> set[str]:
-    """What was bound to anything but the library, other than by the library itself."""
+    """Return what was bound to another object than the library, except by the library itself."""
     return {
         f"{source}: {name}@{version} -> {target}"
         for (name, version), pairs in recorded.items()

@@ -1,11 +1,9 @@
-"""What a call costs when nobody else wants the lock, instruction by instruction.
-
-The path of the processor through `pthread_mutex_lock`, `pthread_mutex_trylock` and
-`pthread_mutex_unlock` of a normal mutex is recorded by stepping through them (`steps.cpp`), and
-looked up in the disassembly of the library. There are as many atomic instructions on it as the
-algorithm needs, and no call and no jump to an address from memory, which is what it would cost to
-choose the lock at run time. The record is of one path; that no other way through the function meets
-such a jump, up to where it gives up being short and calls something, is read off its instructions.
+"""Tests of the cost of an uncontended call, instruction by instruction. The processor's path
+through `pthread_mutex_lock`, `pthread_mutex_trylock` and `pthread_mutex_unlock` of a normal mutex
+is recorded by single steps (`steps.cpp`) and looked up in the disassembly of the library. It has as
+many atomic instructions as the algorithm states, and no call and no jump to an address from memory,
+by which the lock would be chosen at run time. The record covers one path; the other paths, up to
+their first call, are checked by their instructions.
 """
 
 import os
@@ -63,7 +61,7 @@ def paths_through(library: Path) -> list[Taken]:
 
 
 def detours(taken: Taken, function: Function) -> list[str]:
-    """What is on the way that must not be."""
+    """Return the instructions on the path that must not be there."""
     found = [f"indirect: {one.text}" for one in function.before_any_call() if one.is_indirect]
     assert taken.steps[0] == function.entry
     for step, after in zip(taken.steps, [*taken.steps[1:], None], strict=True):

@@ -112,7 +112,7 @@ def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
 
 
 def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was begun is not left behind."""
+    """No file stays behind."""
 
     def full(*_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -126,7 +126,7 @@ def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_threads_cannot_wait_longer_than_they_run(tmp_path: Path) -> None:
-    """Where sections are so short that those waits last longest that are looked into."""
+    """The sections are so short that the sampled waits are the longest ones."""
     path = tmp_path / "profile.json"
     done = profile("-o", path, "--", locate.program("profile", "counter"))
     assert done.returncode == 0, done.stderr
@@ -189,7 +189,7 @@ def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
 
 
 def test_a_signal_that_comes_again_when_the_program_has_ended() -> None:
-    """As `timeout` sends it; nothing of the profile is lost."""
+    """The signal comes as from `timeout`; nothing of the profile is lost."""
     code = (
         "import os, signal, subprocess, sys; us = os.getppid()\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"

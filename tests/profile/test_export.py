@@ -191,7 +191,7 @@ MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 
 
 def decode_pprof(data: bytes) -> Any:
-    """By Google's own library, which knows the format from the table above."""
+    """Decode with Google's own library, which knows the format from the table above."""
     file: Any = descriptor_pb2.FileDescriptorProto(name="p.proto", package="p", syntax="proto3")
     for name, fields in PPROF.items():
         of = file.message_type.add(name=name)

@@ -11,7 +11,7 @@ EVERY = np.full(3, ~np.uint64(0))
 
 
 def buffer(*threads: tuple[int, int, int]) -> Buffer:
-    """Of threads with a number, acquisitions, and waits."""
+    """Return a buffer of threads, each with a number, acquisitions and waits."""
     names = ("number", "acquisitions", "contended")
     rows = np.array(list(threads), dtype=[(name, np.uint64) for name in names])
     known: Any = SimpleNamespace(threads=rows, unsampled=np.zeros(len(rows), np.int64))

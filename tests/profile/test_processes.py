@@ -1,4 +1,4 @@
-"""Of several processes that take few mutexes, the one that takes most is shown, others counted."""
+"""Tests of several processes that take few mutexes: the busiest is shown, the others are counted."""
 
 import subprocess
 from pathlib import Path

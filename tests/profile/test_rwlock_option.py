@@ -10,7 +10,7 @@ from support.processes import captured
 
 
 def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
-    """Of the program that the last words are; the first ones are options."""
+    """Profile the program in the last words; the first ones are options."""
     path = tmp_path / "profile.json"
     promised = {"LOCKWRIGHT_TEST_RWLOCK": "exclusive"} if "mutex" in words else {}
     done = captured(

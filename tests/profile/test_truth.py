@@ -19,7 +19,7 @@ MUTEX_BYTES = 40
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile]:
-    """What the program says, and the profile."""
+    """Return the figures that the program states, and its profile."""
     path = tmp_path_factory.mktemp("profile") / "truth.json"
     program = locate.program("profile", "truth")
     answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])

@@ -41,7 +41,7 @@ def test_hierarchy(better: list[list[float]], begin: str) -> None:
 
 
 def test_what_the_runs_do_not_show_is_no_answer() -> None:
-    """The same tables: by a margin they are the answer, by runs only as far as these show."""
+    """By a margin the tables give an answer; by runs only as far as these show it."""
     same = facts([[0, 0.5, 1], [0, 0, 1], [0, 0, 0]])
     always = pd.DataFrame({"max": [1.0, 1.0, 0.5], "opt": [1.0, 1.0, 0.5]}, index=LOCKS)
     harmless = pd.DataFrame({"max": [0.0, 0.5, 0.5], "opt": [0.0, 0.5, 0.5]}, index=LOCKS)
@@ -67,7 +67,7 @@ def test_energy(correlations: list[float], begin: str) -> None:
 
 
 def test_latency() -> None:
-    """In `a` the fastest lock has the least latency but 4 %, in `b` twice the least one."""
+    """In `a` the fastest lock has all but 4 % of the least latency, in `b` twice the least one."""
     at_max = pd.DataFrame(
         {"latency": [1.0, 1.04, 1.0, 2.0], "time": [1.0, 0.5, 1.0, 0.5]}, index=["a", "a", "b", "b"]
     )

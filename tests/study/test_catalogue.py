@@ -50,7 +50,7 @@ def test_every_place_can_be_filled(program: Program, scale: float) -> None:
 
 
 def fakeable(program: Program) -> bool:
-    """Whether another program can be put into the place of what an entry runs."""
+    """Return whether another program can take the place of what an entry runs."""
     words = program.command if isinstance(program.command, tuple) else program.command.split()
     return program.server is None and not words[0].startswith("/")
 

@@ -98,7 +98,9 @@ def test_pairwise_over_common_applications() -> None:
 
 
 def test_changes_with_the_count() -> None:
-    """From 1 to 2: x over y reverses, y over z becomes equal, and x over z becomes reversed."""
+    """From 1 to 2 threads, x over y reverses, y over z becomes equal, and x over z becomes
+    reversed.
+    """
     found = made.of(
         made.grid(
             "a",

@@ -130,7 +130,7 @@ def test_a_port_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_a_server_has_the_last_word(tmp_path: Path, under_the_lock: str, words: list[str]) -> None:
-    """Where it ends at once, and where it is of no use to its client."""
+    """The server ends at once, or is of no use to its client."""
     result = run(tmp_path, served(under_the_lock))
     assert result.outcome == record.FAILED
     assert all(word in result.note for word in words), result.note

@@ -69,7 +69,7 @@ def test_an_entry_is_as_its_table_says() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_file_and_key(text: str, parts: list[str]) -> None:
-    """In one line that says what to do."""
+    """The line also says what to do."""
     with pytest.raises(LockwrightError) as caught:
         read(text)
     line = caught.value.line()
@@ -93,13 +93,13 @@ def test_what_is_wrong_is_named_with_file_and_key(text: str, parts: list[str]) -
     ],
 )
 def test_built_in_readers_find_the_figure(name: str, text: str, value: float | None) -> None:
-    """In what the tools print; nothing where there is none."""
+    """They find it in the tools' real output, and nothing where there is none."""
     found = readers.READERS[name].find(text)
     assert readers.select_number(found, 0, "last") == value
 
 
 def test_values_are_left_out_and_taken_together() -> None:
-    """As the capture phase of an entry says."""
+    """The capture phase of an entry says which values are left out and which are combined."""
     values = ["1", "2", "3", "7"]
     taken = {take: readers.select_number(values, 1, take) for take in entry.TAKES}
     assert taken == {

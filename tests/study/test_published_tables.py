@@ -43,7 +43,7 @@ def analysis() -> Analysis:
 
 
 def ours(name: str) -> Lines:
-    """One of our tables, as it is printed: line, column, text."""
+    """Return one of our tables as printed: line, column, text."""
     table = next(table for table in analysis().tables if table.name == name)
     columns = table.columns()[1:]
     return {row[0]: dict(zip(columns, row[1:], strict=True)) for row in table.rows()}
@@ -83,7 +83,7 @@ def sensitive(machine: str, metric: str) -> Cells:
 
 
 def with_memcached(good: int, ran: int, *locks: str) -> list[float]:
-    """What a share may be with the two applications of memcached, whatever they did."""
+    """Return the values that a share can have whatever the two applications of memcached did."""
     more = 0 if NOT_ON_MEMCACHED & set(locks) else len(MEMCACHED)
     return [(good + some) / (ran + more) for some in range(more + 1)]
 

@@ -97,7 +97,7 @@ def test_manual_and_interposed_runs_are_apart(tmp_path: Path) -> None:
 
 
 def test_a_comparison_is_a_part_of_a_study(tmp_path: Path) -> None:
-    """What `lockwright compare --csv` writes: the file is the application, warm-up is left out."""
+    """Of `lockwright compare --csv`, the file is the application, and warm-up runs are left out."""
     heading = [field.name for field in fields(Record)]
     heading.insert(heading.index("value") + 1, "unit")
     rows = [

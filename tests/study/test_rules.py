@@ -1,4 +1,4 @@
-"""What the runs show: of locks that are alike seldom a difference, and of others the difference."""
+"""Tests of the rules: equal locks are seldom told apart, and different ones are."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,9 @@ def row(figures: dict[str, list[float]]) -> cells.Row:
 
 
 def test_holm() -> None:
-    """Of 0.005, 0.01, 0.03, 0.04: the first two are below 0.05/4 and 0.05/3, 0.03 is not below
-    0.05/2, and so 0.04 does not count although it is below 0.05."""
+    """Of 0.005, 0.01, 0.03 and 0.04, the first two are below 0.05/4 and 0.05/3; 0.03 is not below
+    0.05/2, so 0.04 does not count although it is below 0.05.
+    """
     chances = np.array([[np.nan, 0.01, 0.04], [0.03, np.nan, np.nan], [0.005, np.nan, np.nan]])
     assert holm(chances).tolist() == [
         [False, True, False],
@@ -30,7 +31,9 @@ def test_a_clear_difference_is_shown() -> None:
 
 
 def test_welch() -> None:
-    """As scipy's own test says, on both sides of the limit; of two hypotheses, that is 0.025."""
+    """The rule agrees with scipy's own test on both sides of the limit, which is 0.025 for two
+    hypotheses.
+    """
     from scipy.stats import ttest_ind
 
     answers = []
@@ -44,7 +47,7 @@ def test_welch() -> None:
 
 
 def test_locks_that_are_alike_are_seldom_told_apart() -> None:
-    """In 5 of 100 tables at most, whatever the locks' noise: 400 tables of eight equal locks."""
+    """At most 5 of 100 tables differ, whatever the locks' noise: 400 tables of eight equal locks."""
     random = np.random.default_rng(1)
     noise = np.array([0.005, 0.01, 0.01, 0.02, 0.02, 0.05, 0.1, 0.2])
     wrong = 0
@@ -117,7 +120,7 @@ def test_a_lock_that_was_not_run_is_nothing(rule: Margin | Shown) -> None:
 
 
 def test_intervals_hold_the_figure_that_is_known() -> None:
-    """Of 100 applications with the same locks, some 95 intervals of R.Dev hold the true one."""
+    """Some 95 intervals of R.Dev contain the true one, of 100 applications with the same locks."""
     random = np.random.default_rng(2)
     true = np.array([100, 110, 125, 140, 160])
     figures = {

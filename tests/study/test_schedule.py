@@ -108,7 +108,7 @@ def test_a_run_that_is_lost_is_given_to_another() -> None:
 
 
 def test_plans_differ_by_name() -> None:
-    """Of the key, or of the program."""
+    """The name is that of the key, or of the program."""
     assert difference(plan().to_json(), plan().to_json()) == ""
     assert difference(plan(runs=1).to_json(), plan().to_json()) == "runs"
     older = json.loads(plan().to_json())
@@ -122,7 +122,7 @@ def test_plans_differ_by_name() -> None:
 def test_runs_are_made_on_the_processors_that_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On a machine of two nodes of two cores of two threads."""
+    """The machine has two nodes of two cores of two threads."""
     here = [Processor(n, n // 4, 2 * (n // 2), n % 2) for n in range(8)]
     monkeypatch.setattr(pinning, "usable_processors", lambda: here)
 

@@ -1,4 +1,4 @@
-"""Where a machine keeps the files of runs."""
+"""Tests of the place where a machine stores the files of runs."""
 
 import os
 from pathlib import Path

@@ -30,7 +30,7 @@ command = ["{sys.executable}", "-m", "http.server", "--bind", "127.0.0.1", "{{po
     ],
 )
 def test_what_the_client_did_counts(command: str, outcome: str, tmp_path: Path) -> None:
-    """If it does not end, the server is killed with it and the check would fail too."""
+    """If the client does not end, the server is killed with it, and the check would fail too."""
     values = tomllib.loads(f"command = {command}\n{SERVED}")
     program = entry.read(Table("plan.toml", "", values))
     found = _run(program, tmp_path)

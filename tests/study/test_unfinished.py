@@ -17,7 +17,7 @@ GOOD = {"x": 10.0, "y": 10.0, "z": 1.0}
 
 @pytest.fixture
 def data(tmp_path: Path) -> DataSet:
-    """Of y, as good as x, one of five runs hangs; w always crashes; v has had a run to warm up."""
+    """Of y, as good as x, one of five runs hangs; w always crashes; v has a warm-up run."""
     lines = ["app,lock,threads,outcome,throughput"]
     for lock, good in GOOD.items():
         lines += [f"a,{lock},8,finished,{good + run / 10}" for run in range(4)]

@@ -1,1 +1,1 @@
-"""What the tests share: where things are, and how a program is run under a lock."""
+"""The helpers that the tests share: locations, and running a program under a lock."""

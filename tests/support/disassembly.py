@@ -32,7 +32,7 @@ class Instruction:
 
     @property
     def target(self) -> int | None:
-        """Where a call or jump leads that says so itself."""
+        """Return the address of a direct call or jump."""
         found = _TARGET.search(self.text)
         return int(found[1], 16) if found else None
 
@@ -74,7 +74,7 @@ class Function:
         self._after = dict(zip(self.instructions, list(self.instructions)[1:], strict=False))
 
     def next_of(self, one: Instruction) -> set[int]:
-        """Where the processor can be next, without leaving the function."""
+        """Return the addresses that can come next, without leaving the function."""
         if one.operation in _ENDS or one.is_indirect:
             return set()
         found = set()
@@ -85,7 +85,9 @@ class Function:
         return found & self.instructions.keys()
 
     def before_any_call(self) -> list[Instruction]:
-        """What can be executed before the function has called anything; the calls are of it."""
+        """Return the instructions that can run before the function has called anything, with those
+        calls.
+        """
         found: dict[int, Instruction] = {}
         to_do = [self.entry]
         while to_do:

@@ -13,7 +13,7 @@ LIMIT = 120
 
 @dataclass(frozen=True)
 class Difference:
-    """What a program observed under a lock and did not under the C library."""
+    """What a program observed under a lock but not under the C library."""
 
     seed: int
     steps: int

@@ -130,7 +130,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program left behind; `stacks` is set if it had to be killed."""
+    """The result of a program; `stacks` is set if it had to be killed."""
 
     status: int
     stdout: str

@@ -1,4 +1,4 @@
-"""What runs of the command have left in memory and among temporary files."""
+"""Checks for what runs of the command leave in memory and among temporary files."""
 
 import contextlib
 import fcntl
@@ -23,8 +23,9 @@ def present() -> set[Path]:
 
 
 def left_since(before: set[Path], patience: float = 10) -> list[Path]:
-    """What is there that was not there before, and that nobody uses: tests of somebody else may run
-    at the same time, and what runs still may need a moment to end."""
+    """Return what is there now, was not there before, and is not in use. Other tests may run at the
+    same time, and a running program may need a moment to end.
+    """
     end = time.monotonic() + patience
     while True:
         # Logs of `lockwright top` are for its user, who is told where they are.

@@ -1,4 +1,4 @@
-"""Where the sources, the built libraries and the compiled test programs are."""
+"""The locations of the sources, the built libraries and the compiled test programs."""
 
 import json
 import mmap
@@ -39,13 +39,15 @@ def lock_names() -> list[str]:
 
 
 def emulator() -> list[str]:
-    """What the compiled programs run in, if they are for another processor; else nothing."""
+    """Return the emulator's command if the compiled programs are for another processor, else
+    nothing.
+    """
     return os.environ.get("LOCKWRIGHT_EMULATOR", "").split()
 
 
 def sanitizer() -> str:
-    """What the compiled programs are built with: "thread", or "address" as the libraries are as
-    well; else nothing.
+    """Return the sanitizer of the compiled programs: "thread", "address" (the libraries as well),
+    or nothing.
     """
     return os.environ.get("LOCKWRIGHT_SANITIZER", "")
 
@@ -85,7 +87,7 @@ def _traits() -> dict[str, dict[str, object]]:
 
 
 def traits(lock: str) -> Mapping[str, Any]:
-    """What the algorithm states about itself; of one that is not built here, None."""
+    """Return the algorithm's own traits; None if it is not built here."""
     return _traits().get(lock) or defaultdict(lambda: None)
 
 

@@ -134,7 +134,7 @@ def _queue() -> Mutex:
 
 
 def _small(number: int) -> Mutex:
-    """One of several that cost little. number: sets how much."""
+    """Return a mutex that cost little. number: how much."""
     contended = 900 // (number + 1)
     waiting = spread_over(contended, 3_000, 0.8, 50)
     stack = (frame(f"Arena::allocate<{number}>()", f"arena.cpp:{30 + number}", 0x6000), *_START)
@@ -182,7 +182,7 @@ def _timeline(threads: int) -> tuple[Moment, ...]:
 
 
 def made_profile() -> Profile:
-    """The same at each call."""
+    """Return the same profile at each call."""
     threads = 8
     return Profile(
         ("table-server", "--threads", "8", "a value with <html> & 'quotes'"),

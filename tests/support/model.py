@@ -20,7 +20,7 @@ _ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$")
 
 @dataclass(frozen=True)
 class Row:
-    """One program of one lock."""
+    """One program of one lock, as the checker reports it."""
 
     algorithm: str
     scenario: str
@@ -32,7 +32,7 @@ class Row:
 
 
 def subjects() -> list[str]:
-    """What it checks; the C library's mutex comes without its source."""
+    """Return the subjects that it checks; the C library's mutex is without source."""
     done = subprocess.run([PROGRAM, "names"], capture_output=True, text=True, check=True)
     return done.stdout.split()
 

@@ -83,7 +83,7 @@ def parse(text: str) -> list[Mutant]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether `model-check mutants` tried some and came to its end; a fault may kill it."""
+    """Return whether `model-check mutants` tried some and ended by itself; a fault may kill it."""
     end = re.search(r"^\S+ +caught (\d+), survived (\d+)\n\Z", text, re.M)
     return end is not None and int(end[1]) + int(end[2]) != 0
 

@@ -81,7 +81,7 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [fault for fault, _, only in FAULTS if only != "order"])
 def test_fault_is_found_among_all_phases(fault: str) -> None:
-    """As a user runs it."""
+    """The test runs the command as a user does."""
     finding = broken(fault, None, seconds=60, patience=10)
     assert finding.failure is not None
     assert finding.seconds < 80
@@ -115,7 +115,7 @@ def test_shipped_lock_stands_it(lock: str) -> None:
 
 
 def test_the_seed_is_the_plan() -> None:
-    """The same seed has the same phases, another one has others."""
+    """A seed always gives the same phases, and another seed others."""
 
     def phases(seed: int) -> list[str]:
         library = locate.preload("pthread")

@@ -68,7 +68,7 @@ COLUMNS = [
 
 @dataclass
 class _Tally:
-    """What was seen of one lock at one number of threads; one value a round, by round."""
+    """The results of one lock at one number of threads: one value for each round, by round."""
 
     rate: dict[int, float] = field(default_factory=dict)
     per_cpu: dict[int, float] = field(default_factory=dict)
@@ -202,9 +202,8 @@ def _table(
 
 
 def remarks(report: Report, processors: int) -> list[str]:
-    """What a reader must know of a measured report before believing it.
-
-    processors: that the process may use.
+    """Return what a reader must know of a measured report before relying on it. processors: those
+    that the process may use.
     """
     said = []
     first = next((row for row in report.rows if row["lock"] == LIBC), None)

@@ -1,4 +1,4 @@
-"""What a simulation comes to: figures of each cell, as a table, CSV, JSON and a page."""
+"""The report of a simulation: figures of each cell, as a table, CSV, JSON and a page."""
 
 import csv
 import io
@@ -147,7 +147,7 @@ def _shown(name: str, value: float) -> str:
 
 
 def heading(orders: Orders) -> str:
-    """What was simulated, in a line."""
+    """Return a line that describes what was simulated."""
     options = " ".join(f"{name}={value}" for name, value in orders.parameters.items())
     what = f"{orders.workload} {options}".strip()
     return f"Simulated, not measured: {what} on {orders.machine.title}"

@@ -32,7 +32,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What the simulator was built with."""
+    """What the simulator was built with: its workloads and locks."""
 
     locks: Sequence[str]
     workloads: Mapping[str, Workload]
@@ -48,9 +48,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Orders:
-    """What all cells of a run have in common.
-
-    parameters: options of the workload, as the program takes them.
+    """The options that all cells of a run share. parameters: options of the workload, as the
+    program takes them.
     """
 
     machine: Machine
@@ -73,7 +72,7 @@ class Job:
 
 @dataclass
 class Results:
-    """What came of the cells, those that failed among them."""
+    """The results of the cells, including those that failed."""
 
     lines: dict[Cell, Line] = field(default_factory=dict)
     failures: dict[Cell, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a ranking depends on: each figure of the machine is halved and doubled."""
+"""Sensitivity: each figure of the machine is halved and doubled, and the rankings are compared."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
