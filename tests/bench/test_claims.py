@@ -254,7 +254,7 @@ def test_the_list_names_every_claim(lockwright: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--claims", "no-such"], "no claim 'no-such'"),
         (["--claims", ","], "--claims names no claim"),
@@ -263,10 +263,10 @@ def test_the_list_names_every_claim(lockwright: Path) -> None:
         (["--csv", "same", "--json", "same"], "same file"),
     ],
 )
-def test_bad_input_gets_one_line(lockwright: Path, words: list[str], said: str) -> None:
+def test_bad_input_gets_one_line(lockwright: Path, words: list[str], message: str) -> None:
     """Before anything is run."""
     done = call(lockwright, *words)
-    assert_refused(done.returncode, done.stdout, done.stderr, said)
+    assert_refused(done.returncode, done.stdout, done.stderr, message)
 
 
 def test_findings_are_counted() -> None:

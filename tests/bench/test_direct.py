@@ -60,7 +60,7 @@ def test_takes_the_presets(preset: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "no lock and workload named"),
         (["ttas"], "no lock and workload named"),
@@ -72,11 +72,11 @@ def test_takes_the_presets(preset: str) -> None:
         (["pthread", "lockbench", "--cycles", "1"], "unknown option '--cycles'"),
     ],
 )
-def test_bad_input_gets_one_line(words: list[str], said: str) -> None:
+def test_bad_input_gets_one_line(words: list[str], message: str) -> None:
     """The line says what to do, and the status is 2."""
     done = call(*words)
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert said in line
+    assert message in line
     assert "; " in line

@@ -145,7 +145,7 @@ def test_the_command_simulates_and_writes_what_it_found(lockwright: Path, tmp_pa
 
 
 def test_bad_requests_get_one_line(lockwright: Path) -> None:
-    for words, said in (
+    for words, message in (
         (["--simulated", "--seconds", "1"], "--simulated has a fixed time for each claim"),
         (["--simulated", "--warm-up", "1"], "--simulated has a fixed time for each claim"),
         (["--simulated", "--runs", "6"], "--simulated has seeds, not runs"),
@@ -156,7 +156,7 @@ def test_bad_requests_get_one_line(lockwright: Path) -> None:
     ):
         done = captured([lockwright, "bench", "claims", *words])
         assert done.returncode == 2, done.stdout
-        assert said in done.stderr
+        assert message in done.stderr
         assert done.stderr.count("\n") == 1
 
 

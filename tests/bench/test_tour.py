@@ -232,7 +232,7 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--locks", "no-such"], "no-such"),
         (["--minutes", "0"], "--minutes"),
@@ -242,10 +242,10 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
         (["-o", "/proc/x"], "/proc/x"),
     ],
 )
-def test_bad_input_gets_one_line(lockwright: Path, words: list[str], said: str) -> None:
+def test_bad_input_gets_one_line(lockwright: Path, words: list[str], message: str) -> None:
     """Before anything is run."""
     process = start(lockwright, *words)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 2, out
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1

@@ -54,7 +54,9 @@ def opened(browser: Browser, report: Callable[[str], Path]) -> Iterator[Callable
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on(
             "console",
-            lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None,
+            lambda message: (
+                wrong.append(message.text) if message.type in ("error", "warning") else None
+            ),
         )
         page.goto(report(name).as_uri() + anchor)
         return page

@@ -85,8 +85,8 @@ def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
 
     def keys() -> list[float]:
         cells = table.locator(f"tbody td:nth-child({column})")
-        said = cells.evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
-        return [float(key) for key in said if key]
+        message = cells.evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
+        return [float(key) for key in message if key]
 
     button.click()
     up = keys()

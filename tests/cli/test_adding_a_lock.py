@@ -142,7 +142,7 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ('LOCKWRIGHT_LOCK("x", y, "lockwright/lock/ttas.hpp", ttas<Env>)', "has to be x, not y"),
         ('LOCKWRIGHT_LOCK("x", x, "lockwright/lock/none.hpp", ttas<Env>)', "there is no include"),
@@ -151,7 +151,7 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
         ('LOCKWRIGHT_LOCK("ttas", ttas, "lockwright/lock/ttas.hpp", ttas<Env>)', "twice"),
     ],
 )
-def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, said: str) -> None:
+def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, message: str) -> None:
     """The first step of the build refuses it with a message."""
     shutil.copytree(tree / "cmake", tmp_path / "cmake")
     shutil.copytree(tree / "include", tmp_path / "include")
@@ -159,4 +159,4 @@ def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, said: str) -
         registry.write(row + "\n")
     done = run(tmp_path, "cmake -DLOCKWRIGHT_ROWS=rows -P cmake/Registry.cmake")
     assert done.returncode != 0
-    assert said in " ".join(done.stderr.split()), done.stderr
+    assert message in " ".join(done.stderr.split()), done.stderr

@@ -128,8 +128,8 @@ def test_what_a_comparison_comes_to() -> None:
     report = Report("plan", [], {"timeout": 5.0}, [])
     report.rows += [row("plan", 1, 8, 0), row("a", 1.25, 8, 64), row("b", 3, 4, 0)]
     report.rows += [row("c", 0.5, 12, 0), row("d", None, 0, 0)]
-    said = quiet_and_hot.remarks(report)
-    assert said == [
+    message = quiet_and_hot.remarks(report)
+    assert message == [
         "The best single lock is c: it takes 0.500 times as long as the plan, "
         "95 % interval 0.450 to 0.550.",
         "The plan is faster than 3 of 4 single locks, of which 1 did not end in 5.00 s; "

@@ -112,7 +112,7 @@ def test_a_lock_of_the_registry(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         (GOOD.replace("try_lock", "may_lock"), [], "'bool try_lock()'"),
         (GOOD.replace("flag_{};", "flag_{}"), [], "does not compile: my_lock.hpp:"),
@@ -121,10 +121,10 @@ def test_a_lock_of_the_registry(cli: Cli) -> None:
     ids=["concept", "syntax", "type"],
 )
 def test_what_is_no_lock_is_refused(
-    cli: Cli, header: Path, text: str, options: list[str], said: str
+    cli: Cli, header: Path, text: str, options: list[str], message: str
 ) -> None:
     header.write_text(text)
-    cli("check", header, *options).refuses("my_lock.hpp", said)
+    cli("check", header, *options).refuses("my_lock.hpp", message)
 
 
 def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_missing_file_directory_and_not_executable(cli: Cli, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "message"),
     [
         ("LOCKWRIGHT_HMCS_BATCH", "many", "='many' is not a number from 1 to"),
         ("LOCKWRIGHT_HMCS_BATCH", "0", "='0' is not a number from 1 to"),
@@ -58,11 +58,11 @@ def test_missing_file_directory_and_not_executable(cli: Cli, tmp_path: Path) -> 
         ("LOCKWRIGHT_HMCS_BATHC", "5", "hmcs has LOCKWRIGHT_HMCS_BATCH"),
     ],
 )
-def test_a_number_of_the_lock(cli: Cli, variable: str, value: str, said: str) -> None:
+def test_a_number_of_the_lock(cli: Cli, variable: str, value: str, message: str) -> None:
     """No number, one out of its bounds, and a name that no number has."""
     env = {variable: value}
-    cli("run", "--lock", "hmcs", "--", "true", env=env).refuses(variable, said)
-    cli("compare", "--locks", "hmcs", "--", "true", env=env).refuses(variable, said)
+    cli("run", "--lock", "hmcs", "--", "true", env=env).refuses(variable, message)
+    cli("compare", "--locks", "hmcs", "--", "true", env=env).refuses(variable, message)
     assert cli("run", "--lock", "ttas", "--", "true", env=env).status == 0
 
 

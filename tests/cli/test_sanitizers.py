@@ -16,10 +16,10 @@ QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 
 def runtime(name: str) -> Path:
     """Return the path of gcc's library of a sanitizer."""
-    said = subprocess.run(
+    message = subprocess.run(
         ["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True
     )
-    path = Path(said.stdout.strip())
+    path = Path(message.stdout.strip())
     if not path.is_absolute():
         pytest.skip(f"there is no {name}")
     return path

@@ -132,7 +132,7 @@ slow_share = {slow_share}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("[clock]", "[clokc]"), ("there is no section 'clokc'", "did you mean 'clock'?")),
         (("ghz =", "gigahertz ="), ("[clock]", "there is no figure 'gigahertz'")),
@@ -161,13 +161,13 @@ slow_share = {slow_share}
     ],
 )
 def test_a_bad_machine_is_refused(
-    change: tuple[str, str], said: tuple[str, ...], cli: Cli, tmp_path: Path
+    change: tuple[str, str], message: tuple[str, ...], cli: Cli, tmp_path: Path
 ) -> None:
     good = (MACHINES / "i-48.toml").read_text()
     assert change[0] in good
     path = tmp_path / "m.toml"
     path.write_text(good.replace(*change))
-    cli("simulate", "--machine", path, "--locks", "futex").refuses(*said)
+    cli("simulate", "--machine", path, "--locks", "futex").refuses(*message)
 
 
 RANGED = 'like = "a-64"\ntitle = "64 cores"\n[kernel]\nsource = "a guess"\n'

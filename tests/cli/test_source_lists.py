@@ -46,8 +46,8 @@ def test_a_file_in_no_list(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     done = configure(tmp_path, PARTED)
     assert done.returncode != 0
-    said = " ".join(done.stderr.split())
-    assert f"does not name {name}: add it to one of its lists of sources" in said, done.stderr
+    message = " ".join(done.stderr.split())
+    assert f"does not name {name}: add it to one of its lists of sources" in message, done.stderr
 
 
 def test_every_directory_of_sources_has_lists() -> None:

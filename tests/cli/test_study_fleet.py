@@ -116,10 +116,10 @@ def test_machines_share_the_runs_of_one_that_is_killed(
     until(lambda: len({name for (name,) in made(db)}) == 3 and count(db) >= 6, run)
     machines["b"].kill()
     before = count(db)
-    out, said = run.communicate(timeout=200)
-    assert run.returncode == 0, said
+    out, message = run.communicate(timeout=200)
+    assert run.returncode == 0, message
     assert before < 36, "it was done before a worker could be killed"
-    assert "b has left" in said
+    assert "b has left" in message
     found = rows(db, "program, lock, threads, round, outcome")
     assert len(found) == len(set(found)) == 2 * 3 * 2 * 3
     assert {row[-1] for row in found} == {"finished"}
@@ -152,17 +152,17 @@ def test_each_machine_makes_every_run_also_if_it_was_away(
     run = study(command, environment, tmp_path, plan, "--scheduler", address, "--patience", "1")
     until(lambda: made(db).count(("b",)) >= 2, run)
     second.send_signal(signal.SIGKILL)
-    _, said = run.communicate(timeout=200)
-    assert run.returncode == 1, said
-    assert "b has left with" in said
-    assert "continue with: " in said
+    _, message = run.communicate(timeout=200)
+    assert run.returncode == 1, message
+    assert "b has left with" in message
+    assert "continue with: " in message
     assert made(db).count(("a",)) == 12
     assert 2 <= made(db).count(("b",)) < 12
     assert not is_running(str(tmp_path / "slow"))
     worker("b")
     again = study(command, environment, tmp_path, plan, "--scheduler", address)
-    _, said = again.communicate(timeout=200)
-    assert again.returncode == 0, said
+    _, message = again.communicate(timeout=200)
+    assert again.returncode == 0, message
     found = rows(db, "machine, program, lock, threads, round")
     assert len(found) == len(set(found)) == 2 * 12
     assert {name for (name,) in made(db)} == {"a", "b"}
@@ -174,12 +174,14 @@ def test_without_a_scheduler_or_a_worker_it_is_said(
     """The line says what to start."""
     plan = slow(program, tmp_path, 0.1)
     nowhere = study(command, environment, tmp_path, plan, "--scheduler", "tcp://127.0.0.1:1")
-    _, said = nowhere.communicate(timeout=60)
+    _, message = nowhere.communicate(timeout=60)
     assert nowhere.returncode == 2
-    assert said.splitlines()[-1].startswith("lockwright: no Dask scheduler answers at tcp://127.")
+    assert message.splitlines()[-1].startswith(
+        "lockwright: no Dask scheduler answers at tcp://127."
+    )
     nobody = study(
         command, environment, tmp_path, plan, "--scheduler", address, "--patience", "0.5"
     )
-    _, said = nobody.communicate(timeout=60)
+    _, message = nobody.communicate(timeout=60)
     assert nobody.returncode == 1
-    assert "start 'lockwright study worker' on each" in said
+    assert "start 'lockwright study worker' on each" in message

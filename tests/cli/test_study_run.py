@@ -191,9 +191,9 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
         assert process.returncode == -signal.SIGKILL, "it was done before it could be killed"
         kept = max(kept, count(db))
     last = start(places[1])
-    _, said = last.communicate(timeout=120)
-    assert last.returncode == 0, said
-    assert b"resuming the study" in said
+    _, message = last.communicate(timeout=120)
+    assert last.returncode == 0, message
+    assert b"resuming the study" in message
     runs = [
         sorted(rows(place / "s.sqlite", "program, lock, threads, round, outcome, value"))
         for place in places
@@ -228,10 +228,10 @@ def test_ctrl_c_says_how_to_go_on(
     assert second.returncode == 2
     assert f"still being carried out by process {process.pid}" in second.stderr
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, message = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGINT
-    assert "interrupted, the results so far are saved; continue with: " in said
-    assert said.splitlines()[-1].endswith("study run s.toml --cache " + str(tmp_path / "cache"))
+    assert "interrupted, the results so far are saved; continue with: " in message
+    assert message.splitlines()[-1].endswith("study run s.toml --cache " + str(tmp_path / "cache"))
     assert count(tmp_path / "s.sqlite") >= 2
 
 

@@ -57,10 +57,10 @@ def test_a_reader_that_leaves_does_not_end_the_program(
         assert top.stderr is not None
         assert "threads wait; " in top.stdout.readline()
         top.stdout.close()
-        said = top.stderr.read()
+        message = top.stderr.read()
         assert top.wait(60) == 3
-    assert "the_door" in said
-    assert "Traceback" not in said
+    assert "the_door" in message
+    assert "Traceback" not in message
     assert (tmp_path / "log").read_text() == "turns\nends\n"
 
 

@@ -73,8 +73,8 @@ TSAN_OPTIONS = {"TSAN_OPTIONS": "exitcode=66 halt_on_error=0"}
 
 def is_clean(outcome: harness.Outcome) -> bool:
     """It ended well and nobody said anything, but that a lock is too large for a spin lock."""
-    said = [line for line in outcome.stderr.splitlines() if "does not fit into" not in line]
-    return (outcome.status, outcome.stdout, said) == (0, "done\n", [])
+    message = [line for line in outcome.stderr.splitlines() if "does not fit into" not in line]
+    return (outcome.status, outcome.stdout, message) == (0, "done\n", [])
 
 
 @pytest.mark.parametrize(("lock", "others"), CASES, ids=NAMES)
@@ -107,9 +107,9 @@ def test_thread_sanitizer_that_comes_second_is_noticed(
 ) -> None:
     sanitizer(sanitized)
     seen = run_under(lock, fixed(sanitized), env=TSAN_OPTIONS, timeout=120)
-    said = [line for line in seen.stderr.splitlines() if line.startswith("lockwright: ")]
-    assert len(said) == 1, seen.describe()
-    assert "libtsan" in said[0]
+    message = [line for line in seen.stderr.splitlines() if line.startswith("lockwright: ")]
+    assert len(message) == 1, seen.describe()
+    assert "libtsan" in message[0]
 
 
 @pytest.mark.parametrize("lock", BUILT[:2])

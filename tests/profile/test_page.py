@@ -44,25 +44,25 @@ def test_every_mutex_is_in_it(profile: Profile, text: str) -> None:
 
 
 def test_figures_are_those_of_the_profile(profile: Profile, text: str) -> None:
-    said = Page(text).words
-    assert "Threads waited 2.05 s in all for 10 mutexes: 12 % of the time" in said
-    assert "300k by 8 threads; 90k found it held (30 %)" in said
-    assert "20k waits, 21k signals, 4,000 futile wake-ups" in said
-    assert "9 at most, 8.4 on average" in said
-    assert "130 created, 4 destroyed, 128 at one time" in said
-    assert "not measurable here" in said
+    message = Page(text).words
+    assert "Threads waited 2.05 s in all for 10 mutexes: 12 % of the time" in message
+    assert "300k by 8 threads; 90k found it held (30 %)" in message
+    assert "20k waits, 21k signals, 4,000 futile wake-ups" in message
+    assert "9 at most, 8.4 on average" in message
+    assert "130 created, 4 destroyed, 128 at one time" in message
+    assert "not measurable here" in message
     assert profile.mutexes[0].lost == pytest.approx(1.97e9, rel=0.01)
 
 
 def test_the_advice_is_in_it(profile: Profile, text: str) -> None:
     advised = advise(profile)
-    said = Page(text).words
-    assert advised.sentence in said
+    message = Page(text).words
+    assert advised.sentence in message
     for diagnosis in advised.diagnoses:
         answer = "yes" if diagnosis.fired else "no" if diagnosis.measurable else "not measurable"
-        assert f"{diagnosis.title} : {answer}" in said
-    assert all(step.question in said for step in advised.steps)
-    assert all(f"{each.lock} {each.reason}" in said for each in advised.shortlist)
+        assert f"{diagnosis.title} : {answer}" in message
+    assert all(step.question in message for step in advised.steps)
+    assert all(f"{each.lock} {each.reason}" in message for each in advised.shortlist)
 
 
 def test_what_is_drawn_adds_up(profile: Profile, text: str) -> None:
@@ -116,8 +116,8 @@ def test_mutexes_that_nobody_waited_for(profile: Profile) -> None:
         replace(each, contended=0, waiting=Distribution(), sites=(), blocks=(), arrivals=())
         for each in profile.mutexes
     )
-    said = Page(page.render(replace(profile, mutexes=quiet, process=Process()))).words
-    assert "No thread waited for any of the 10 mutexes taken." in said
+    message = Page(page.render(replace(profile, mutexes=quiet, process=Process()))).words
+    assert "No thread waited for any of the 10 mutexes taken." in message
 
 
 def test_names_are_no_markup(profile: Profile) -> None:

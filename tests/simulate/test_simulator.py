@@ -141,7 +141,7 @@ PARAMETERS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_lock_is_caught(fault: str, tmp_path: Path) -> None:
     library = locate.program("simulate", f"{fault}.so")
-    workload, said = FAULTS[fault]
+    workload, message = FAULTS[fault]
     found = []
     for seed in range(1, 6):
         done = run(
@@ -152,7 +152,7 @@ def test_a_broken_lock_is_caught(fault: str, tmp_path: Path) -> None:
         )
         assert done.returncode in (0, 1), done.stderr
         found.append(done.stderr)
-        if said in done.stderr:
+        if message in done.stderr:
             assert done.returncode == 1
             return
     pytest.fail(f"not caught: {found}")
@@ -183,7 +183,7 @@ def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
 def test_bad_requests(tmp_path: Path) -> None:
     place = described(tmp_path)
     good = {"--lock": "futex", "--workload": "single-lock", "--threads": "2"}
-    for option, value, said in (
+    for option, value, message in (
         ("--lock", "no-such-lock", "no lock 'no-such-lock'"),
         ("--workload", "nothing", "no workload 'nothing'"),
         ("--threads", "0", "'--threads' has to be 1 to 65536"),
@@ -196,7 +196,7 @@ def test_bad_requests(tmp_path: Path) -> None:
         words = [word for pair in {**good, option: value}.items() for word in pair]
         done = run(place, *words)
         assert (done.returncode, done.stdout) == (2, ""), (option, done.stdout)
-        assert said in done.stderr
+        assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
     place.write_text("packages 4\nspeed 3\n")
     assert (

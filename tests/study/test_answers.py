@@ -32,8 +32,8 @@ def facts(better: list[list[float]]) -> answers.Facts:
     ],
 )
 def test_hierarchy(better: list[list[float]], begin: str) -> None:
-    said = {each.question: each.text for each in answers.answers(facts(better))}
-    text = said["Is there a hierarchy of locks?"]
+    message = {each.question: each.text for each in answers.answers(facts(better))}
+    text = message["Is there a hierarchy of locks?"]
     assert text.startswith(begin)
     if begin != "Yes:":
         crossed = {"In part:": "1 (33 %)", "No:": "2 (67 %)"}[begin]

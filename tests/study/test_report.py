@@ -283,9 +283,9 @@ def test_in_a_browser(report: Path, tmp_path: Path) -> None:
         timeout=240,
         check=True,
     )
-    said = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert said is not None, done.stderr[-2000:]
-    seen: dict[str, Any] = json.loads(said.group(1).replace("&lt;", "<").replace("&amp;", "&"))
+    message = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert message is not None, done.stderr[-2000:]
+    seen: dict[str, Any] = json.loads(message.group(1).replace("&lt;", "<").replace("&amp;", "&"))
     assert seen["problems"] == []
     assert seen["first"] == ["overview"]
     # Five pages of subjects, and one for each of the programs and locks.
