@@ -30,6 +30,9 @@ _CHECK_PERIOD = 0.2
 """Seconds between checks whether the program has ended: a library's thread in which the signals are
 not blocked may have consumed SIGCHLD."""
 
+_received_early: list[int] = []
+"""Signals that arrived before the program was started, which it gets then."""
+
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the Python interpreter ignores; exec would pass that on to the program."""
 
@@ -59,6 +62,8 @@ def run(
     child = os.posix_spawn(
         program, argv, environment, setsigmask=before, setsigdef=list(PYTHON_IGNORES)
     )
+    while _received_early:
+        os.kill(child, _received_early.pop(0))
     if started is not None:
         started(child)
     while True:
@@ -90,7 +95,7 @@ def ignore_termination() -> None:
     for number in _TERMINATION:
         # Unlike SIG_IGN, a handler function is not inherited by the program.
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, lambda received, _: _received_early.append(received))
 
 
 def end_as(status: int) -> int:
