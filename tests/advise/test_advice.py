@@ -44,7 +44,7 @@ def test_waiting_costs_nothing_while_others_use_the_processors(
 
 @pytest.mark.parametrize(("waits", "wanted"), [(59_000, False), (61_000, True)])
 def test_but_falling_asleep_and_waking_has_its_price(waits: int, wanted: bool) -> None:
-    """The cost counts relative to two seconds of processor time; another thread is always runnable."""
+    """The cost counts against two seconds of processor time; a thread is always runnable."""
     shared = made.mutex(contended=waits, waited=SECOND, threads=30)
     profile = made.profile(shared, threads_mean=30.0, threads_most=30, runnable=2.5)
     advice = advised(profile)

@@ -35,7 +35,7 @@ programs = ["{program}"]
 @pytest.mark.timeout(3300 if locate.LONG else 660)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(tmp_path: Path, program: str) -> None:
-    """The program ends with four threads for each processor as it does under the C library's mutex."""
+    """With four threads per processor the program ends as it does under the C library's mutex."""
     if absent := missing(catalogue.find(program)):
         pytest.skip(f"{', '.join(absent)} is not installed; see tests/apps/more-packages.txt")
     plan = tmp_path / "services.toml"

@@ -39,7 +39,7 @@ def measured(rate: float) -> Outcome:
 
 
 def found(claim: Claim, rates: dict[str, list[float]], machine: Machine = HERE) -> Finding:
-    """Return the finding on a claim when each lock has these rates in each round, at every point."""
+    """Return the finding on a claim if each lock has these rates in each round, at every point."""
     results = RoundResults()
     for one in all_cases([claim]):
         for round_number, rate in enumerate(rates.get(one.lock, [])):

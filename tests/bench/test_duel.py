@@ -1,4 +1,4 @@
-"""Tests of `bench tune`: its statements about two locks follow from how a program runs under them."""
+"""Tests of `bench tune`: its statements about two locks follow from a program's runs under them."""
 
 from collections.abc import Iterator
 from pathlib import Path

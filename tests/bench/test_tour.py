@@ -23,7 +23,7 @@ from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour
 
 
 def test_every_plan_has_the_numbers_of_the_papers() -> None:
-    """The numbers range from one thread to sixteen for each processor, each once, on any machine."""
+    """The numbers range from one thread to sixteen per processor, each once, on any machine."""
     assert PLAN.threads == (1, 2, 4, 8, 32)
     assert tour_plan.make(LOCKS, 1, []).threads == (1, 2, 4, 16)
     assert len(set(PLAN.cases())) == len(PLAN.cases()) == 3 * (5 + 3 + 1) + len(tour_plan.DELAYS)

@@ -106,7 +106,7 @@ def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
 
 
 def row(lock: str, seconds: float | None, kib: float, taken: float) -> dict[str, object]:
-    """Return a row of the table; `seconds` is also the factor by which it was slower than the plan."""
+    """Return a row of the table; `seconds` is also its time relative to the plan's."""
     known = seconds is not None
     one = None if seconds is None else Spread(seconds, seconds, seconds, 3)
     return {

@@ -85,7 +85,7 @@ def test_a_lock_gets_its_own_numbers(cli: Cli, settings: Settings) -> None:
 
 @pytest.mark.parametrize("variable", ["LOCKWRIGHT_SPIN_NS", "LOCKWRIGHT_MCS_STP_SPIN_NS"])
 def test_the_environment_comes_first(cli: Cli, settings: Settings, variable: str) -> None:
-    """Values that the user has set, for one lock or for all, stay as they are, and `info` says so."""
+    """Values that the user has set, for one lock or for all, remain, and `info` says so."""
     settings({"*": {"spin-ns": 7777}})
     own = {variable: "55"}
     assert exported(cli("run", "--lock", "mcs-stp", "env", env=own).out) == own

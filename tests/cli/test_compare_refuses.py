@@ -227,7 +227,7 @@ print('runs', *base.execute('SELECT count(*), count(DISTINCT lock || round) FROM
 def test_a_full_disk_stops_with_one_line_and_resume_goes_on(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """The results are on a file system that is too small; once it has grown, no result is missing."""
+    """The results' file system is too small; once it has grown, no result is missing."""
     disk = tmp_path / "disk"
     disk.mkdir()
     wrapper = tmp_path / "wrapper"

@@ -39,7 +39,7 @@ def test_centre_and_interval_by_hand() -> None:
 
 
 def test_more_rounds_narrow_the_interval() -> None:
-    """With eight rounds a sum up to 5 has a chance of 10 in 256, one up to 6 of 14: the sixth mean."""
+    """In eight rounds a sum up to 5 has a chance of 10 in 256, up to 6 of 14: the sixth mean."""
     values = [0.01 * n for n in range(1, 9)]
     found = equivalence(values)
     assert found is not None

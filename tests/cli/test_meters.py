@@ -1,4 +1,4 @@
-"""Tests of `--energy` and `--counters`: they show what was counted in the run, and the run alone."""
+"""Tests of `--energy` and `--counters`: they show what was counted in the run, and no more."""
 
 import csv
 import json

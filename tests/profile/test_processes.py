@@ -1,4 +1,4 @@
-"""Tests of several processes that take few mutexes: the busiest is shown, the others are counted."""
+"""Tests of several processes that take few mutexes: one, the busiest, is shown."""
 
 import subprocess
 from pathlib import Path

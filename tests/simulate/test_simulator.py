@@ -69,7 +69,7 @@ def test_cases_worked_out_by_hand() -> None:
 @pytest.mark.parametrize("processors", SIZES)
 @pytest.mark.parametrize("lock", locate.lock_names())
 def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) -> None:
-    """Small machines run one thread more than they have processors; exclusion is checked in each."""
+    """Small machines have more threads than processors; exclusion is checked in each."""
     place = described(tmp_path, processors)
     threads = processors if processors > 2 else 2 * processors
     words = ["--lock", lock, "--workload", "single-lock", "--threads", str(threads)]

@@ -47,7 +47,7 @@ def test_welch() -> None:
 
 
 def test_locks_that_are_alike_are_seldom_told_apart() -> None:
-    """At most 5 of 100 tables differ, whatever the locks' noise: 400 tables of eight equal locks."""
+    """At most 5 of 100 tables differ, whatever the locks' noise: 400 tables of 8 equal locks."""
     random = np.random.default_rng(1)
     noise = np.array([0.005, 0.01, 0.01, 0.02, 0.02, 0.05, 0.1, 0.2])
     wrong = 0
