@@ -1,4 +1,4 @@
-// Mutexes that no thread destroys, as a std::mutex never is, and mutexes that are copied while they
+// Mutexes that no thread destroys, as with std::mutex, and mutexes that are copied while they
 // are free. A lock's memory outside of mutexes is bounded by the mutexes that exist.
 #include "../support/check.hpp"
 
@@ -8,12 +8,12 @@
 
 namespace {
 
-// Of memory for locks, or, where there is no library that says it, of all memory.
-std::int64_t taken() {
-  static void* const counted = dlsym(RTLD_DEFAULT, "lockwright_memory_taken");
-  return counted == nullptr
+// Returns the bytes of memory of all locks, or, without a library that counts them, of the process.
+std::int64_t memory() {
+  static void* const counter = dlsym(RTLD_DEFAULT, "lockwright_memory_taken");
+  return counter == nullptr
              ? check::anonymous_bytes()
-             : static_cast<std::int64_t>(reinterpret_cast<std::uint64_t (*)()>(counted)());
+             : static_cast<std::int64_t>(reinterpret_cast<std::uint64_t (*)()>(counter)());
 }
 
 constexpr int alive = 100;
@@ -26,24 +26,23 @@ void use(std::mutex* mutexes) {
   }
 }
 
-// `of_some` is what a lock takes for `alive` mutexes, which must have been the first of the
-// process.
+// `first_mutexes` is the memory of the first `alive` mutexes of the process.
 struct {
   std::int64_t before = 0;
-  std::int64_t of_some = 0;
+  std::int64_t first_mutexes = 0;
 } measured;
 
-// Twice as much as for so many times `alive` mutexes, or as is cut from one piece of memory.
+// Checks for twice the memory of `times * alive` mutexes, plus one block that memory is cut from.
 std::string bounded_by(int times) {
-  const std::int64_t grown = taken() - measured.before;
-  CHECK(grown <= 2 * times * measured.of_some + (512 << 10));
+  const std::int64_t grown = memory() - measured.before;
+  CHECK(grown <= 2 * times * measured.first_mutexes + (512 << 10));
   return "has taken " + std::to_string(grown >> 10) + " KiB";
 }
 
-// Each round has `alive` mutexes of its own, which make_and_use() does not destroy. Those of the
-// last case are perhaps not written over yet.
+// Each round has `alive` new mutexes, which make_and_use() does not destroy. The mutexes of the
+// last case may not be overwritten yet.
 template <class Round>
-std::string bounded_by_those_that_exist(Round make_and_use) {
+std::string bounded_by_live_mutexes(Round make_and_use) {
   for (int round = 0; round < rounds; ++round) make_and_use();
   return bounded_by(2);
 }
@@ -66,24 +65,24 @@ void round_mapped() {
   CHECK(munmap(memory, bytes) == 0);
 }
 
-// Threads abandon theirs at the same time, while others go on with mutexes that stay.
+// Threads abandon mutexes at the same time, and all use permanent ones.
 std::string by_several_threads() {
-  static std::mutex kept[alive];
+  static std::mutex permanent[alive];
   static long counts[alive];
-  use(kept);
+  use(permanent);
   constexpr int threads = 2;
   check::in_parallel(threads, [](int) {
     for (int round = 0; round < rounds / 10; ++round) {
       round_on_stack();
       for (int i = 0; i < alive; ++i) {
-        const std::lock_guard inside{kept[i]};
+        const std::lock_guard inside{permanent[i]};
         counts[i] = counts[i] + 1;
       }
     }
   });
   for (const long count : counts) CHECK_EQ(threads * rounds / 10, count);
-  // Those that are kept, of the last two cases, and of each thread and what was on its stack
-  // before.
+  // The permanent mutexes, those of the last two cases, and for each thread its mutexes and those
+  // that its stack held before.
   return bounded_by(3 + 2 * threads);
 }
 
@@ -94,18 +93,18 @@ void use_contended(pthread_mutex_t* mutex) {
   waiter.join();
 }
 
-void check_apart(pthread_mutex_t* one, pthread_mutex_t* other) {
-  OK(pthread_mutex_lock(one));
-  OK(pthread_mutex_trylock(other));
-  CHECK(!check::is_free(one));
-  CHECK(!check::is_free(other));
-  OK(pthread_mutex_unlock(one));
-  CHECK(check::is_free(one));
-  CHECK(!check::is_free(other));
-  OK(pthread_mutex_unlock(other));
-  CHECK(check::is_free(other));
-  use_contended(one);
-  use_contended(other);
+void check_independent(pthread_mutex_t* first, pthread_mutex_t* second) {
+  OK(pthread_mutex_lock(first));
+  OK(pthread_mutex_trylock(second));
+  CHECK(!check::is_free(first));
+  CHECK(!check::is_free(second));
+  OK(pthread_mutex_unlock(first));
+  CHECK(check::is_free(first));
+  CHECK(!check::is_free(second));
+  OK(pthread_mutex_unlock(second));
+  CHECK(check::is_free(second));
+  use_contended(first);
+  use_contended(second);
 }
 
 std::string a_copy_is_another_mutex() {
@@ -117,16 +116,16 @@ std::string a_copy_is_another_mutex() {
     }
     pthread_mutex_t copy;
     std::memcpy(&copy, &original, sizeof copy);
-    check_apart(&original, &copy);
+    check_independent(&original, &copy);
     pthread_mutex_t second;
     std::memcpy(&second, &original, sizeof copy);
     OK(pthread_mutex_destroy(&original));
-    check_apart(&second, &copy);
+    check_independent(&second, &copy);
   }
   return "";
 }
 
-// As a growing array does it.
+// Copies free mutexes, as a growing array does.
 std::string moved_again_and_again() {
   std::size_t number = 1;
   auto* mutexes = static_cast<pthread_mutex_t*>(std::calloc(number, sizeof(pthread_mutex_t)));
@@ -147,14 +146,14 @@ std::string moved_again_and_again() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measured.before = taken();
+  measured.before = memory();
   round_on_stack();
-  measured.of_some = taken() - measured.before;
+  measured.first_mutexes = memory() - measured.before;
   return check::run(
       argc, argv,
-      {{"on the stack", [] { return bounded_by_those_that_exist(round_on_stack); }},
-       {"on the heap", [] { return bounded_by_those_that_exist(round_on_heap); }},
-       {"in memory that is unmapped", [] { return bounded_by_those_that_exist(round_mapped); }},
+      {{"on the stack", [] { return bounded_by_live_mutexes(round_on_stack); }},
+       {"on the heap", [] { return bounded_by_live_mutexes(round_on_heap); }},
+       {"in memory that is unmapped", [] { return bounded_by_live_mutexes(round_mapped); }},
        {"by several threads", by_several_threads},
        {"a copy is another mutex", a_copy_is_another_mutex},
        {"moved again and again", moved_again_and_again}});

@@ -22,8 +22,8 @@ static atomic_int arrived;
 static atomic_int cleaned;
 static atomic_int may_go;
 
-// Long enough for a thread that has arrived to be inside its next call, mostly.
-static void pause_for_it(atomic_int* flag) {
+// Waits for the flag, and long enough that its thread mostly is inside its next call.
+static void wait_for(atomic_int* flag) {
   const struct timespec moment = {0, 5000000};
   do {
     nanosleep(&moment, NULL);
@@ -53,7 +53,7 @@ static void* hold(void* unused) {
   (void)unused;
   OK(pthread_mutex_lock(&other));
   atomic_store(&arrived, 1);
-  pause_for_it(&may_go);
+  wait_for(&may_go);
   OK(pthread_mutex_unlock(&other));
   return NULL;
 }
@@ -70,12 +70,12 @@ static pthread_t start(void* (*body)(void*)) {
   pthread_t thread;
   atomic_store(&arrived, 0);
   OK(pthread_create(&thread, NULL, body, NULL));
-  pause_for_it(&arrived);
+  wait_for(&arrived);
   return thread;
 }
 
-// The thread holds the mutex and locks it again; its clean-up handler unlocks it. Then threads that
-// come in its place hand another mutex over.
+// The thread holds the mutex and locks it again; its clean-up handler unlocks it. Then
+// later threads hand over another mutex.
 static void cancel_its_holder(void) {
   for (int round = 1; round <= 5; ++round) {
     void* result = NULL;

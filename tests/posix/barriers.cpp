@@ -26,23 +26,23 @@ std::string barriers() {
   return "";
 }
 
-std::atomic<int> made{0};
+std::atomic<int> calls{0};
 pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
 
-void make() {
+void count_call() {
   OK(pthread_mutex_lock(&inside));
   check::sleep_ms(1);
-  ++made;
+  ++calls;
   OK(pthread_mutex_unlock(&inside));
 }
 
 std::string once() {
   for (int round = 0; round < 20; ++round) {
     pthread_once_t control = PTHREAD_ONCE_INIT;
-    made = 0;
+    calls = 0;
     check::in_parallel(5, [&](int) {
-      OK(pthread_once(&control, make));
-      CHECK_EQ(1, made.load());
+      OK(pthread_once(&control, count_call));
+      CHECK_EQ(1, calls.load());
     });
   }
   return "";

@@ -95,7 +95,7 @@ int pthread_barrier_wait(pthread_barrier_t*) { return 0; }
 
 #elif defined(BROKEN_BANNER)
 
-[[gnu::constructor]] static void say() {
+[[gnu::constructor]] static void print_banner() {
   [[maybe_unused]] const ssize_t written = write(1, "using a lock\n", 13);
 }
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-// The number of sleeps of the calling thread so far.
+// Returns how often the calling thread has slept so far.
 long sleeps() {
   std::FILE* file = std::fopen("/proc/thread-self/status", "re");
   CHECK(file != nullptr);
@@ -40,7 +40,7 @@ std::string exclusion() {
   return "";
 }
 
-// The holder keeps it for longer than any lock polls before it sleeps.
+// The mutex is held for longer than any lock polls before it parks.
 std::string waits_awake() {
   for (const int type : check::all_types) {
     pthread_mutex_t mutex;
@@ -58,7 +58,6 @@ std::string waits_awake() {
     check::sleep_ms(5);
     OK(pthread_mutex_unlock(&mutex));
     waiter.join();
-    // It is the call that stays awake, not the thread.
     OK(pthread_mutex_destroy(&mutex));
   }
   return "";
@@ -85,7 +84,7 @@ std::string results() {
   return "";
 }
 
-// With a condition variable, which has to find the mutex as any other lock leaves it.
+// A condition variable can wait with a mutex that busylock() has acquired.
 std::string waits_on_a_condition() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -104,8 +103,8 @@ std::string waits_on_a_condition() {
   return "";
 }
 
-// Where the lock admits in the order of arrival, so are threads that poll.
-std::string takes_its_place() {
+// A lock with FIFO order admits threads that poll in the order of arrival too.
+std::string keeps_fifo_order() {
   if (std::getenv("LOCKWRIGHT_TEST_FIFO") == nullptr) return "";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   OK(pthread_mutex_lock(&mutex));
@@ -134,5 +133,5 @@ int main(int argc, char** argv) {
                      {"waits awake", waits_awake},
                      {"results", results},
                      {"waits on a condition", waits_on_a_condition},
-                     {"takes its place", takes_its_place}});
+                     {"keeps FIFO order", keeps_fifo_order}});
 }

@@ -28,7 +28,7 @@ static struct timespec after_ms(long ms) {
 static mtx_t mutex;
 static cnd_t changed;
 static int counter;
-static thread_local int own;
+static thread_local int acquisitions;
 
 static int count(void* kind) {
   for (int i = 0; i < rounds; ++i) {
@@ -51,11 +51,11 @@ static int count(void* kind) {
       CHECK(mtx_unlock(&mutex) == thrd_success);
     }
     ++counter;
-    ++own;
+    ++acquisitions;
     CHECK(mtx_unlock(&mutex) == thrd_success);
   }
-  CHECK(own == rounds);
-  return own;
+  CHECK(acquisitions == rounds);
+  return acquisitions;
 }
 
 static void exclusion(void) {
@@ -91,7 +91,7 @@ static int wait_for_turn(void* parity) {
   thrd_exit(77);
 }
 
-static void turns(void) {
+static void alternate(void) {
   int parity[] = {0, 1};
   counter = 0;
   CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
@@ -117,7 +117,7 @@ static tss_t key;
 static atomic_int destroyed;
 static once_flag once = ONCE_FLAG_INIT;
 
-static void make_key(void) { CHECK(counter++ == 0); }
+static void count_call(void) { CHECK(counter++ == 0); }
 
 static void destroy_value(void* value) {
   CHECK(mtx_lock(&mutex) == thrd_success);  // in the destructor of a thread that ends
@@ -126,9 +126,9 @@ static void destroy_value(void* value) {
   ++destroyed;
 }
 
-static int have_value(void* unused) {
+static int set_value(void* unused) {
   (void)unused;
-  call_once(&once, make_key);
+  call_once(&once, count_call);
   CHECK(tss_get(key) == NULL);
   int* value = malloc(sizeof *value);
   CHECK(value != NULL);
@@ -142,14 +142,14 @@ static void values_of_threads(void) {
   CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
   CHECK(tss_create(&key, destroy_value) == thrd_success);
   thrd_t all[workers];
-  for (int i = 0; i < workers; ++i) CHECK(thrd_create(&all[i], have_value, NULL) == thrd_success);
+  for (int i = 0; i < workers; ++i) CHECK(thrd_create(&all[i], set_value, NULL) == thrd_success);
   for (int i = 0; i < workers; ++i) CHECK(thrd_join(all[i], NULL) == thrd_success);
   CHECK(destroyed == workers && counter == 1);
   tss_delete(key);
   mtx_destroy(&mutex);
 }
 
-static int say_done(void* flag) {
+static int signal_done(void* flag) {
   CHECK(mtx_lock(&mutex) == thrd_success);
   *(int*)flag = 1;
   CHECK(cnd_signal(&changed) == thrd_success);
@@ -161,11 +161,11 @@ static void detached(void) {
   CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
   CHECK(cnd_init(&changed) == thrd_success);
   static int done;
-  thrd_t one;
-  CHECK(thrd_create(&one, say_done, &done) == thrd_success);
-  CHECK(!thrd_equal(one, thrd_current()));
+  thrd_t thread;
+  CHECK(thrd_create(&thread, signal_done, &done) == thrd_success);
+  CHECK(!thrd_equal(thread, thrd_current()));
   CHECK(thrd_equal(thrd_current(), thrd_current()));
-  CHECK(thrd_detach(one) == thrd_success);
+  CHECK(thrd_detach(thread) == thrd_success);
   CHECK(mtx_lock(&mutex) == thrd_success);
   while (!done) CHECK(cnd_wait(&changed, &mutex) == thrd_success);
   CHECK(mtx_unlock(&mutex) == thrd_success);
@@ -175,7 +175,7 @@ static void detached(void) {
 
 int main(void) {
   exclusion();
-  turns();
+  alternate();
   values_of_threads();
   detached();
   puts("ok: C11");

@@ -1,5 +1,5 @@
-// The kinds that stay with the C library and must go on working: shared between processes, robust,
-// with a priority protocol.
+// The kinds of mutex that stay with the C library and must work as before: shared between
+// processes, robust, with a priority protocol.
 #include "lockwright/pthread.h"
 
 #include "../support/children.hpp"
@@ -66,7 +66,7 @@ std::string condition_variable_between_processes() {
   OK(pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
   OK(pthread_cond_init(&region->cond, &attributes));
   constexpr int rounds = 2'000;
-  auto play = [&](int parity) {
+  auto alternate = [&](int parity) {
     OK(pthread_mutex_lock(&region->mutex));
     for (int i = 0; i < rounds; ++i) {
       while (region->stage % 2 != parity) OK(pthread_cond_wait(&region->cond, &region->mutex));
@@ -78,8 +78,8 @@ std::string condition_variable_between_processes() {
     CHECK(result == ETIMEDOUT || result == 0);
     OK(pthread_mutex_unlock(&region->mutex));
   };
-  const pid_t other = check::start_child([&] { play(1); });
-  play(0);
+  const pid_t other = check::start_child([&] { alternate(1); });
+  alternate(0);
   check::await_child(other);
   CHECK_EQ(2 * rounds, region->stage);
   OK(pthread_cond_destroy(&region->cond));
@@ -116,8 +116,8 @@ std::string robust_within_a_process() {
   return "";
 }
 
-// The same by a call that does not sleep.
-std::string robust_and_awake() {
+// The same by lockwright_mutex_busylock().
+std::string robust_busylock() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK, make_robust);
   check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(&mutex)); }).join();
@@ -130,7 +130,7 @@ std::string robust_and_awake() {
 }
 
 // A condition variable that is not shared, used with a robust mutex that stays with the C library:
-// the owner's death must reach the waiter.
+// the wait must report the owner's death.
 std::string waiting_with_a_robust_mutex() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_DEFAULT, make_robust);
@@ -185,7 +185,7 @@ std::string priority_ceiling() {
   int ceiling = -1;
   OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
   CHECK(ceiling >= sched_get_priority_min(SCHED_FIFO));
-  // Raising the priority to the ceiling may need a privilege that this process has not.
+  // Raising the priority to the ceiling may need a privilege that this process lacks.
   const int result = pthread_mutex_lock(&mutex);
   CHECK(result == 0 || result == EPERM || result == EINVAL);
   if (result == 0) OK(pthread_mutex_unlock(&mutex));
@@ -201,7 +201,7 @@ int main(int argc, char** argv) {
                      {"condition variable between processes", condition_variable_between_processes},
                      {"robust between processes", robust_between_processes},
                      {"robust within a process", robust_within_a_process},
-                     {"robust and awake", robust_and_awake},
+                     {"robust busylock", robust_busylock},
                      {"waiting with a robust mutex", waiting_with_a_robust_mutex},
                      {"priority inheritance", priority_inheritance},
                      {"priority ceiling", priority_ceiling}});

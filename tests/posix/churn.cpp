@@ -1,5 +1,5 @@
 // 10,000 threads, each alive for a few acquisitions: a lock's memory for a thread must be freed
-// when the thread ends, also for threads that lock in their own destructors.
+// when the thread ends, also for threads that lock in destructors.
 #include "../support/check.hpp"
 
 namespace {
@@ -11,32 +11,32 @@ pthread_mutex_t shared[mutexes] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INIT
                                    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 volatile long counter = 0;
 
-void bump() { counter = counter + 1; }
+void increment() { counter = counter + 1; }
 
-// Locks when the thread's own variables are destroyed.
-struct Late {
+// An object that locks when the thread's variables are destroyed.
+struct LocksAtEnd {
   bool armed = false;
-  ~Late() {
+  ~LocksAtEnd() {
     if (!armed) return;
     OK(pthread_mutex_lock(&shared[0]));
-    bump();
+    increment();
     OK(pthread_mutex_unlock(&shared[0]));
   }
 };
-thread_local Late late;
+thread_local LocksAtEnd at_end;
 
 void nest(std::size_t depth) {
   for (std::size_t m = 0; m < depth; ++m) OK(pthread_mutex_lock(&shared[m]));
-  bump();
+  increment();
   for (std::size_t m = 0; m < depth; ++m) OK(pthread_mutex_unlock(&shared[m]));
 }
 
-// Two at a time, so that they also meet.
-void generation(int pairs, int depth_seed) {
+// Two threads at a time, so that they also contend.
+void run_pairs(int pairs, int depth_seed) {
   for (int i = 0; i < pairs; ++i) {
     const auto depth = 1 + static_cast<std::size_t>(i + depth_seed) % mutexes;
     auto body = [depth](check::Worker&) {
-      late.armed = true;
+      at_end.armed = true;
       nest(depth);
       nest(mutexes + 1 - depth);
     };
@@ -46,9 +46,9 @@ void generation(int pairs, int depth_seed) {
 }
 
 std::string ten_thousand_threads() {
-  generation(500, 0);  // stacks, arenas and pools reach their size
+  run_pairs(500, 0);  // stacks, arenas and pools reach their size
   const long before = check::anonymous_bytes();
-  generation(4'500, 3);
+  run_pairs(4'500, 3);
   const long growth = check::anonymous_bytes() - before;
   // 9,000 threads with only one 64-byte node lost each would be 560 KiB.
   CHECK(growth < 256 * 1'024);
@@ -56,7 +56,7 @@ std::string ten_thousand_threads() {
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
 }
 
-// A key's destructor may lock too, again and again, after the thread's own clean-up has begun.
+// A key's destructor may lock too, again and again, after the thread's clean-up has begun.
 std::string in_key_destructors() {
   static pthread_key_t key;
   static std::atomic<int> calls{0};

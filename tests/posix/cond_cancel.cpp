@@ -1,5 +1,5 @@
 // Cancellation of a thread that waits on a condition variable: its clean-up runs with the mutex
-// held, C++ destructors run too, and a signal that comes at the same time is not swallowed.
+// held, C++ destructors run too, and a signal sent at the same time is not lost.
 #include "../support/check.hpp"
 
 namespace {
@@ -127,7 +127,7 @@ std::string pending_cancellation() {
   return "";
 }
 
-// With cancellation switched off the wait ends by its signal only.
+// With cancellation disabled the wait ends by its signal only.
 std::string disabled_cancellation() {
   with_each_kind([](Waiter& waiter) {
     waiter.start([](void* argument) -> void* {
@@ -213,9 +213,9 @@ void* take_a_token(void* argument, int Race::* taken) {
   return nullptr;
 }
 
-// Two wait; one signal and the cancellation of the first come together. If the cancelled one did
-// not take the token, the signal is due to the other, which would otherwise wait for ever.
-std::string no_signal_is_swallowed() {
+// Two threads wait; one signal and the cancellation of the first come together. If the
+// cancelled thread has not taken the token, the signal must wake the other.
+std::string no_signal_is_lost() {
   int by_cancelled = 0;
   int by_other = 0;
   check::Random random{31};
@@ -227,12 +227,12 @@ std::string no_signal_is_swallowed() {
     OK(pthread_create(
         &first, nullptr, [](void* r) { return take_a_token(r, &Race::taken_by_cancelled); },
         &race));
-    // the first to wait is the first to be signalled, where the order is kept
+    // in FIFO order the first to wait is the first to be signalled
     check::wait_until_under(&race.mutex, [&] { return race.waiting == 1; });
     OK(pthread_create(
         &second, nullptr, [](void* r) { return take_a_token(r, &Race::taken_by_other); }, &race));
     check::wait_until_under(&race.mutex, [&] { return race.waiting == 2; });
-    if (round % 3 == 0) check::sleep_us(100);  // both have gone to sleep
+    if (round % 3 == 0) check::sleep_us(100);  // both sleep by now
     OK(pthread_mutex_lock(&race.mutex));
     race.tokens = 1;
     const bool signal_first = random.below(2) == 0;
@@ -247,7 +247,7 @@ std::string no_signal_is_swallowed() {
     if (inside) OK(pthread_mutex_unlock(&race.mutex));
     OK(pthread_join(first, nullptr));
     if (race.taken_by_cancelled == 0) {
-      OK(pthread_join(second, nullptr));  // hangs if the signal was swallowed
+      OK(pthread_join(second, nullptr));  // hangs if the signal was lost
       CHECK_EQ(1, race.taken_by_other);
       ++by_other;
     } else {
@@ -305,6 +305,6 @@ int main(int argc, char** argv) {
                      {"pending cancellation", pending_cancellation},
                      {"disabled cancellation", disabled_cancellation},
                      {"destructors run", destructors_run},
-                     {"no signal is swallowed", no_signal_is_swallowed},
+                     {"no signal is lost", no_signal_is_lost},
                      {"locking is no cancellation point", locking_is_no_cancellation_point}});
 }

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Every number goes in once and comes out once, in order where one consumer takes them.
+// Every number is added once and removed once, in FIFO order.
 std::string producer_consumer(int producers, int consumers, long at_most, bool signal_inside) {
   struct Queue {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -18,14 +18,14 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
     long consumed = 0;
     long long sum = 0;
   } queue;
-  constexpr std::size_t room = 4;
+  constexpr std::size_t capacity = 4;
   const check::Budget budget{150};
   check::in_parallel(producers + consumers, [&](int i) {
     for (;;) {
       OK(pthread_mutex_lock(&queue.mutex));
-      pthread_cond_t* tell = nullptr;
+      pthread_cond_t* to_signal = nullptr;
       if (i < producers) {
-        while (queue.items.size() == room && !queue.closed)
+        while (queue.items.size() == capacity && !queue.closed)
           OK(pthread_cond_wait(&queue.not_full, &queue.mutex));
         queue.closed = queue.closed || queue.produced == at_most || budget.spent();
         if (queue.closed) {
@@ -35,7 +35,7 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
           return;
         }
         queue.items.push_back(queue.produced++);
-        tell = &queue.not_empty;
+        to_signal = &queue.not_empty;
       } else {
         while (queue.items.empty() && !queue.closed)
           OK(pthread_cond_wait(&queue.not_empty, &queue.mutex));
@@ -48,11 +48,11 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
         CHECK_EQ(queue.consumed, item);  // first in, first out, under the mutex
         ++queue.consumed;
         queue.sum += item;
-        tell = &queue.not_full;
+        to_signal = &queue.not_full;
       }
-      if (signal_inside) OK(pthread_cond_signal(tell));
+      if (signal_inside) OK(pthread_cond_signal(to_signal));
       OK(pthread_mutex_unlock(&queue.mutex));
-      if (!signal_inside) OK(pthread_cond_signal(tell));
+      if (!signal_inside) OK(pthread_cond_signal(to_signal));
     }
   });
   CHECK_EQ(queue.produced, queue.consumed);
@@ -63,22 +63,22 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
   return "items " + std::to_string(queue.produced);
 }
 
-// A token is passed round; each thread sleeps on its own condition variable until it has the token.
+// A token circulates; each thread waits on a condition variable of its own until it has the token.
 // Exactly one signal is sent per round, so one lost wake-up stops the ring for ever.
 std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::vector<pthread_cond_t> conds(static_cast<std::size_t>(threads), PTHREAD_COND_INITIALIZER);
-  long at = 0;
+  long position = 0;
   long end = at_most;
   const check::Budget budget{budget_ms};
   check::in_parallel(threads, [&](int i) {
     for (long round = i;; round += threads) {
       OK(pthread_mutex_lock(&mutex));
-      while (at != round) OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
-      // The thread that finds the time over passes the token round once more and ends.
-      if (budget.spent() && end == at_most) end = at + threads;
-      const bool last = at + threads >= end;
-      ++at;
+      while (position != round) OK(pthread_cond_wait(&conds[static_cast<std::size_t>(i)], &mutex));
+      // Once the budget is spent, the token makes one more round.
+      if (budget.spent() && end == at_most) end = position + threads;
+      const bool last = position + threads >= end;
+      ++position;
       pthread_cond_t* next = &conds[static_cast<std::size_t>((i + 1) % threads)];
       if (signal_inside) OK(pthread_cond_signal(next));
       OK(pthread_mutex_unlock(&mutex));
@@ -86,18 +86,18 @@ std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
       if (last) return;
     }
   });
-  CHECK(at >= end && at < end + threads);
+  CHECK(position >= end && position < end + threads);
   for (auto& cond : conds) OK(pthread_cond_destroy(&cond));
-  return "rounds " + std::to_string(at);
+  return "rounds " + std::to_string(position);
 }
 
 // On one CPU every round has to put one thread to sleep and wake the other.
 std::string ring_on_one_cpu(bool signal_inside) {
-  const check::Confined one{1};
+  const check::Confined confined{1};
   return ring(2, 20'000, 1'000, signal_inside);
 }
 
-// Tokens are put with one signal each; half of the takers give up and try again all the time.
+// Each token is added with one signal; half of the takers give up and retry all the time.
 std::string tokens_with_impatient_takers() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -119,7 +119,7 @@ std::string tokens_with_impatient_takers() {
         OK(pthread_mutex_unlock(&mutex));
         if (random.below(4) != 0) check::sleep_us(static_cast<long>(random.below(300)));
       }
-      // Wait until the takers have drained it with the signals they were sent: no broadcast yet.
+      // The signals alone, without a broadcast, must let the takers remove all tokens.
       check::wait_until_under(&mutex, [&] { return tokens == 0; });
       OK(pthread_mutex_lock(&mutex));
       closed = true;

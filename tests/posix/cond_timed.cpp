@@ -1,5 +1,5 @@
-// Timed waits on both clocks: they end no earlier than asked, with the mutex held, refuse nonsense,
-// and never lose or swallow a signal that races with the timeout.
+// Timed waits on both clocks: they end no earlier than the deadline, with the mutex held, reject
+// invalid deadlines, and never lose a signal that races with the timeout.
 #include "../support/check.hpp"
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC};
 
-// timedwait by the clock of the attribute, or clockwait by the clock it is given.
+// Calls clockwait with `clock`, or timedwait, whose clock is that of the attribute.
 int wait_until_time(pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock,
                     const timespec& deadline) {
   return clockwait ? pthread_cond_clockwait(cond, mutex, clock, &deadline)
@@ -57,7 +57,7 @@ std::string no_earlier_than_the_deadline() {
   return "";
 }
 
-std::string nonsense_is_refused() {
+std::string invalid_deadlines_are_rejected() {
   with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     timespec wrong = check::after_ms(clock, 1'000);
     wrong.tv_nsec = 1'000'000'000;
@@ -118,9 +118,9 @@ std::string timeout_waits_for_the_mutex() {
   return "";
 }
 
-// One waiter with a short timeout and one without wait; one signal is sent around the time of the
-// timeout. If the first says "timed out" although the signal came while it still waited, the signal
-// must have reached the second: it is never lost.
+// One thread waits with a short timeout, another without; one signal is sent around the time of the
+// timeout. If the first wait times out although the signal came before its end, the signal must
+// wake the second.
 std::string signal_racing_with_the_timeout() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -130,23 +130,23 @@ std::string signal_racing_with_the_timeout() {
   check::Random random{17};
   for (int round = 0; round < rounds; ++round) {
     int waiting = 0;
-    bool patient_may_go = false;
-    bool patient_woken = false;
+    bool untimed_may_go = false;
+    bool untimed_woken = false;
     bool end = false;
-    int hurried_result = -1;
+    int timed_result = -1;
     const std::int64_t deadline = check::nanoseconds(CLOCK_REALTIME) + 800'000;
-    check::Worker hurried{[&](check::Worker&) {
+    check::Worker timed{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));
       ++waiting;
       const timespec when = check::to_timespec(deadline);
-      hurried_result = pthread_cond_timedwait(&cond, &mutex, &when);
+      timed_result = pthread_cond_timedwait(&cond, &mutex, &when);
       OK(pthread_mutex_unlock(&mutex));
     }};
-    check::Worker patient{[&](check::Worker&) {
+    check::Worker untimed{[&](check::Worker&) {
       OK(pthread_mutex_lock(&mutex));
       ++waiting;
-      while (!patient_may_go && !end) OK(pthread_cond_wait(&cond, &mutex));
-      patient_woken = true;
+      while (!untimed_may_go && !end) OK(pthread_cond_wait(&cond, &mutex));
+      untimed_woken = true;
       OK(pthread_mutex_unlock(&mutex));
     }};
     check::wait_until_under(&mutex, [&] { return waiting == 2; });
@@ -154,23 +154,23 @@ std::string signal_racing_with_the_timeout() {
     while (check::nanoseconds(CLOCK_REALTIME) < when) {
     }
     OK(pthread_mutex_lock(&mutex));
-    patient_may_go = true;
+    untimed_may_go = true;
     OK(pthread_cond_signal(&cond));
     OK(pthread_mutex_unlock(&mutex));
-    hurried.join();
-    if (hurried_result == ETIMEDOUT) {
+    timed.join();
+    if (timed_result == ETIMEDOUT) {
       ++timed_out;
-      patient.join();  // hangs if the signal was lost
+      untimed.join();  // hangs if the signal was lost
     } else {
-      CHECK_RC(0, hurried_result);
+      CHECK_RC(0, timed_result);
       ++signalled_in_time;
       OK(pthread_mutex_lock(&mutex));
       end = true;
       OK(pthread_cond_signal(&cond));
       OK(pthread_mutex_unlock(&mutex));
-      patient.join();
+      untimed.join();
     }
-    CHECK(patient_woken);
+    CHECK(untimed_woken);
   }
   return "in time " + std::to_string(signalled_in_time) + " timed out " + std::to_string(timed_out);
 }
@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"deadline in the past", deadline_in_the_past},
                      {"no earlier than the deadline", no_earlier_than_the_deadline},
-                     {"nonsense is refused", nonsense_is_refused},
+                     {"invalid deadlines are rejected", invalid_deadlines_are_rejected},
                      {"signal before the deadline", signal_before_the_deadline},
                      {"timeout waits for the mutex", timeout_waits_for_the_mutex},
                      {"signal racing with the timeout", signal_racing_with_the_timeout},

@@ -1,5 +1,5 @@
-// Condition variables with every mutex type: the wait really releases the mutex and returns holding
-// it in the way of its type.
+// Condition variables with every mutex type: a wait releases the mutex and reacquires it by the
+// rules of its type.
 #include "../support/check.hpp"
 
 namespace {
@@ -15,7 +15,7 @@ std::string with_type(int type) {
       OK(pthread_mutex_lock(&mutex));
       waiting = true;
       while (!go) OK(pthread_cond_wait(&cond, &mutex));
-      // held again, as this type holds
+      // held again, by the rules of its type
       if (type == PTHREAD_MUTEX_ERRORCHECK) CHECK_RC(EDEADLK, pthread_mutex_lock(&mutex));
       if (type == PTHREAD_MUTEX_RECURSIVE) {
         OK(pthread_mutex_lock(&mutex));
@@ -30,7 +30,7 @@ std::string with_type(int type) {
     OK(pthread_mutex_lock(&mutex));
     go = true;
     OK(round % 2 == 0 ? pthread_cond_signal(&cond) : pthread_cond_broadcast(&cond));
-    // the woken thread must not run into our section
+    // the woken thread must not enter while the mutex is held
     check::sleep_us(200);
     CHECK(waiting);
     waiting = false;
@@ -71,22 +71,22 @@ std::string other_mutexes_stay_held() {
     for (std::size_t i = depth / 2; i < depth; ++i) OK(pthread_mutex_lock(&held[i]));
     waiting = true;
     while (!go) OK(pthread_cond_wait(&cond, &mutex));
-    for (auto& one : held) OK(pthread_mutex_unlock(&one));
+    for (auto& other : held) OK(pthread_mutex_unlock(&other));
     OK(pthread_mutex_unlock(&mutex));
   }};
   check::wait_until_under(&mutex, [&] { return waiting; });
-  for (auto& one : held) CHECK_RC(EBUSY, pthread_mutex_trylock(&one));
+  for (auto& other : held) CHECK_RC(EBUSY, pthread_mutex_trylock(&other));
   OK(pthread_mutex_lock(&mutex));
   go = true;
   OK(pthread_cond_signal(&cond));
   OK(pthread_mutex_unlock(&mutex));
   waiter.join();
-  for (auto& one : held) CHECK(check::is_free(&one));
+  for (auto& other : held) CHECK(check::is_free(&other));
   return "";
 }
 
 // One condition variable used with one mutex and later, when no thread waits, with another one.
-std::string one_after_the_other() {
+std::string several_mutexes() {
   pthread_mutex_t mutexes[3];
   for (std::size_t i = 0; i < 3; ++i) check::init_mutex(&mutexes[i], check::all_types[i]);
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -107,9 +107,9 @@ std::string one_after_the_other() {
   return "";
 }
 
-// A thread that has locked a recursive mutex twice keeps it while it waits. It must not wait for
+// A thread that has locked a recursive mutex twice holds it while it waits. It must not wait for
 // others that were signalled with it, because they cannot proceed before it does.
-std::string broadcast_to_one_who_keeps_the_mutex() {
+std::string broadcast_to_a_holder() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -126,7 +126,7 @@ std::string broadcast_to_one_who_keeps_the_mutex() {
     others.back()->wait_until_blocked();
     check::wait_until([&] { return check::is_free(&mutex); });
   }
-  check::Worker keeper{[&](check::Worker& self) {
+  check::Worker holder{[&](check::Worker& self) {
     OK(pthread_mutex_lock(&mutex));
     OK(pthread_mutex_lock(&mutex));
     self.about_to_block();
@@ -136,11 +136,11 @@ std::string broadcast_to_one_who_keeps_the_mutex() {
     CHECK(!check::is_free(&mutex));
     OK(pthread_mutex_unlock(&mutex));
   }};
-  keeper.wait_until_blocked();
+  holder.wait_until_blocked();
   check::sleep_ms(2);
   CHECK(!check::is_free(&mutex));
   OK(pthread_cond_broadcast(&cond));
-  keeper.join();
+  holder.join();
   for (auto& other : others) other->join();
   CHECK_EQ(2, woken.load());
   OK(pthread_cond_destroy(&cond));
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
     cases.push_back({check::type_name(type), [type] { return with_type(type); }});
   cases.push_back({"without holding an errorcheck mutex", without_holding_an_errorcheck_mutex});
   cases.push_back({"other mutexes stay held", other_mutexes_stay_held});
-  cases.push_back({"one after the other", one_after_the_other});
-  cases.push_back({"broadcast to one who keeps the mutex", broadcast_to_one_who_keeps_the_mutex});
+  cases.push_back({"several mutexes", several_mutexes});
+  cases.push_back({"broadcast to a holder", broadcast_to_a_holder});
   return check::run(argc, argv, cases);
 }

@@ -1,18 +1,18 @@
-// Which waiters are woken: a broadcast wakes all, a signal exactly one and the longest waiting
-// first, no thread wakes without cause, and the condition variable may go as soon as the broadcast
-// has been sent.
+// The wake-ups of condition variables: a broadcast wakes all waiters, a signal exactly one, the
+// longest waiting first, none is spurious, and the condition variable may be destroyed as soon as
+// the broadcast has been sent.
 #include "../support/check.hpp"
 
 #include <sys/mman.h>
 
 namespace {
 
-struct Meeting {
+struct Monitor {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 };
 
-// Returns, with the mutex held, when `count` threads wait on the condition variable.
+// Returns with the mutex held once `count` equals `wanted`.
 template <class Count>
 void lock_when(pthread_mutex_t* mutex, const Count& count, int wanted) {
   for (;;) {
@@ -23,10 +23,10 @@ void lock_when(pthread_mutex_t* mutex, const Count& count, int wanted) {
   }
 }
 
-// A barrier as some programs write it, without a loop around the wait: it works only while no
-// thread is woken without cause.
+// A barrier as some programs write it, without a loop around the wait: it works only without
+// spurious wake-ups.
 std::string barrier_without_a_loop(int threads, int at_most) {
-  Meeting meeting;
+  Monitor monitor;
   int arrived = 0;
   int generation = 0;
   bool end = false;
@@ -34,28 +34,28 @@ std::string barrier_without_a_loop(int threads, int at_most) {
   check::in_parallel(threads, [&](int) {
     bool last = false;
     for (int g = 0; !last; ++g) {
-      OK(pthread_mutex_lock(&meeting.mutex));
+      OK(pthread_mutex_lock(&monitor.mutex));
       CHECK_EQ(g, generation);
       if (++arrived == threads) {
         arrived = 0;
         ++generation;
         end = generation == at_most || budget.spent();
-        OK(pthread_cond_broadcast(&meeting.cond));
+        OK(pthread_cond_broadcast(&monitor.cond));
       } else {
-        OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+        OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
       }
       CHECK_EQ(g + 1, generation);
       last = end;  // no thread can begin another round before all have left this one
-      OK(pthread_mutex_unlock(&meeting.mutex));
+      OK(pthread_mutex_unlock(&monitor.mutex));
     }
   });
   return "threads " + std::to_string(threads) + " generations " + std::to_string(generation);
 }
 
-// They arrive one after the other: 150 threads at once in a strict queue of spinners would take
-// minutes, and only what happens after the broadcast matters here.
+// The waiters arrive one by one: 150 threads at once in a FIFO queue of spinning waiters would take
+// minutes, and only the broadcast is tested here.
 std::string broadcast_to_many() {
-  Meeting meeting;
+  Monitor monitor;
   constexpr int threads = 150;
   int waiting = 0;
   int woken = 0;
@@ -63,105 +63,104 @@ std::string broadcast_to_many() {
   std::vector<std::unique_ptr<check::Worker>> workers;
   for (int i = 0; i < threads; ++i) {
     workers.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
-      OK(pthread_mutex_lock(&meeting.mutex));
+      OK(pthread_mutex_lock(&monitor.mutex));
       ++waiting;
-      while (!go) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+      while (!go) OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
       ++woken;
-      OK(pthread_mutex_unlock(&meeting.mutex));
+      OK(pthread_mutex_unlock(&monitor.mutex));
     }));
-    lock_when(&meeting.mutex, waiting, i + 1);
-    OK(pthread_mutex_unlock(&meeting.mutex));
+    lock_when(&monitor.mutex, waiting, i + 1);
+    OK(pthread_mutex_unlock(&monitor.mutex));
   }
-  OK(pthread_mutex_lock(&meeting.mutex));
+  OK(pthread_mutex_lock(&monitor.mutex));
   CHECK_EQ(0, woken);
   go = true;
-  OK(pthread_cond_broadcast(&meeting.cond));
-  OK(pthread_mutex_unlock(&meeting.mutex));
+  OK(pthread_cond_broadcast(&monitor.cond));
+  OK(pthread_mutex_unlock(&monitor.mutex));
   for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, woken);
   return "";
 }
 
-// A broadcast does not make waiters run while the mutex is held: none runs while the broadcaster
-// has it, and while one of them has it, at most one other has got up in advance. This too is the
-// library's own promise.
-std::string woken_waiters_find_the_mutex_free() {
+// No waiter runs while the broadcaster holds the mutex, and while a waiter holds it, at most one
+// other has been woken in advance. The library guarantees this, POSIX does not.
+std::string no_wakeup_while_the_mutex_is_held() {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
   if (promised == nullptr || *promised == '\0') return "not promised";
-  Meeting meeting;
+  Monitor monitor;
   constexpr int threads = 6;
   int waiting = 0;
   std::atomic<int> inside{0};
-  std::atomic<bool> go_on{false};
+  std::atomic<bool> may_leave{false};
   std::vector<std::unique_ptr<check::Worker>> workers;
   for (int i = 0; i < threads; ++i) {
     workers.push_back(std::make_unique<check::Worker>([&](check::Worker& self) {
-      OK(pthread_mutex_lock(&meeting.mutex));
+      OK(pthread_mutex_lock(&monitor.mutex));
       ++waiting;
       self.about_to_block();
-      OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+      OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
       inside.fetch_add(1);
-      check::wait_until([&] { return go_on.load(); });
-      OK(pthread_mutex_unlock(&meeting.mutex));
+      check::wait_until([&] { return may_leave.load(); });
+      OK(pthread_mutex_unlock(&monitor.mutex));
     }));
-    lock_when(&meeting.mutex, waiting, i + 1);
-    OK(pthread_mutex_unlock(&meeting.mutex));
+    lock_when(&monitor.mutex, waiting, i + 1);
+    OK(pthread_mutex_unlock(&monitor.mutex));
     workers.back()->wait_until_blocked();
   }
-  check::sleep_ms(5);  // for one that announced itself and had 3 ms to fall asleep
+  check::sleep_ms(5);  // wait_until_blocked() may return before the thread sleeps
   std::vector<std::int64_t> used;
   for (const auto& worker : workers) used.push_back(worker->cpu_time());
-  const auto got_up = [&] {
+  const auto woken_count = [&] {
     int count = 0;
     for (std::size_t i = 0; i < threads; ++i) count += workers[i]->cpu_time() != used[i] ? 1 : 0;
     return count;
   };
-  OK(pthread_mutex_lock(&meeting.mutex));
-  OK(pthread_cond_broadcast(&meeting.cond));
+  OK(pthread_mutex_lock(&monitor.mutex));
+  OK(pthread_cond_broadcast(&monitor.cond));
   check::sleep_ms(20);
-  CHECK_EQ(0, got_up());
-  OK(pthread_mutex_unlock(&meeting.mutex));
+  CHECK_EQ(0, woken_count());
+  OK(pthread_mutex_unlock(&monitor.mutex));
   check::wait_until([&] { return inside.load() == 1; });
   check::sleep_ms(20);
-  CHECK(got_up() <= 2);
-  go_on.store(true);
+  CHECK(woken_count() <= 2);
+  may_leave.store(true);
   for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, inside.load());
   return "";
 }
 
-// Waiters arrive in a known order; each signal wakes exactly one. The order itself is a promise of
-// the library under test, not of POSIX, so it is asserted only where the harness says so.
+// Waiters arrive in a known order; each signal wakes exactly one. The library under test guarantees
+// the order, POSIX does not: it is asserted only if the harness sets the variable.
 std::string one_at_a_time_in_order() {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
   const bool in_order = promised != nullptr && *promised != '\0';
-  Meeting meeting;
+  Monitor monitor;
   constexpr int threads = 8;
   int waiting = 0;
   std::vector<int> woken;
   std::vector<std::unique_ptr<check::Worker>> workers;
   for (int i = 0; i < threads; ++i) {
     workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker&) {
-      OK(pthread_mutex_lock(&meeting.mutex));
+      OK(pthread_mutex_lock(&monitor.mutex));
       ++waiting;
-      OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+      OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
       woken.push_back(i);
-      OK(pthread_mutex_unlock(&meeting.mutex));
+      OK(pthread_mutex_unlock(&monitor.mutex));
     }));
-    lock_when(&meeting.mutex, waiting, i + 1);
-    OK(pthread_mutex_unlock(&meeting.mutex));
+    lock_when(&monitor.mutex, waiting, i + 1);
+    OK(pthread_mutex_unlock(&monitor.mutex));
   }
   for (std::size_t i = 0; i < threads; ++i) {
-    OK(pthread_mutex_lock(&meeting.mutex));
+    OK(pthread_mutex_lock(&monitor.mutex));
     CHECK_EQ(i, woken.size());
-    OK(pthread_cond_signal(&meeting.cond));
-    OK(pthread_mutex_unlock(&meeting.mutex));
-    check::wait_until_under(&meeting.mutex, [&] { return woken.size() > i; });
-    check::sleep_us(300);  // a second one, woken by mistake, would be here now
-    OK(pthread_mutex_lock(&meeting.mutex));
+    OK(pthread_cond_signal(&monitor.cond));
+    OK(pthread_mutex_unlock(&monitor.mutex));
+    check::wait_until_under(&monitor.mutex, [&] { return woken.size() > i; });
+    check::sleep_us(300);  // a second thread woken by mistake would have passed
+    OK(pthread_mutex_lock(&monitor.mutex));
     CHECK_EQ(i + 1, woken.size());
     if (in_order) CHECK_EQ(i, woken.back());
-    OK(pthread_mutex_unlock(&meeting.mutex));
+    OK(pthread_mutex_unlock(&monitor.mutex));
   }
   for (auto& worker : workers) worker->join();
   return in_order ? "in order" : "";
@@ -169,80 +168,80 @@ std::string one_at_a_time_in_order() {
 
 // Several signals sent under one hold of the mutex wake as many threads.
 std::string signals_add_up() {
-  Meeting meeting;
+  Monitor monitor;
   constexpr int threads = 6;
   for (int round = 0; round < 20; ++round) {
     int waiting = 0;
     int allowed = 0;
-    int through = 0;
+    int passed = 0;
     check::in_parallel(threads + 1, [&](int i) {
       if (i < threads) {
-        OK(pthread_mutex_lock(&meeting.mutex));
+        OK(pthread_mutex_lock(&monitor.mutex));
         ++waiting;
-        while (allowed == 0) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
+        while (allowed == 0) OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
         --allowed;
-        ++through;
-        OK(pthread_mutex_unlock(&meeting.mutex));
+        ++passed;
+        OK(pthread_mutex_unlock(&monitor.mutex));
         return;
       }
-      lock_when(&meeting.mutex, waiting, threads);
+      lock_when(&monitor.mutex, waiting, threads);
       allowed = 4;
-      for (int s = 0; s < 4; ++s) OK(pthread_cond_signal(&meeting.cond));
-      OK(pthread_mutex_unlock(&meeting.mutex));
-      lock_when(&meeting.mutex, through, 4);
+      for (int s = 0; s < 4; ++s) OK(pthread_cond_signal(&monitor.cond));
+      OK(pthread_mutex_unlock(&monitor.mutex));
+      lock_when(&monitor.mutex, passed, 4);
       CHECK_EQ(0, allowed);
       allowed = 2;
-      OK(pthread_cond_signal(&meeting.cond));
-      OK(pthread_mutex_unlock(&meeting.mutex));
-      OK(pthread_cond_signal(&meeting.cond));  // the second one without the mutex
+      OK(pthread_cond_signal(&monitor.cond));
+      OK(pthread_mutex_unlock(&monitor.mutex));
+      OK(pthread_cond_signal(&monitor.cond));  // the second signal, without the mutex
     });
-    CHECK_EQ(threads, through);
+    CHECK_EQ(threads, passed);
   }
   return "";
 }
 
-// Signals and broadcasts that no thread waits for are not saved for later.
-std::string signals_without_waiters_are_void() {
-  Meeting meeting;
-  OK(pthread_cond_signal(&meeting.cond));
-  OK(pthread_cond_broadcast(&meeting.cond));
-  OK(pthread_mutex_lock(&meeting.mutex));
-  OK(pthread_cond_signal(&meeting.cond));
+// Signals and broadcasts without waiters are not stored.
+std::string signals_without_waiters_have_no_effect() {
+  Monitor monitor;
+  OK(pthread_cond_signal(&monitor.cond));
+  OK(pthread_cond_broadcast(&monitor.cond));
+  OK(pthread_mutex_lock(&monitor.mutex));
+  OK(pthread_cond_signal(&monitor.cond));
   for (int i = 0; i < 3; ++i) {
     const timespec soon = check::after_ms(CLOCK_REALTIME, 5);
-    CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&meeting.cond, &meeting.mutex, &soon));
-    OK(pthread_cond_signal(&meeting.cond));  // the waiter has gone by its timeout
+    CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&monitor.cond, &monitor.mutex, &soon));
+    OK(pthread_cond_signal(&monitor.cond));  // the wait has timed out
   }
-  OK(pthread_mutex_unlock(&meeting.mutex));
+  OK(pthread_mutex_unlock(&monitor.mutex));
   return "";
 }
 
 // A broadcast sent without holding the mutex.
 std::string broadcast_outside() {
-  Meeting meeting;
+  Monitor monitor;
   constexpr int threads = 5;
   for (int round = 0; round < 30; ++round) {
     int waiting = 0;
     bool go = false;
     check::in_parallel(threads + 1, [&](int i) {
       if (i < threads) {
-        OK(pthread_mutex_lock(&meeting.mutex));
+        OK(pthread_mutex_lock(&monitor.mutex));
         ++waiting;
-        while (!go) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
-        OK(pthread_mutex_unlock(&meeting.mutex));
+        while (!go) OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
+        OK(pthread_mutex_unlock(&monitor.mutex));
         return;
       }
-      lock_when(&meeting.mutex, waiting, threads);
+      lock_when(&monitor.mutex, waiting, threads);
       go = true;
-      OK(pthread_mutex_unlock(&meeting.mutex));
-      OK(pthread_cond_broadcast(&meeting.cond));
+      OK(pthread_mutex_unlock(&monitor.mutex));
+      OK(pthread_cond_broadcast(&monitor.cond));
     });
   }
   return "";
 }
 
 // POSIX: once the broadcast is sent no thread blocks on the condition variable, so it may be
-// destroyed and its memory given back while the woken threads still queue for the mutex.
+// destroyed and its memory unmapped while the woken threads still queue for the mutex.
 std::string destroyed_right_after_broadcast(bool outside) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -276,31 +275,31 @@ std::string destroyed_right_after_broadcast(bool outside) {
   return "";
 }
 
-// The memory of a condition variable is used again, zeroed or initialised anew.
+// The memory of a condition variable is reused, zeroed or initialised again.
 std::string reused_memory() {
-  Meeting meeting;
+  Monitor monitor;
   for (int round = 0; round < 40; ++round) {
     int waiting = 0;
     bool go = false;
     check::in_parallel(3, [&](int i) {
       if (i < 2) {
-        OK(pthread_mutex_lock(&meeting.mutex));
+        OK(pthread_mutex_lock(&monitor.mutex));
         ++waiting;
-        while (!go) OK(pthread_cond_wait(&meeting.cond, &meeting.mutex));
-        OK(pthread_mutex_unlock(&meeting.mutex));
+        while (!go) OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
+        OK(pthread_mutex_unlock(&monitor.mutex));
         return;
       }
-      lock_when(&meeting.mutex, waiting, 2);
+      lock_when(&monitor.mutex, waiting, 2);
       go = true;
-      OK(pthread_cond_broadcast(&meeting.cond));
-      OK(pthread_mutex_unlock(&meeting.mutex));
+      OK(pthread_cond_broadcast(&monitor.cond));
+      OK(pthread_mutex_unlock(&monitor.mutex));
     });
     if (round % 2 == 0) {
-      std::memset(&meeting.cond, 0, sizeof meeting.cond);
+      std::memset(&monitor.cond, 0, sizeof monitor.cond);
     } else {
-      OK(pthread_cond_destroy(&meeting.cond));
-      std::memset(&meeting.cond, 0x5A, sizeof meeting.cond);
-      OK(pthread_cond_init(&meeting.cond, nullptr));
+      OK(pthread_cond_destroy(&monitor.cond));
+      std::memset(&monitor.cond, 0x5A, sizeof monitor.cond);
+      OK(pthread_cond_init(&monitor.cond, nullptr));
     }
   }
   return "";
@@ -314,10 +313,10 @@ int main(int argc, char** argv) {
       {{"barrier of two", [] { return barrier_without_a_loop(2, 3'000); }},
        {"barrier of six", [] { return barrier_without_a_loop(6, 1'000); }},
        {"broadcast to many", broadcast_to_many},
-       {"nobody runs into a held mutex", woken_waiters_find_the_mutex_free},
+       {"no wake-up while the mutex is held", no_wakeup_while_the_mutex_is_held},
        {"one at a time in order", one_at_a_time_in_order},
        {"signals add up", signals_add_up},
-       {"signals without waiters are void", signals_without_waiters_are_void},
+       {"signals without waiters have no effect", signals_without_waiters_have_no_effect},
        {"broadcast outside", broadcast_outside},
        {"destroyed after broadcast", [] { return destroyed_right_after_broadcast(false); }},
        {"destroyed after broadcast outside", [] { return destroyed_right_after_broadcast(true); }},

@@ -1,14 +1,14 @@
-// A program whose every use of the locking API is known: it executes its arguments, word
-// by word, and nothing else. It prints nothing.
+// A program with a known number of locking calls: it executes its arguments as commands, and
+// prints nothing.
 //
 //   locks M N        N lock+unlock pairs on each of M mutexes
 //   trylock N K      N successful trylocks of one mutex, then K refused ones
 //   timedlock N      N timed locks of one free mutex, then one that times out
 //   recursive N      N nested locks of one recursive mutex
-//   contended N      N times: another thread comes while the mutex is held, and waits
+//   contended N      N times: another thread waits for the held mutex
 //   wait N           N waits on a condition variable, each ended by a signal
 //   timeout N        N waits ended by their deadline
-//   reinit N         N mutexes, one after the other, at the same address
+//   reinit N         N mutexes in succession at the same address
 //   shared N         N lock+unlock pairs on a process-shared mutex
 //   rwlock N K       N reads, nested, then K writes of one reader-writer lock
 //   spin N           N lock+unlock pairs on a spin lock
@@ -22,10 +22,10 @@
 
 namespace {
 
-void locks(long mutexes, long each) {
+void locks(long mutexes, long rounds) {
   std::vector<pthread_mutex_t> all(static_cast<std::size_t>(mutexes), PTHREAD_MUTEX_INITIALIZER);
   for (auto& mutex : all)
-    for (long i = 0; i < each; ++i) {
+    for (long i = 0; i < rounds; ++i) {
       OK(pthread_mutex_lock(&mutex));
       OK(pthread_mutex_unlock(&mutex));
     }
@@ -149,7 +149,7 @@ void shared(long times) {
 
 void rest_in_a_child(char** words);
 
-void follow(char** words) {
+void execute(char** words) {
   auto number = [&words] {
     CHECK(words[1] != nullptr);
     return std::strtol(*++words, nullptr, 10);
@@ -201,7 +201,7 @@ void rest_in_a_child(char** words) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
-    follow(words);
+    execute(words);
     _exit(0);
   }
   int status = -1;
@@ -211,4 +211,4 @@ void rest_in_a_child(char** words) {
 
 }  // namespace
 
-int main(int, char** argv) { follow(argv + 1); }
+int main(int, char** argv) { execute(argv + 1); }

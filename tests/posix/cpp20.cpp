@@ -1,5 +1,5 @@
 // Every class of C++20's <mutex>, <shared_mutex>, <condition_variable>, <semaphore>, <latch>,
-// <barrier> and <stop_token>, with the C++ library's own threads.
+// <barrier> and <stop_token>, with the C++ library's threads.
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr int workers = 3;
 constexpr int rounds = 1'000;
-// Of the rounds of one mutex: where waiters poll in a queue, each round may take a time slice.
+// Limits the rounds of one mutex: where waiters poll in a queue, each may take a time slice.
 constexpr int budget_ms = 100;
 
 template <class Body>
@@ -119,7 +119,7 @@ std::string several_at_once() {
   in_threads([&](int) {
     try {
       std::call_once(once, [&] {
-        if (++times == 1) throw std::runtime_error("it has not been done then");
+        if (++times == 1) throw std::runtime_error("fails the first time");
       });
     } catch (const std::runtime_error&) {
       ++failed;
@@ -154,27 +154,27 @@ std::string shared_mutexes() {
 }
 
 template <class Condition, class Mutex>
-void turns() {
+void alternate() {
   Condition changed;
   Mutex mutex;
   int turn = 0;
-  int turns_each = 50;
+  int rounds_each = 50;
   const check::Budget budget{budget_ms};
   in_threads([&](int i) {
     std::unique_lock hold{mutex};
-    for (int n = 0; n < turns_each; ++n) {
+    for (int n = 0; n < rounds_each; ++n) {
       if (n % 3 == 0) changed.wait(hold, [&] { return turn % workers == i; });
       if (n % 3 == 1) CHECK(changed.wait_for(hold, 60s, [&] { return turn % workers == i; }));
       if (n % 3 == 2)
         CHECK(changed.wait_until(hold, std::chrono::system_clock::now() + 60s,
                                  [&] { return turn % workers == i; }));
       ++turn;
-      // The first thread's turn is the first of a round, and a round is ended by all.
-      if (i == 0 && n >= 2 && budget.spent()) turns_each = n + 1;
+      // The first thread begins each round, and all threads complete it.
+      if (i == 0 && n >= 2 && budget.spent()) rounds_each = n + 1;
       changed.notify_all();
     }
   });
-  CHECK_EQ(turns_each * workers, turn);
+  CHECK_EQ(rounds_each * workers, turn);
   std::unique_lock hold{mutex};
   CHECK(changed.wait_for(hold, 1ms) == std::cv_status::timeout);
   CHECK(changed.wait_until(hold, std::chrono::system_clock::now() + 1ms) ==
@@ -183,19 +183,19 @@ void turns() {
 }
 
 std::string condition_variables() {
-  turns<std::condition_variable, std::mutex>();
-  turns<std::condition_variable_any, std::mutex>();
-  turns<std::condition_variable_any, std::timed_mutex>();
-  turns<std::condition_variable_any, std::recursive_mutex>();
-  turns<std::condition_variable_any, std::shared_mutex>();
+  alternate<std::condition_variable, std::mutex>();
+  alternate<std::condition_variable_any, std::mutex>();
+  alternate<std::condition_variable_any, std::timed_mutex>();
+  alternate<std::condition_variable_any, std::recursive_mutex>();
+  alternate<std::condition_variable_any, std::shared_mutex>();
   std::condition_variable ended;
   std::mutex mutex;
   bool done = false;
   std::unique_lock hold{mutex};
   std::jthread last{[&] {
-    std::unique_lock own{mutex};
+    std::unique_lock held{mutex};
     done = true;
-    std::notify_all_at_thread_exit(ended, std::move(own));
+    std::notify_all_at_thread_exit(ended, std::move(held));
   }};
   ended.wait(hold, [&] { return done; });
   return "";
@@ -211,7 +211,7 @@ std::string stop_tokens() {
     CHECK(!changed.wait_for(hold, token, 60s, [] { return false; }));
     CHECK(token.stop_requested());
   }};
-  // In the thread it might be gone before its turn comes: the wait has a callback too.
+  // In the thread it might be destroyed before it is called: the wait has a callback too.
   const std::stop_callback callback{waiter.get_stop_token(), [&] { ++called; }};
   CHECK(waiter.request_stop());
   CHECK(!waiter.request_stop());
@@ -223,25 +223,25 @@ std::string stop_tokens() {
 }
 
 std::string semaphores() {
-  std::counting_semaphore<2> two{2};
-  std::binary_semaphore one{1};
+  std::counting_semaphore<2> counting{2};
+  std::binary_semaphore binary{1};
   std::atomic<int> inside{0};
   long counter = 0;
   in_threads([&](int) {
     for (int n = 0; n < 200; ++n) {
-      two.acquire();
+      counting.acquire();
       CHECK(inside.fetch_add(1) < 2);
       inside.fetch_sub(1);
-      two.release();
-      if (!one.try_acquire()) CHECK(one.try_acquire_for(60s));
+      counting.release();
+      if (!binary.try_acquire()) CHECK(binary.try_acquire_for(60s));
       ++counter;
-      one.release();
+      binary.release();
     }
   });
   CHECK_EQ(200 * workers, counter);
-  one.acquire();
-  CHECK(!one.try_acquire_for(1ms));
-  CHECK(!one.try_acquire_until(std::chrono::steady_clock::now() + 1ms));
+  binary.acquire();
+  CHECK(!binary.try_acquire_for(1ms));
+  CHECK(!binary.try_acquire_until(std::chrono::steady_clock::now() + 1ms));
   return "";
 }
 

@@ -1,6 +1,6 @@
 // Mutexes before main and after it: in the program's own pre-initialisation, which runs before any
 // library's constructor, in a library's constructor and destructor, in exit handlers, and while
-// other threads still wait for what no thread will release.
+// other threads wait for mutexes that no thread will release.
 #include "../support/children.hpp"
 #include "first_library.hpp"
 
@@ -13,7 +13,7 @@ void pre_initialise(int, char**, char**) {
   OK(pthread_mutex_lock(&before_everything));
   CHECK_RC(EBUSY, pthread_mutex_trylock(&before_everything));
   OK(pthread_mutex_unlock(&before_everything));
-  OK(pthread_mutex_trylock(&before_everything));  // and keep it into main
+  OK(pthread_mutex_trylock(&before_everything));  // held until main
   ++early;
 }
 
@@ -37,8 +37,8 @@ std::string before_main() {
   return "";
 }
 
-// The process ends in the middle of everything: threads hold, wait for and sleep on locks.
-void leave_in_the_middle(bool by_quick_exit) {
+// The process ends while threads hold mutexes and wait for mutexes and signals.
+void exit_with_waiters(bool by_quick_exit) {
   static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
   static pthread_mutex_t for_cond = PTHREAD_MUTEX_INITIALIZER;
   static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -52,7 +52,7 @@ void leave_in_the_middle(bool by_quick_exit) {
     self.about_to_block();
     for (;;) pthread_cond_wait(&cond, &for_cond);
   };
-  // Never joined: they are still waiting when the process ends.
+  // Never joined: they wait until the process ends.
   auto* first = new check::Worker{wait_for_mutex};
   auto* second = new check::Worker{wait_for_mutex};
   auto* third = new check::Worker{wait_for_signal};
@@ -66,24 +66,24 @@ void leave_in_the_middle(bool by_quick_exit) {
 
 std::string ends_while_others_wait() {
   for (const bool quick : {false, true}) {
-    check::in_child([&] { leave_in_the_middle(quick); });
+    check::in_child([&] { exit_with_waiters(quick); });
   }
   return "";
 }
 
-std::unique_ptr<check::Waiter> in_queue;
+std::unique_ptr<check::Waiter> queued;
 pthread_mutex_t* queued_for = nullptr;
 
-// Handlers registered before any other library's release in the child, before any other thread's
-// run there, a mutex that a thread of the parent queues for.
+// The fork handlers that run first in the child release a mutex that a thread of the parent queues
+// for.
 std::string first_handlers_of_fork() {
-  meanwhile = [](pthread_mutex_t* mutex) {
+  during_fork = [](pthread_mutex_t* mutex) {
     queued_for = mutex;
-    in_queue = std::make_unique<check::Waiter>(queued_for);
+    queued = std::make_unique<check::Waiter>(queued_for);
   };
   const pid_t pid = fork();
   CHECK(pid >= 0);
-  meanwhile = nullptr;
+  during_fork = nullptr;
   if (pid == 0) {
     OK(pthread_mutex_trylock(queued_for));
     OK(pthread_mutex_unlock(queued_for));
@@ -91,7 +91,7 @@ std::string first_handlers_of_fork() {
     _exit(0);
   }
   check::await_child(pid);
-  in_queue.reset();
+  queued.reset();
   return "";
 }
 

@@ -1,6 +1,6 @@
 // Mutual exclusion: threads change two counters that nothing but the mutex protects. Run with
-// random yields in and out of the critical section, on one CPU only, with signal handlers that nap
-// in the middle of everything, and for every mutex type.
+// random yields in and out of the critical section, on one CPU only, with signal handlers that
+// sleep at any point, and for every mutex type.
 #include "../support/check.hpp"
 
 #include <csignal>
@@ -16,7 +16,7 @@ struct Shared {
   pthread_mutex_t mutex;
   volatile long first = 0;
   volatile int inside = 0;
-  char apart[256] = {};
+  char padding[256] = {};
   volatile long second = 0;
 };
 
@@ -56,14 +56,14 @@ std::string contend(int type, int threads, long at_most, int budget_ms) {
 
 std::string one_to_four_times_the_cores() {
   const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  std::string said;
+  std::string details;
   for (const int threads : {1, cores, 2 * cores, 4 * cores})
-    said += contend(PTHREAD_MUTEX_NORMAL, threads, 20'000, 100) + "; ";
-  return said;
+    details += contend(PTHREAD_MUTEX_NORMAL, threads, 20'000, 100) + "; ";
+  return details;
 }
 
 std::string on_one_cpu() {
-  const check::Confined one{1};
+  const check::Confined confined{1};
   return contend(PTHREAD_MUTEX_NORMAL, 4, 20'000, 100);
 }
 
@@ -75,14 +75,14 @@ std::string every_type() {
 std::string interrupted_by_signals() {
   struct sigaction action = {};
   action.sa_handler = [](int) { check::sleep_us(300); };
-  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);  // no SA_RESTART: waits see EINTR
+  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);  // no SA_RESTART: waits return EINTR
 
   Shared shared{PTHREAD_MUTEX_NORMAL};
   constexpr int threads = 4;
   const check::Budget budget{150};
   std::atomic<long> entered{0};
   std::atomic<int> running{threads};
-  std::atomic<bool> leave{false};
+  std::atomic<bool> may_end{false};
   constexpr long enough = 20;
   std::atomic<long> sent{0};
   std::vector<std::unique_ptr<check::Worker>> workers;
@@ -96,7 +96,7 @@ std::string interrupted_by_signals() {
       } while (!budget.spent() || sent.load() < enough);
       entered += mine;
       --running;
-      check::wait_until([&] { return leave.load(); });  // stay alive for pthread_kill
+      check::wait_until([&] { return may_end.load(); });  // stay alive for pthread_kill
     }));
   check::Random random{99};
   while (running.load() > 0) {
@@ -104,7 +104,7 @@ std::string interrupted_by_signals() {
     ++sent;
     check::sleep_us(500);
   }
-  leave = true;
+  may_end = true;
   for (auto& worker : workers) worker->join();
   CHECK_EQ(entered.load(), shared.first);
   CHECK_EQ(entered.load(), shared.second);

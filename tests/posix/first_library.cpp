@@ -1,5 +1,5 @@
-// A library that locks in its constructor, which the linker flag "initfirst" makes the very first
-// one to run, and in its destructor, which is about the last.
+// A library that locks in its constructor, which the linker flag "initfirst" makes the first to
+// run, and in its destructor, which is one of the last.
 #include "first_library.hpp"
 
 #include "../support/check.hpp"
@@ -14,17 +14,17 @@ int constructed = 0;
 pthread_mutex_t taken_for_fork = PTHREAD_MUTEX_INITIALIZER;
 
 void before_fork() {
-  if (meanwhile == nullptr) return;
+  if (during_fork == nullptr) return;
   OK(pthread_mutex_lock(&taken_for_fork));
-  meanwhile(&taken_for_fork);
+  during_fork(&taken_for_fork);
 }
 
 void after_fork() {
-  if (meanwhile != nullptr) OK(pthread_mutex_unlock(&taken_for_fork));
+  if (during_fork != nullptr) OK(pthread_mutex_unlock(&taken_for_fork));
 }
 
 void in_child() {
-  if (meanwhile == nullptr) return;
+  if (during_fork == nullptr) return;
   after_fork();
   OK(pthread_mutex_trylock(&taken_for_fork));
   OK(pthread_mutex_unlock(&taken_for_fork));
@@ -32,7 +32,7 @@ void in_child() {
 
 }  // namespace
 
-void (*meanwhile)(pthread_mutex_t*) = nullptr;
+void (*during_fork)(pthread_mutex_t*) = nullptr;
 
 void use_everything(bool with_threads) {
   OK(pthread_mutex_lock(&normal));

@@ -1,5 +1,5 @@
 // fork in a program with threads: the child has one thread, and mutexes that its parent's other
-// threads queued for. Whatever the forking thread held it can release, and then everything works.
+// threads queued for. The child can release and use all that the forking thread held.
 #include "../support/children.hpp"
 
 namespace {
@@ -37,7 +37,7 @@ std::string held_mutex() {
   return "";
 }
 
-// Two threads wait when the fork comes; they do not exist in the child.
+// Two threads wait at the fork; they do not exist in the child.
 std::string held_with_waiters() {
   for (int round = 0; round < 5; ++round) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -52,7 +52,7 @@ std::string held_with_waiters() {
     first.wait_until_blocked();
     second.wait_until_blocked();
     check::in_child([&] {
-      OK(pthread_mutex_unlock(&mutex));  // to no thread
+      OK(pthread_mutex_unlock(&mutex));  // without a waiter here
       use(&mutex);
     });
     OK(pthread_mutex_unlock(&mutex));
@@ -93,7 +93,7 @@ std::string held_with_waiters_on_both_sides() {
   return "";
 }
 
-// The C library knows the owner of such a mutex by a number that the child does not have.
+// The C library knows the owner of such a mutex by a thread number that changes in the child.
 std::string recursive_with_waiters() {
   if (std::getenv("LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK") == nullptr) return "not with this lock";
   pthread_mutex_t mutex;
@@ -114,7 +114,7 @@ std::string recursive_with_waiters() {
   return "";
 }
 
-// A wait in the child releases the mutex that was held when the fork came.
+// A wait in the child releases the mutex that was held at the fork.
 std::string wait_with_a_mutex_held_across() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -151,7 +151,7 @@ void unlock_all() {
     for (auto& mutex : guarded) OK(pthread_mutex_unlock(&mutex));
 }
 
-// As libraries do it: take every mutex before the fork, release them in both processes after it.
+// Handlers as in libraries: acquire every mutex before the fork, release all in both processes.
 std::string fork_handlers_under_load() {
   OK(pthread_atfork(lock_all, unlock_all, unlock_all));
   handlers_active = true;
@@ -221,8 +221,8 @@ std::string condition_variable_in_the_child() {
   return "";
 }
 
-// The parent's threads sleep on the condition variable when the fork comes. The child's own threads
-// may well get the memory of their stacks; waking threads that do not exist must not touch it.
+// The parent's threads sleep on the condition variable at the fork. The child's own threads
+// may reuse the memory of their stacks; waking threads that do not exist must not touch it.
 std::string condition_variable_with_waiters_left_behind() {
   constexpr int threads = 4;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -247,12 +247,12 @@ std::string condition_variable_with_waiters_left_behind() {
     check::in_parallel(threads + 1, [&](int i) {
       if (i == threads) {
         check::wait_until([&] { return filled.load() == threads; });
-        // Once: the C library's own would then wait for threads that do not exist.
+        // Once: after that the C library's functions would wait for threads that do not exist.
         OK(pthread_cond_broadcast(&cond));
         woken = true;
         return;
       }
-      // A deep frame on the memory of the parent thread's frame: zeros, as a waiter begins.
+      // A deep frame on the memory of the parent thread's frame: zeros, as in a new waiter's node.
       volatile unsigned char frame[16'384];
       for (auto& byte : frame) byte = 0;
       ++filled;

@@ -1,18 +1,18 @@
-// fork while another thread takes the first lock of the process: what that thread was initialising
-// is not initialised in the child, where no thread completes it.
+// fork while another thread takes the first lock of the process: an initialisation that it has
+// begun is not completed in the child.
 #include "../support/children.hpp"
 
 namespace {
 
-// In a process that has not locked anything yet.
+// Called in a process that has not locked anything yet.
 void fork_during_the_first_lock(int microseconds) {
-  pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
   std::atomic<bool> begins{false};
   check::Worker first{[&](check::Worker&) {
     begins.store(true);
-    OK(pthread_mutex_lock(&one));
-    OK(pthread_mutex_unlock(&one));
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
   }};
   while (!begins.load()) {
   }

@@ -1,4 +1,4 @@
-// A third-party preload library whose malloc takes a mutex, and another one for each size.
+// A third-party preload library whose malloc takes a global mutex and one for each size.
 #include <malloc.h>
 #include <pthread.h>
 #include <cstdlib>
@@ -14,16 +14,16 @@ void __libc_free(void*);
 
 namespace {
 
-pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
-pthread_mutex_t of_size[16];
+pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t by_size[16];
 
 struct Guard {
-  explicit Guard(std::size_t size) : mutex{&of_size[size / 16 % 16]} {
-    pthread_mutex_lock(&all);
+  explicit Guard(std::size_t size) : mutex{&by_size[size / 16 % 16]} {
+    pthread_mutex_lock(&global);
     pthread_mutex_lock(mutex);
   }
   ~Guard() {
-    pthread_mutex_unlock(&all);
+    pthread_mutex_unlock(&global);
     pthread_mutex_unlock(mutex);
   }
   Guard(const Guard&) = delete;
@@ -31,17 +31,17 @@ struct Guard {
   pthread_mutex_t* mutex;
 };
 
-void take_all() {
-  pthread_mutex_lock(&all);
-  for (auto& mutex : of_size) pthread_mutex_lock(&mutex);
+void lock_all() {
+  pthread_mutex_lock(&global);
+  for (auto& mutex : by_size) pthread_mutex_lock(&mutex);
 }
 
-void give_all() {
-  for (auto& mutex : of_size) pthread_mutex_unlock(&mutex);
-  pthread_mutex_unlock(&all);
+void unlock_all() {
+  for (auto& mutex : by_size) pthread_mutex_unlock(&mutex);
+  pthread_mutex_unlock(&global);
 }
 
-[[gnu::constructor]] void begin() { pthread_atfork(take_all, give_all, give_all); }
+[[gnu::constructor]] void register_handlers() { pthread_atfork(lock_all, unlock_all, unlock_all); }
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 // 200 threads on two cores, all of them in the queue of one mutex at the same time, and a thousand
 // that sleep.
 //
-// A strict queue of spinning threads hands over only when the scheduler happens to run the next in
-// line, which with 200 runnable threads takes a large part of a second each time. So every thread
-// is halted, by a signal whose handler sleeps, once it has arrived, and they are continued one
-// after the other. A lock that parks its waiters sees a signal in the middle of its sleep instead.
+// A FIFO queue of spinning threads hands over only when the scheduler runs the successor, which
+// with 200 runnable threads takes a large part of a second each time. So every thread is halted, by
+// a signal whose handler sleeps, once it has arrived, and they are continued one after the other.
+// Under a lock that parks its waiters the signal interrupts a sleep instead.
 #include "../support/check.hpp"
 
 #include <csignal>
@@ -16,11 +16,11 @@ constexpr int most_threads = 200;
 
 class Halt {
  public:
-  void here() {
+  void enter() {
     halted_.store(true);
     gate_.pass();
   }
-  void end() { gate_.open(); }
+  void release() { gate_.open(); }
   [[nodiscard]] bool halted() const { return halted_.load(); }
 
  private:
@@ -30,42 +30,43 @@ class Halt {
 
 thread_local Halt* my_halt = nullptr;
 
-// On declared NUMA nodes a lock may leave the order of arrival, and then the next in line is one of
-// many that spin. Where nodes are made of CPUs, one CPU puts all threads on one node. Where they
-// are made of threads, fewer have to do.
+// On declared NUMA nodes a lock may deviate from the order of arrival, and then the successor is
+// one of many spinning threads. If nodes consist of CPUs, one CPU puts all threads on one node. If
+// they consist of threads, fewer threads run.
 std::string many_in_one_queue() {
   const char* topology = std::getenv("LOCKWRIGHT_TOPOLOGY");
   const bool by_thread = topology != nullptr && std::strncmp(topology, "threads:", 8) == 0;
   const int threads = by_thread ? 40 : most_threads;
   const check::Confined cpus{topology != nullptr && !by_thread ? 1 : 2};
   struct sigaction action = {};
-  action.sa_handler = [](int) { my_halt->here(); };
+  action.sa_handler = [](int) { my_halt->enter(); };
   CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);
 
   const bool in_order = std::getenv("LOCKWRIGHT_TEST_FIFO") != nullptr;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  std::vector<pthread_mutex_t> own(static_cast<std::size_t>(threads), PTHREAD_MUTEX_INITIALIZER);
+  std::vector<pthread_mutex_t> private_mutexes(static_cast<std::size_t>(threads),
+                                               PTHREAD_MUTEX_INITIALIZER);
   std::vector<Halt> halts(static_cast<std::size_t>(threads));
   std::vector<std::unique_ptr<check::Worker>> workers;
   volatile long first = 0;
   volatile long second = 0;
   OK(pthread_mutex_lock(&mutex));
   for (int i = 0; i < threads; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    workers.push_back(std::make_unique<check::Worker>([&, i, at](check::Worker& self) {
-      my_halt = &halts[at];
-      OK(pthread_mutex_lock(&own[at]));  // everyone holds one of its own as well
+    const auto index = static_cast<std::size_t>(i);
+    workers.push_back(std::make_unique<check::Worker>([&, i, index](check::Worker& self) {
+      my_halt = &halts[index];
+      OK(pthread_mutex_lock(&private_mutexes[index]));  // each thread also holds a private mutex
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
       if (in_order) CHECK_EQ(i, first);
       first = first + 1;
-      OK(pthread_mutex_unlock(&own[at]));
+      OK(pthread_mutex_unlock(&private_mutexes[index]));
       second = second + 1;
       OK(pthread_mutex_unlock(&mutex));
     }));
     workers.back()->wait_until_blocked();
     OK(pthread_kill(workers.back()->handle(), SIGUSR1));
-    check::wait_until([&] { return halts[at].halted(); });
+    check::wait_until([&] { return halts[index].halted(); });
   }
   CHECK_EQ(0, first);
   OK(pthread_mutex_unlock(&mutex));
@@ -74,40 +75,40 @@ std::string many_in_one_queue() {
   bool newest_first = false;
   for (int i = 0; i < threads; ++i) {
     const long before = first;
-    halts[static_cast<std::size_t>(newest_first ? newest-- : oldest++)].end();
-    // In the order of arrival each one gets in now. A lock with another order may have given the
-    // mutex to one that is still halted: then the next to be continued is at the other end.
-    const check::Budget patience{in_order ? 60'000 : 20};
-    while (first == before && !patience.spent()) check::sleep_us(20);
+    halts[static_cast<std::size_t>(newest_first ? newest-- : oldest++)].release();
+    // In the order of arrival the thread enters now. A lock with another order may have given the
+    // mutex to a halted thread: then the next thread to continue is at the other end.
+    const check::Budget budget{in_order ? 60'000 : 20};
+    while (first == before && !budget.spent()) check::sleep_us(20);
     newest_first = newest_first != (first == before);
   }
   for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, first);
   CHECK_EQ(threads, second);
   OK(pthread_mutex_destroy(&mutex));
-  for (auto& one : own) OK(pthread_mutex_destroy(&one));
+  for (auto& private_mutex : private_mutexes) OK(pthread_mutex_destroy(&private_mutex));
   return in_order ? "in the order of arrival" : "";
 }
 
-// 200 threads alive at once, each after some acquisitions, three of them active: a turn is
-// open once all but two of those before it are over.
+// 200 threads alive at once, three of them active: an acquisition may begin once all but two of the
+// earlier ones are done.
 std::string two_hundred_alive() {
   constexpr int threads = most_threads;
   constexpr int rounds = 3;
-  constexpr int at_work = 3;
+  constexpr int active = 3;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile long counter = 0;
-  std::atomic<int> over{0};
-  std::vector<check::Gate> turns(static_cast<std::size_t>(threads * rounds));
-  for (int turn = 0; turn < at_work; ++turn) turns[static_cast<std::size_t>(turn)].open();
+  std::atomic<int> done{0};
+  std::vector<check::Gate> gates(static_cast<std::size_t>(threads * rounds));
+  for (int number = 0; number < active; ++number) gates[static_cast<std::size_t>(number)].open();
   check::in_parallel(threads, [&](int i) {
-    for (int turn = i; turn < threads * rounds; turn += threads) {
-      turns[static_cast<std::size_t>(turn)].pass();
+    for (int number = i; number < threads * rounds; number += threads) {
+      gates[static_cast<std::size_t>(number)].pass();
       OK(pthread_mutex_lock(&mutex));
       counter = counter + 1;
       OK(pthread_mutex_unlock(&mutex));
-      const int next = over.fetch_add(1) + at_work;
-      if (next < threads * rounds) turns[static_cast<std::size_t>(next)].open();
+      const int next = done.fetch_add(1) + active;
+      if (next < threads * rounds) gates[static_cast<std::size_t>(next)].open();
     }
   });
   CHECK_EQ(threads * rounds, counter);
@@ -116,9 +117,8 @@ std::string two_hundred_alive() {
 
 constexpr int a_thousand = 1'000;
 
-// All asleep on one condition variable, woken by one broadcast. Each then needs the mutex, and gets
-// it after the one before. They arrive one by one, because with polling waiters many at once would
-// not get in.
+// All sleep on one condition variable, woken by one broadcast, and then acquire the mutex one after
+// the other. They arrive one by one, because many polling waiters at once would not progress.
 std::string thousand_asleep_on_a_condition_variable() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -148,8 +148,7 @@ std::string thousand_asleep_on_a_condition_variable() {
   return "";
 }
 
-// In the queue of one mutex. Where waiters poll, so many would leave no other thread the
-// processors.
+// All sleep in the queue of one mutex. As many polling waiters would leave no processor to others.
 std::string thousand_asleep_in_a_queue() {
   if (std::getenv("LOCKWRIGHT_TEST_PARKS") == nullptr) return "not with this lock";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-// One thread locks, another one unlocks, all the time: a lock's queue nodes move from
-// thread to thread and must not pile up anywhere.
+// One thread locks, another unlocks, repeatedly: a lock's queue nodes move from thread to thread
+// and must not accumulate.
 #include "../support/check.hpp"
 
 namespace {
@@ -18,8 +18,8 @@ void use_all_of(pthread_mutex_t& mutex) {
   }
 }
 
-// `one` locks, `other` unlocks. A slot is handed over through an atomic. A thread that has to wait
-// sleeps: on a busy machine each yield would cost time slices.
+// One thread locks, the other unlocks. An atomic passes a slot on. A waiting thread sleeps: on a
+// busy machine each yield would cost time slices.
 void pass(std::vector<Slot>& slots, long rounds) {
   check::Worker locker{[&](check::Worker&) {
     for (long i = 0; i < rounds; ++i) {
@@ -57,7 +57,7 @@ std::string many_to_many() {
   constexpr int threads = 4;
   std::vector<Slot> slots(64);
   for (auto& slot : slots) use_all_of(slot.mutex);
-  auto wander = [&](int budget_ms) {
+  auto run = [&](int budget_ms) {
     const check::Budget budget{budget_ms};
     check::in_parallel(threads, [&](int i) {
       check::Random random{static_cast<std::uint64_t>(i) + 41};
@@ -75,16 +75,16 @@ std::string many_to_many() {
       }
     });
   };
-  wander(100);
+  run(100);
   const long before = check::anonymous_bytes();
-  wander(250);
+  run(250);
   const long growth = check::anonymous_bytes() - before;
   CHECK(growth < 128 * 1'024);
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
 }
 
-// A thread ends while it holds mutexes; others release them and use them on.
-std::string released_after_the_holder_has_gone() {
+// A thread ends while it holds mutexes; others release and reuse them.
+std::string released_after_the_holder_ended() {
   constexpr std::size_t count = 40;  // more than a thread caches nodes for
   std::vector<pthread_mutex_t> mutexes(count, PTHREAD_MUTEX_INITIALIZER);
   for (auto& mutex : mutexes) use_all_of(mutex);
@@ -110,5 +110,5 @@ int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"memory is bounded", memory_is_bounded},
                      {"many to many", many_to_many},
-                     {"released after the holder has gone", released_after_the_holder_has_gone}});
+                     {"released after the holder ended", released_after_the_holder_ended}});
 }

@@ -1,6 +1,6 @@
-// A third-party preload library, or a C library of another make, that describes the place of a
+// A third-party preload library, or another C library, that describes the place of a
 // thread's number wrongly. Linked against nothing, so that it has no symbol versions: the dynamic
-// linker then takes its definition for one of the version that is asked for.
+// linker then takes its definition for one of the requested version.
 #include <cstdint>
 
 extern "C"

@@ -8,7 +8,7 @@ namespace {
 constexpr int depth = 16;
 
 // A read and a write that the compiler may not merge.
-void bump(volatile long& counter) { counter = counter + 1; }
+void increment(volatile long& counter) { counter = counter + 1; }
 
 std::vector<int> shuffled(int count, check::Random& random) {
   std::vector<int> order(static_cast<std::size_t>(count));
@@ -19,7 +19,7 @@ std::vector<int> shuffled(int count, check::Random& random) {
   return order;
 }
 
-// Takes all, releases in the given order, and checks every mutex after every release.
+// Acquires all, releases in the given order, and checks every mutex after every release.
 void take_and_release(std::vector<pthread_mutex_t>& mutexes, const std::vector<int>& order) {
   std::vector<bool> held(mutexes.size(), true);
   for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));
@@ -66,7 +66,7 @@ std::string contended_with_random_release() {
   const long nests = check::count_in_parallel(4, 250, [&](int, check::Random& random) {
     for (std::size_t m = 0; m < depth; ++m) {
       OK(pthread_mutex_lock(&mutexes[m]));
-      bump(counters[m]);
+      increment(counters[m]);
     }
     for (const int m : shuffled(depth, random))
       OK(pthread_mutex_unlock(&mutexes[static_cast<std::size_t>(m)]));
@@ -76,14 +76,14 @@ std::string contended_with_random_release() {
   return "nests " + std::to_string(nests);
 }
 
-// Hand over hand along a list: each mutex is released after its successor was taken.
+// Hand over hand along a list: each mutex is released after the next one was acquired.
 std::string hand_over_hand() {
   std::vector<pthread_mutex_t> mutexes(depth, PTHREAD_MUTEX_INITIALIZER);
   std::vector<long> counters(depth);
   const long walks = check::count_in_parallel(4, 200, [&](int, check::Random&) {
     OK(pthread_mutex_lock(&mutexes[0]));
     for (std::size_t m = 0; m < depth; ++m) {
-      bump(counters[m]);
+      increment(counters[m]);
       if (m + 1 < depth) OK(pthread_mutex_lock(&mutexes[m + 1]));
       OK(pthread_mutex_unlock(&mutexes[m]));
     }

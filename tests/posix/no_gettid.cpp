@@ -1,6 +1,5 @@
-// A sandbox that kills a process that asks the kernel for its thread's number, but allows futex
-// calls: set up before the program starts, with everything that is loaded under it, or late,
-// when some threads have locked and others have not.
+// A sandbox that kills a process that calls gettid, but allows futex calls: installed before the
+// program and its libraries are loaded, or late, when some threads have locked and others have not.
 #include "../support/check.hpp"
 
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 
 namespace {
 
-// For all threads of the process, and whatever it starts.
+// Applies to all threads of the process and to all programs that it starts.
 void forbid_gettid() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -87,7 +86,7 @@ void wait_on_condition_variables() {
   OK(pthread_mutex_unlock(&mutex));
 }
 
-void use_others() {
+void use_other_objects() {
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
   OK(pthread_rwlock_wrlock(&rwlock));
   OK(pthread_rwlock_unlock(&rwlock));
@@ -99,7 +98,7 @@ void use_others() {
       2, [&](int self) { CHECK((self == 0 ? sem_wait(&semaphore) : sem_post(&semaphore)) == 0); });
 }
 
-// With a mutex that the parent holds.
+// Uses a mutex that the parent holds, among others.
 void use_in_a_child() {
   pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
   OK(pthread_mutex_lock(&held));
@@ -119,7 +118,7 @@ std::string use_everything() {
   use_each_type();
   contend();
   wait_on_condition_variables();
-  use_others();
+  use_other_objects();
   use_in_a_child();
   return "";
 }
@@ -141,7 +140,7 @@ std::string before_it_starts() {
   return "";
 }
 
-// Among them a thread that has not locked before. Must be the last case: gettid stays forbidden.
+// Includes a thread that has not locked before. Must be the last case: gettid stays forbidden.
 std::string late() {
   check::Gate go;
   check::Worker fresh{[&](check::Worker&) {

@@ -1,5 +1,5 @@
-// The kernel gives no memory, from the first lock on or from a later one on: mutexes go on working,
-// as the C library's do.
+// The kernel gives no memory, from the first lock on or from a later one on: mutexes continue to
+// work, as the C library's do.
 #include "../support/check.hpp"
 
 #include <linux/audit.h>
@@ -18,7 +18,7 @@ void limit_memory() {
   CHECK(setrlimit(RLIMIT_AS, &none) == 0);
 }
 
-// mmap() fails, as a sandbox may have it.
+// Makes mmap() fail, as a sandbox may.
 void deny_mapping() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -43,11 +43,11 @@ pthread_mutex_t used_before = PTHREAD_MUTEX_INITIALIZER;
 volatile long counts[threads];
 int arrived = 0;
 
-// A counter for each mutex, one after the other and all at once, and a wait for the others.
-void contend(int me) {
+// Counts under each mutex, one after the other and all at once, then waits for the other threads.
+void contend(int thread) {
   for (int i = 0; i < times; ++i) {
-    pthread_mutex_t& mutex = shared[(me + i) % threads];
-    volatile long& count = counts[(me + i) % threads];
+    pthread_mutex_t& mutex = shared[(thread + i) % threads];
+    volatile long& count = counts[(thread + i) % threads];
     OK(pthread_mutex_lock(&mutex));
     count = count + 1;
     if (i % 16 == 0) sched_yield();
@@ -64,7 +64,7 @@ void contend(int me) {
   OK(pthread_mutex_unlock(&waited_for));
 }
 
-// New ones of each type, and more at the same time than a program has.
+// Uses a new mutex of each type, and holds more at the same time than programs do.
 void hold_many() {
   for (const int type : check::all_types) {
     pthread_mutex_t mutex;
@@ -77,9 +77,9 @@ void hold_many() {
   for (pthread_mutex_t& mutex : held_together) OK(pthread_mutex_unlock(&mutex));
 }
 
-// In a process of its own, in which no thread has locked yet. Its threads are made before, because
-// they need memory themselves.
-std::string goes_on(void (*take_memory_away)(), bool after_some) {
+// Runs in a new process, in which no thread has locked yet. Its threads are created first, because
+// they need memory.
+std::string works_without(void (*deny_memory)(), bool after_some) {
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
@@ -94,7 +94,7 @@ std::string goes_on(void (*take_memory_away)(), bool after_some) {
         go.pass();
         contend(i);
       }));
-    take_memory_away();
+    deny_memory();
     CHECK(mmap(nullptr, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
     hold_many();
     go.open();
@@ -116,8 +116,8 @@ std::string goes_on(void (*take_memory_away)(), bool after_some) {
 int main(int argc, char** argv) {
   return check::run(
       argc, argv,
-      {{"none from the start", [] { return goes_on(limit_memory, false); }},
-       {"none after the first lock", [] { return goes_on(limit_memory, true); }},
-       {"no mapping from the start", [] { return goes_on(deny_mapping, false); }},
-       {"no mapping after the first lock", [] { return goes_on(deny_mapping, true); }}});
+      {{"none from the start", [] { return works_without(limit_memory, false); }},
+       {"none after the first lock", [] { return works_without(limit_memory, true); }},
+       {"no mapping from the start", [] { return works_without(deny_mapping, false); }},
+       {"no mapping after the first lock", [] { return works_without(deny_mapping, true); }}});
 }

@@ -1,5 +1,5 @@
-// A program as it was linked long ago: every name bound to its oldest symbol version. It must get
-// the same exclusion and the same condition variables as one that was linked today.
+// A program as it was linked long ago: every name bound to its oldest symbol version. It must have
+// the same exclusion and the same condition variables as a program linked today.
 #include "../support/check.hpp"
 
 #define OLD(result, name, version, ...)      \
@@ -62,9 +62,9 @@ std::string exclusion() {
       return false;
     }
     CHECK_RC(0, result);
-    const long seen = counter;
+    const long before = counter;
     if (random.below(16) == 0) sched_yield();
-    counter = seen + 1;
+    counter = before + 1;
     OK(random.below(2) == 0 ? old_pthread_mutex_unlock(&mutex)
                             : old___pthread_mutex_unlock(&mutex));
     return true;
@@ -89,7 +89,7 @@ std::string old_and_new_together() {
   return "";
 }
 
-// `clockwait` is younger than the oldest condition variables and does not mix with them.
+// `clockwait` is newer than the oldest condition variables and does not mix with them.
 std::string condition_variable(bool clockwait) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;

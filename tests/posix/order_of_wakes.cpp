@@ -1,9 +1,9 @@
-// Which waiting thread is woken: prints the order, and checks nothing.
+// Prints the order in which waiting threads are woken, and checks nothing.
 //
 //   WHAT order N     N threads begin to wait one after the other, and are woken one by one: their
-//                    numbers in the order in which they went on
+//                    numbers in the order in which they woke up
 //   WHAT turns N M   each of N threads waits again as soon as it has been woken, until M have been
-//                    woken, one at a time: how often each went on
+//                    woken, one at a time: how often each was woken
 //
 // WHAT is a condition variable (`cond`) or a semaphore (`sem`).
 #include "../support/check.hpp"
@@ -12,8 +12,8 @@
 
 namespace {
 
-// A place to wait at, and a way to wake one waiter.
-struct Place {
+// A condition variable or a semaphore.
+struct Object {
   bool is_cond;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -41,14 +41,14 @@ struct Place {
 
 // Each thread waits `times` times, or until `over`.
 struct Waiters {
-  Place& place;
+  Object& object;
   std::atomic<bool> over{false};
-  std::atomic<int> gone_on{0};
-  std::vector<int> order;  // written by the one that was woken, while no other runs
+  std::atomic<int> woken{0};
+  std::vector<int> order;  // written by the woken thread, while no other runs
   std::vector<std::unique_ptr<std::atomic<bool>>> begins;
   std::vector<std::unique_ptr<check::Worker>> workers;
 
-  explicit Waiters(Place& at) : place{at} {}
+  explicit Waiters(Object& waited_on) : object{waited_on} {}
 
   void add(bool again) {
     const int number = static_cast<int>(workers.size());
@@ -58,11 +58,11 @@ struct Waiters {
       do {
         self.about_to_block();
         begin.store(true);
-        place.wait();
+        object.wait();
         if (over.load()) return;
         begin.store(false);
         order.push_back(number);
-        gone_on.fetch_add(1);
+        woken.fetch_add(1);
       } while (again);
     }));
     wait_until_it_waits(workers.size() - 1);
@@ -74,46 +74,46 @@ struct Waiters {
   }
 
   void wake_one() {
-    const int before = gone_on.load();
-    place.wake();
-    check::wait_until([&] { return gone_on.load() != before; });
+    const int before = woken.load();
+    object.wake();
+    check::wait_until([&] { return woken.load() != before; });
   }
 };
 
-void order(Place& place, int count) {
-  Waiters all(place);
+void order(Object& object, int count) {
+  Waiters all(object);
   for (int i = 0; i < count; ++i) all.add(false);
   for (int i = 0; i < count; ++i) all.wake_one();
   for (const int number : all.order) std::printf("%d ", number);
   std::printf("\n");
 }
 
-void turns(Place& place, int count, int wakes) {
-  Waiters all(place);
+void counts(Object& object, int count, int wakes) {
+  Waiters all(object);
   for (int i = 0; i < count; ++i) all.add(true);
   for (int i = 0; i < wakes; ++i) {
     all.wake_one();
     all.wait_until_it_waits(static_cast<std::size_t>(all.order.back()));
   }
-  std::vector<int> often(static_cast<std::size_t>(count));
-  for (const int number : all.order) ++often[static_cast<std::size_t>(number)];
-  for (const int times : often) std::printf("%d ", times);
+  std::vector<int> wakes_of(static_cast<std::size_t>(count));
+  for (const int number : all.order) ++wakes_of[static_cast<std::size_t>(number)];
+  for (const int times : wakes_of) std::printf("%d ", times);
   std::printf("\n");
   all.over = true;
-  for (int i = 0; i < count; ++i) place.wake();
+  for (int i = 0; i < count; ++i) object.wake();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
-  static Place place{std::string(argv[1]) == "cond"};
-  OK(sem_init(&place.sem, 0, 0));
+  static Object object{std::string(argv[1]) == "cond"};
+  OK(sem_init(&object.sem, 0, 0));
   const int count = std::atoi(argv[3]);
   if (std::string(argv[2]) == "order") {
-    order(place, count);
+    order(object, count);
   } else {
-    turns(place, count, argc > 4 ? std::atoi(argv[4]) : 0);
+    counts(object, count, argc > 4 ? std::atoi(argv[4]) : 0);
   }
   return 0;
 }

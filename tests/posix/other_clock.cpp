@@ -1,5 +1,5 @@
-// Deadlines in the program's own time, as a library such as libfaketime provides it: whether each
-// call with a deadline ends, with the right result, and not before the deadline by that time.
+// Deadlines in the program's time, as a library such as libfaketime provides it: each call with a
+// deadline must end with the right result, and not before the deadline by that time.
 #include <semaphore.h>
 #include <threads.h>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// By the clock that the program sees, however far that is from the kernel's.
+// Returns the time in `ms` by the program's clock, which may differ from the kernel's.
 timespec in_ms(clockid_t clock, std::int64_t ms) {
   timespec now;
   CHECK(clock_gettime(clock, &now) == 0);
@@ -20,9 +20,9 @@ bool has_passed(clockid_t clock, const timespec& when) {
   return now.tv_sec != when.tv_sec ? now.tv_sec > when.tv_sec : now.tv_nsec >= when.tv_nsec;
 }
 
-// The call times out when its deadline has passed, and not before.
+// Prints whether the call times out, and not before its deadline.
 template <class Call>
-void runs_out(const char* name, int expected, clockid_t clock, Call call) {
+void report_timeout(const char* name, int expected, clockid_t clock, Call call) {
   const timespec when = in_ms(clock, 20);
   const int result = call(when);
   const bool passed = has_passed(clock, when);
@@ -43,11 +43,12 @@ void mutexes(const char* kind, pthread_mutex_t& mutex) {
   check::Gate end;
   check::Holder holder{&mutex, end};
   const std::string name{kind};
-  runs_out((name + " pthread_mutex_timedlock").c_str(), ETIMEDOUT, CLOCK_REALTIME,
-           [&](const timespec& when) { return pthread_mutex_timedlock(&mutex, &when); });
+  report_timeout((name + " pthread_mutex_timedlock").c_str(), ETIMEDOUT, CLOCK_REALTIME,
+                 [&](const timespec& when) { return pthread_mutex_timedlock(&mutex, &when); });
   for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC})
-    runs_out((name + " pthread_mutex_clocklock " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
-             [&](const timespec& when) { return pthread_mutex_clocklock(&mutex, clock, &when); });
+    report_timeout(
+        (name + " pthread_mutex_clocklock " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
+        [&](const timespec& when) { return pthread_mutex_clocklock(&mutex, clock, &when); });
   end.open();
   holder.join();
 }
@@ -58,11 +59,11 @@ void c11() {
   cnd_t cond;
   CHECK(cnd_init(&cond) == thrd_success);
   CHECK(mtx_lock(&mutex) == thrd_success);
-  runs_out("cnd_timedwait", thrd_timedout, CLOCK_REALTIME,
-           [&](const timespec& when) { return cnd_timedwait(&cond, &mutex, &when); });
+  report_timeout("cnd_timedwait", thrd_timedout, CLOCK_REALTIME,
+                 [&](const timespec& when) { return cnd_timedwait(&cond, &mutex, &when); });
   check::Worker{[&](check::Worker&) {
-    runs_out("mtx_timedlock", thrd_timedout, CLOCK_REALTIME,
-             [&](const timespec& when) { return mtx_timedlock(&mutex, &when); });
+    report_timeout("mtx_timedlock", thrd_timedout, CLOCK_REALTIME,
+                   [&](const timespec& when) { return mtx_timedlock(&mutex, &when); });
   }}.join();
   CHECK(mtx_unlock(&mutex) == thrd_success);
   cnd_destroy(&cond);
@@ -80,22 +81,23 @@ void conds(int shared, pthread_mutex_t& mutex) {
     pthread_cond_t cond;
     OK(pthread_cond_init(&cond, &attributes));
     OK(pthread_condattr_destroy(&attributes));
-    // One that is shared may be woken for no reason.
-    const auto again = [&](const timespec& when, auto wait) {
+    // A shared condition variable may have spurious wake-ups.
+    const auto until_timeout = [&](const timespec& when, auto wait) {
       int result = wait();
       while (result == 0 && shared == PTHREAD_PROCESS_SHARED && !has_passed(clock, when))
         result = wait();
       return shared == PTHREAD_PROCESS_SHARED && result == 0 ? ETIMEDOUT : result;
     };
-    runs_out((name + "pthread_cond_timedwait " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
-             [&](const timespec& when) {
-               return again(when, [&] { return pthread_cond_timedwait(&cond, &mutex, &when); });
-             });
-    runs_out((name + "pthread_cond_clockwait " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
-             [&](const timespec& when) {
-               return again(when,
-                            [&] { return pthread_cond_clockwait(&cond, &mutex, clock, &when); });
-             });
+    report_timeout((name + "pthread_cond_timedwait " + std::to_string(clock)).c_str(), ETIMEDOUT,
+                   clock, [&](const timespec& when) {
+                     return until_timeout(
+                         when, [&] { return pthread_cond_timedwait(&cond, &mutex, &when); });
+                   });
+    report_timeout((name + "pthread_cond_clockwait " + std::to_string(clock)).c_str(), ETIMEDOUT,
+                   clock, [&](const timespec& when) {
+                     return until_timeout(
+                         when, [&] { return pthread_cond_clockwait(&cond, &mutex, clock, &when); });
+                   });
     OK(pthread_cond_destroy(&cond));
   }
   OK(pthread_mutex_unlock(&mutex));
@@ -104,11 +106,12 @@ void conds(int shared, pthread_mutex_t& mutex) {
 void semaphores() {
   sem_t sem;
   CHECK(sem_init(&sem, 0, 0) == 0);
-  runs_out("sem_timedwait", ETIMEDOUT, CLOCK_REALTIME,
-           [&](const timespec& when) { return error_of(sem_timedwait(&sem, &when)); });
+  report_timeout("sem_timedwait", ETIMEDOUT, CLOCK_REALTIME,
+                 [&](const timespec& when) { return error_of(sem_timedwait(&sem, &when)); });
   for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC})
-    runs_out(("sem_clockwait " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
-             [&](const timespec& when) { return error_of(sem_clockwait(&sem, clock, &when)); });
+    report_timeout(
+        ("sem_clockwait " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
+        [&](const timespec& when) { return error_of(sem_clockwait(&sem, clock, &when)); });
   CHECK(sem_destroy(&sem) == 0);
 }
 
@@ -116,15 +119,15 @@ void rwlocks() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   OK(pthread_rwlock_wrlock(&lock));
   check::Worker{[&](check::Worker&) {
-    runs_out("pthread_rwlock_timedrdlock", ETIMEDOUT, CLOCK_REALTIME,
-             [&](const timespec& when) { return pthread_rwlock_timedrdlock(&lock, &when); });
-    runs_out("pthread_rwlock_timedwrlock", ETIMEDOUT, CLOCK_REALTIME,
-             [&](const timespec& when) { return pthread_rwlock_timedwrlock(&lock, &when); });
+    report_timeout("pthread_rwlock_timedrdlock", ETIMEDOUT, CLOCK_REALTIME,
+                   [&](const timespec& when) { return pthread_rwlock_timedrdlock(&lock, &when); });
+    report_timeout("pthread_rwlock_timedwrlock", ETIMEDOUT, CLOCK_REALTIME,
+                   [&](const timespec& when) { return pthread_rwlock_timedwrlock(&lock, &when); });
     for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
-      runs_out(
+      report_timeout(
           ("pthread_rwlock_clockrdlock " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
           [&](const timespec& when) { return pthread_rwlock_clockrdlock(&lock, clock, &when); });
-      runs_out(
+      report_timeout(
           ("pthread_rwlock_clockwrlock " + std::to_string(clock)).c_str(), ETIMEDOUT, clock,
           [&](const timespec& when) { return pthread_rwlock_clockwrlock(&lock, clock, &when); });
     }
@@ -155,9 +158,9 @@ void signalled() {
 }  // namespace
 
 int main() {
-  timespec kernels;
-  CHECK(syscall(SYS_clock_gettime, CLOCK_REALTIME, &kernels) == 0);
-  const double ahead = static_cast<double>(in_ms(CLOCK_REALTIME, 0).tv_sec - kernels.tv_sec);
+  timespec kernel;
+  CHECK(syscall(SYS_clock_gettime, CLOCK_REALTIME, &kernel) == 0);
+  const double ahead = static_cast<double>(in_ms(CLOCK_REALTIME, 0).tv_sec - kernel.tv_sec);
   std::printf("days ahead: %.0f\n", ahead / 86'400);
   pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
   mutexes("normal", normal);

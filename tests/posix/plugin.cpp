@@ -9,63 +9,63 @@
 
 namespace {
 
-pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
 std::recursive_mutex recursive;
-std::condition_variable standard;
-std::mutex of_standard;
+std::condition_variable std_cond;
+std::mutex std_mutex;
 int count = 0;
 int turn = 0;
-int turn_of_standard = 0;
+int std_turn = 0;
 
 void use(int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const std::lock_guard outer{recursive};
     const std::lock_guard inner{recursive};
-    OK(pthread_mutex_lock(&own));
+    OK(pthread_mutex_lock(&mutex));
     ++count;
-    OK(pthread_mutex_unlock(&own));
+    OK(pthread_mutex_unlock(&mutex));
   }
 }
 
 int uses() {
-  OK(pthread_mutex_lock(&own));
+  OK(pthread_mutex_lock(&mutex));
   const int result = count;
-  OK(pthread_mutex_unlock(&own));
+  OK(pthread_mutex_unlock(&mutex));
   return result;
 }
 
-// The condition variables in turn: one of POSIX, one of C++, whose functions are partly inlined
-// here and partly in another library.
-void take_turns(int which, int rounds) {
+// Uses a condition variable of POSIX, then one of C++, whose functions are partly inlined here and
+// partly in another library.
+void alternate(int which, int rounds) {
   for (int i = 0; i < rounds; ++i) {
-    OK(pthread_mutex_lock(&own));
-    while (turn % 2 != which) OK(pthread_cond_wait(&turned, &own));
+    OK(pthread_mutex_lock(&mutex));
+    while (turn % 2 != which) OK(pthread_cond_wait(&turn_changed, &mutex));
     ++turn;
-    OK(pthread_cond_signal(&turned));
-    OK(pthread_mutex_unlock(&own));
+    OK(pthread_cond_signal(&turn_changed));
+    OK(pthread_mutex_unlock(&mutex));
   }
   for (int i = 0; i < rounds; ++i) {
-    std::unique_lock held{of_standard};
-    standard.wait(held, [which] { return turn_of_standard % 2 == which; });
-    ++turn_of_standard;
-    standard.notify_one();
+    std::unique_lock held{std_mutex};
+    std_cond.wait(held, [which] { return std_turn % 2 == which; });
+    ++std_turn;
+    std_cond.notify_one();
   }
 }
 
-void lock(pthread_mutex_t* mutex) { OK(pthread_mutex_lock(mutex)); }
-void unlock(pthread_mutex_t* mutex) { OK(pthread_mutex_unlock(mutex)); }
+void lock(pthread_mutex_t* other) { OK(pthread_mutex_lock(other)); }
+void unlock(pthread_mutex_t* other) { OK(pthread_mutex_unlock(other)); }
 
-struct Alive {
-  Alive() { use(3); }
-  ~Alive() { use(3); }
-  Alive(const Alive&) = delete;
-  Alive& operator=(const Alive&) = delete;
-} alive;
+struct Global {
+  Global() { use(3); }
+  ~Global() { use(3); }
+  Global(const Global&) = delete;
+  Global& operator=(const Global&) = delete;
+} global;
 
 }  // namespace
 
 extern "C" {
 extern const Plugin the_plugin;
-const Plugin the_plugin{uses, use, take_turns, &own, lock, unlock};
+const Plugin the_plugin{uses, use, alternate, &mutex, lock, unlock};
 }

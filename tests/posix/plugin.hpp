@@ -1,15 +1,15 @@
-// What plugin.cpp offers to the program that loads it.
+// The interface of plugin.cpp to the program that loads it.
 #pragma once
 
 #include <pthread.h>
 
 struct Plugin {
-  /// The sum of all counters of the library.
+  /// Returns the sum of all counters of the library.
   int (*uses)();
   /// Uses each kind of mutex that the library has, `rounds` times.
   void (*use)(int rounds);
   /// Waits `rounds` times until the other of the two calling threads, 0 and 1, wakes it.
-  void (*take_turns)(int which, int rounds);
+  void (*alternate)(int which, int rounds);
   /// The mutex that guards uses().
   pthread_mutex_t* mutex;
   /// Locks and unlocks a mutex of the program.
@@ -17,5 +17,5 @@ struct Plugin {
   void (*unlock)(pthread_mutex_t*);
 };
 
-/// Its symbol, a `const Plugin`.
+/// The name of the library's symbol, a `const Plugin`.
 inline constexpr char plugin_name[] = "the_plugin";

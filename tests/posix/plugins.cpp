@@ -9,7 +9,7 @@
 
 namespace {
 
-const Plugin& loaded(int flags, void** library) {
+const Plugin& load(int flags, void** library) {
   static const std::string path =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libplugin.so";
   *library = dlopen(path.c_str(), flags);
@@ -19,14 +19,14 @@ const Plugin& loaded(int flags, void** library) {
   return *static_cast<const Plugin*>(found);
 }
 
-std::string used(int flags) {
+std::string use_and_unload(int flags) {
   for (int i = 0; i < 2; ++i) {
     void* library = nullptr;
-    const Plugin& plugin = loaded(flags, &library);
-    CHECK_EQ(3, plugin.uses());  // anew, each time
+    const Plugin& plugin = load(flags, &library);
+    CHECK_EQ(3, plugin.uses());  // initialised each time
     check::in_parallel(2, [&](int which) {
       plugin.use(100);
-      plugin.take_turns(which, 50);
+      plugin.alternate(which, 50);
     });
     CHECK_EQ(203, plugin.uses());
     OK(dlclose(library));
@@ -38,7 +38,7 @@ std::string used(int flags) {
 // A mutex that one side has locked is locked for the other, which waits for it and unlocks it.
 std::string shared(int flags) {
   void* library = nullptr;
-  const Plugin& plugin = loaded(flags, &library);
+  const Plugin& plugin = load(flags, &library);
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   plugin.lock(&mutex);
   CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
@@ -68,7 +68,7 @@ std::string shared(int flags) {
   return "";
 }
 
-// By a name without a directory, which is looked for in the program's search path.
+// Loads by a name without a directory, which is found in the program's search path.
 std::string by_name() {
   for (const int flags : {RTLD_NOW, RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_DEEPBIND}) {
     void* library = dlopen("libplugin.so", flags);
@@ -85,8 +85,8 @@ std::string by_name() {
   return "";
 }
 
-// Loaded and unloaded by one thread while another one contends for the program's own.
-std::string coming_and_going() {
+// One thread loads and unloads while another contends for a mutex of the program.
+std::string loaded_under_contention() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::atomic<bool> done{false};
   check::Worker other{[&](check::Worker&) {
@@ -98,7 +98,7 @@ std::string coming_and_going() {
   }};
   for (int i = 0; i < 5; ++i) {
     void* library = nullptr;
-    const Plugin& plugin = loaded(i % 2 == 0 ? RTLD_LAZY : RTLD_NOW, &library);
+    const Plugin& plugin = load(i % 2 == 0 ? RTLD_LAZY : RTLD_NOW, &library);
     plugin.lock(&mutex);
     plugin.use(1);
     plugin.unlock(&mutex);
@@ -113,13 +113,13 @@ std::string coming_and_going() {
 
 int main(int argc, char** argv) {
   return check::run(argc, argv,
-                    {{"now", [] { return used(RTLD_NOW); }},
-                     {"lazy", [] { return used(RTLD_LAZY); }},
-                     {"for all to see", [] { return used(RTLD_LAZY | RTLD_GLOBAL); }},
+                    {{"now", [] { return use_and_unload(RTLD_NOW); }},
+                     {"lazy", [] { return use_and_unload(RTLD_LAZY); }},
+                     {"global", [] { return use_and_unload(RTLD_LAZY | RTLD_GLOBAL); }},
                      {"shared", [] { return shared(RTLD_NOW | RTLD_LOCAL); }},
-                     {"deep", [] { return used(RTLD_NOW | RTLD_DEEPBIND); }},
-                     {"deep and lazy", [] { return used(RTLD_LAZY | RTLD_DEEPBIND); }},
+                     {"deep", [] { return use_and_unload(RTLD_NOW | RTLD_DEEPBIND); }},
+                     {"deep and lazy", [] { return use_and_unload(RTLD_LAZY | RTLD_DEEPBIND); }},
                      {"deep and shared", [] { return shared(RTLD_NOW | RTLD_DEEPBIND); }},
                      {"by name", by_name},
-                     {"coming and going", coming_and_going}});
+                     {"loaded under contention", loaded_under_contention}});
 }

@@ -1,9 +1,9 @@
-// In which order threads of different real-time priorities get a mutex on one processor.
+// Prints the order in which threads of different real-time priorities get a mutex on one processor.
 //
 // The holder has the lowest priority. Three threads arrive at the mutex, one after the other, in
 // each of the six orders of their priorities; then the holder unlocks. For each order of arrival it
-// prints a line, "arrival: admission", where 1 is the lowest priority and 3 the highest. A waiter
-// that polls takes the processor from the holder for ever: it prints "starved", and ends.
+// prints a line, "arrival: admission", where 1 is the lowest priority and 3 the highest. A polling
+// waiter takes the processor from the holder for ever: the program prints "starved" and ends.
 //
 // Status 77, with the reason on stderr: real-time scheduling is not permitted here.
 #include "../support/check.hpp"
@@ -19,10 +19,10 @@ constexpr int first_waiter_priority = 2;
 constexpr int watchdog_priority = 50;
 constexpr int not_permitted = 77;
 
-// Processor time of one waiter. A lock that parks polls for microseconds before it does.
+// Nanoseconds of processor time of one waiter. A lock that parks polls for microseconds only.
 constexpr std::int64_t starved_after = 200'000'000;
 
-// Of one thread without sleeping, enforced by the kernel: what ends this program if its watchdog
+// Limits a thread that does not sleep, enforced by the kernel: ends this program if its watchdog
 // cannot.
 constexpr rlim_t seconds_to_live = 5;
 
@@ -32,23 +32,23 @@ int use_fifo(int priority) {
   return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
 }
 
-// The processor time of each waiter.
+// The clock of each waiter's processor time.
 std::array<std::atomic<clockid_t>, 3> clocks{};
 
-bool polls(clockid_t clock) {
+bool starves_others(clockid_t clock) {
   timespec used{};
   // The clock of a thread that has ended is gone.
   return clock != 0 && clock_gettime(clock, &used) == 0 &&
          used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec > starved_after;
 }
 
-// Above all others, since it shares their processor.
+// Runs at the highest priority, since it shares the waiters' processor.
 void* watch(void*) {
   OK(use_fifo(watchdog_priority));
   for (;;) {
     check::sleep_ms(10);
     for (const auto& clock : clocks) {
-      if (polls(clock.load())) {
+      if (starves_others(clock.load())) {
         std::printf("starved\n");
         std::fflush(stdout);
         _exit(0);
@@ -95,7 +95,7 @@ int main() {
   }
   const rlimit limit{seconds_to_live * 1'000'000, seconds_to_live * 1'000'000};
   CHECK(setrlimit(RLIMIT_RTTIME, &limit) == 0);
-  const check::Confined one(1);
+  const check::Confined confined(1);
   pthread_t watchdog;
   OK(pthread_create(&watchdog, nullptr, watch, nullptr));
   OK(pthread_detach(watchdog));

@@ -1,4 +1,4 @@
-// The memory of a mutex is used again: after destroy, after being zeroed, after a second init, and
+// The memory of a mutex is reused: after destroy, after being zeroed, after a second init, and
 // after the last user of the object around it has freed that object.
 #include "../support/check.hpp"
 
@@ -74,9 +74,9 @@ struct Object {
   long users;
 };
 
-// Two threads drop the last references to an object; the thread that sees zero after its unlock
-// frees it. An unlock that touches the mutex after another thread could take it reads unmapped
-// memory, or writes where the poison stands.
+// Two threads drop the last references to an object; the thread that counts down to zero frees
+// it after its unlock. An unlock that accesses the mutex after another thread could take it reads
+// unmapped memory, or overwrites the poison.
 std::string freed_by_the_last_user(bool unmap) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   constexpr int threads = 2;

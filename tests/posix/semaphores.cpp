@@ -42,7 +42,7 @@ std::string counts() {
 }
 
 // Units that circulate: a thread that takes one, by any call, gives it back.
-std::string round_and_round(int threads, unsigned units) {
+std::string circulating_units(int threads, unsigned units) {
   sem_t sem;
   OK(sem_init(&sem, 0, units));
   std::atomic<int> inside{0};
@@ -102,7 +102,7 @@ std::string deadlines() {
   sem_t sem;
   OK(sem_init(&sem, 0, 1));
   const timespec past = check::to_timespec(1);
-  OK(sem_timedwait(&sem, &past));  // there is a unit, so there is nothing to wait for
+  OK(sem_timedwait(&sem, &past));  // does not wait, for a unit is available
   FAILS_WITH(ETIMEDOUT, sem_timedwait(&sem, &past));
   const timespec before_all = {-1, 0};
   FAILS_WITH(ETIMEDOUT, sem_timedwait(&sem, &before_all));
@@ -126,16 +126,16 @@ std::string deadlines() {
   return "";
 }
 
-void nothing(int) {}
+void ignore(int) {}
 
-// A handler ends the wait, unless it was set up to have it go on.
+// A handler ends the wait, unless it was installed with SA_RESTART.
 std::string interrupted() {
   sem_t sem;
   OK(sem_init(&sem, 0, 0));
-  for (const bool goes_on : {false, true}) {
+  for (const bool restarts : {false, true}) {
     struct sigaction action = {};
-    action.sa_handler = nothing;
-    action.sa_flags = goes_on ? SA_RESTART : 0;
+    action.sa_handler = ignore;
+    action.sa_flags = restarts ? SA_RESTART : 0;
     CHECK_EQ(0, sigaction(SIGUSR1, &action, nullptr));
     std::atomic<int> error{-1};
     check::Worker waiter([&](check::Worker& self) {
@@ -144,13 +144,13 @@ std::string interrupted() {
     });
     waiter.wait_until_blocked();
     OK(pthread_kill(waiter.handle(), SIGUSR1));
-    if (goes_on) {
+    if (restarts) {
       check::sleep_ms(20);
       CHECK_EQ(-1, error.load());
       OK(sem_post(&sem));
     }
     waiter.join();
-    CHECK_EQ(goes_on ? 0 : EINTR, error.load());
+    CHECK_EQ(restarts ? 0 : EINTR, error.load());
   }
   CHECK_EQ(0, value_of(&sem));
   OK(sem_destroy(&sem));
@@ -171,22 +171,22 @@ std::string cancelled() {
   OK(sem_post(&sem));
   CHECK_EQ(1, value_of(&sem));
   // A wait is a cancellation point even where there is a unit.
-  check::Worker rich([&](check::Worker&) {
+  check::Worker with_unit([&](check::Worker&) {
     OK(pthread_cancel(pthread_self()));
     sem_wait(&sem);
     CHECK(false);
   });
-  CHECK(rich.join() == PTHREAD_CANCELED);
+  CHECK(with_unit.join() == PTHREAD_CANCELED);
   CHECK_EQ(1, value_of(&sem));
   OK(sem_destroy(&sem));
   return "";
 }
 
-// The post and the cancellation race: the unit goes to the thread or stays, and is never lost.
+// The post and the cancellation race: the thread takes the unit or it stays, and is never lost.
 std::string cancelled_while_posted() {
   const check::Budget budget{300};
   long rounds = 0;
-  long kept = 0;
+  long remaining = 0;
   sem_t sem;
   for (; rounds < 2'000 && !budget.spent(); ++rounds) {
     OK(sem_init(&sem, 0, 0));
@@ -202,10 +202,10 @@ std::string cancelled_while_posted() {
     waiter.join();
     poster.join();
     CHECK_EQ(got ? 0 : 1, value_of(&sem));
-    kept += got ? 0 : 1;
+    remaining += got ? 0 : 1;
     OK(sem_destroy(&sem));
   }
-  return "rounds " + std::to_string(rounds) + " kept " + std::to_string(kept);
+  return "rounds " + std::to_string(rounds) + " remaining " + std::to_string(remaining);
 }
 
 sem_t from_handler;
@@ -237,7 +237,7 @@ std::string posts_from_a_handler() {
           posted.fetch_add(1);
           continue;
         }
-        // Half of them hardly sleep: they are to be interrupted on their way in and out.
+        // Half of the threads hardly sleep, to be interrupted as they begin and end their waits.
         const timespec soon =
             check::to_timespec(i % 2 == 0 ? 1 : check::nanoseconds(CLOCK_REALTIME) + 300'000);
         if (sem_timedwait(&from_handler, &soon) == 0) {
@@ -276,7 +276,7 @@ std::string posts_from_a_handler() {
     OK(sem_post(&from_handler));
     raise(SIGUSR1);
     posted.fetch_add(got ? 0 : 1);
-    // Nothing is lost, or this is where it hangs.
+    // Hangs if a unit was lost.
     check::wait_until([] { return taken.load() == posted.load() + posted_by_handler.load(); });
   }
 }
@@ -288,8 +288,8 @@ int next_stop(pid_t child) {
   return WSTOPSIG(status);
 }
 
-// The child makes `steps` instructions and is then interrupted by the handler; returns how many
-// it made, which are fewer if that was all.
+// Has the child execute `steps` instructions and then interrupts it with the handler. Returns how
+// many it executed, fewer if its round has ended.
 int interrupt_after(pid_t child, int steps) {
   while (next_stop(child) != SIGSTOP) CHECK_EQ(0, ptrace(PTRACE_CONT, child, 0, 0));
   for (int i = 0; i < steps; ++i) {
@@ -303,7 +303,7 @@ int interrupt_after(pid_t child, int steps) {
   return steps;
 }
 
-// The same for each instruction in turn, as far as there is time.
+// The same at each instruction, as far as time permits.
 std::string posts_from_a_handler_between_two_instructions() {
   OK(sem_init(&from_handler, 0, 0));
   posted_by_handler = 0;
@@ -324,9 +324,9 @@ std::string posts_from_a_handler_between_two_instructions() {
   const int all = interrupt_after(child, 100'000);
   const check::Budget budget{600};
   int rounds = 0;
-  // Prime, so that all numbers below `all` come up, those far apart first.
-  for (int at = 0; rounds < all && !budget.spent(); ++rounds, at = (at + 211) % all)
-    interrupt_after(child, at);
+  // A prime stride, so that all numbers below `all` occur, distant ones first.
+  for (int step = 0; rounds < all && !budget.spent(); ++rounds, step = (step + 211) % all)
+    interrupt_after(child, step);
   CHECK_EQ(0, kill(child, SIGKILL));
   CHECK_EQ(child, waitpid(child, &status, 0));
   OK(sem_destroy(&from_handler));
@@ -355,7 +355,7 @@ std::string gone_after_the_last_wait() {
   return "rounds " + std::to_string(rounds);
 }
 
-void play(sem_t* mine, sem_t* yours) {
+void alternate(sem_t* mine, sem_t* yours) {
   for (int i = 0; i < 100; ++i) {
     OK(sem_wait(mine));
     OK(sem_post(yours));
@@ -364,8 +364,8 @@ void play(sem_t* mine, sem_t* yours) {
 
 void with_a_child(sem_t* mine, sem_t* childs) {
   OK(sem_post(mine));
-  const pid_t child = check::start_child([&] { play(childs, mine); });
-  play(mine, childs);
+  const pid_t child = check::start_child([&] { alternate(childs, mine); });
+  alternate(mine, childs);
   check::await_child(child);
 }
 
@@ -387,11 +387,11 @@ std::string between_processes() {
     CHECK_EQ(0, sem_unlink(name.c_str()));
   }
   with_a_child(named[0], named[1]);
-  for (sem_t* one : named) CHECK_EQ(0, sem_close(one));
+  for (sem_t* sem : named) CHECK_EQ(0, sem_close(sem));
   return "";
 }
 
-// The child has the count, and none of the waiters.
+// The child inherits the count, and none of the waiters.
 std::string forked_while_others_wait() {
   sem_t waited_for;
   sem_t counted;
@@ -424,8 +424,8 @@ int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {
                         {"counts", counts},
-                        {"one unit", [] { return round_and_round(4, 1); }},
-                        {"three units", [] { return round_and_round(8, 3); }},
+                        {"one unit", [] { return circulating_units(4, 1); }},
+                        {"three units", [] { return circulating_units(8, 3); }},
                         {"ping-pong", ping_pong},
                         {"deadlines", deadlines},
                         {"interrupted", interrupted},

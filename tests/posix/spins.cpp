@@ -1,4 +1,4 @@
-// Spin locks: the C library's, or ours if LOCKWRIGHT_TEST_SPIN is set.
+// Spin locks: the C library's, or Lockwright's if LOCKWRIGHT_TEST_SPIN is set.
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -21,11 +21,11 @@ std::string exclusion_with(pthread_spinlock_t* lock) {
       } else {
         OK(pthread_spin_lock(lock));
       }
-      const long seen = first;
-      CHECK_EQ(seen, second);
-      first = seen + 1;
+      const long value = first;
+      CHECK_EQ(value, second);
+      first = value + 1;
       if (random.below(64) == 0) sched_yield();
-      second = seen + 1;
+      second = value + 1;
       OK(pthread_spin_unlock(lock));
       ++entered;
     } while (!budget.spent());
@@ -37,9 +37,9 @@ std::string exclusion_with(pthread_spinlock_t* lock) {
 std::string exclusion() {
   pthread_spinlock_t lock;
   OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
-  const std::string said = exclusion_with(&lock);
+  const std::string details = exclusion_with(&lock);
   OK(pthread_spin_destroy(&lock));
-  return said;
+  return details;
 }
 
 std::string tries() {
@@ -58,22 +58,22 @@ std::string tries() {
   return "";
 }
 
-// Neighbours of the four bytes stay as they are.
+// The words before and after the lock stay unchanged.
 std::string four_bytes() {
   struct {
     std::uint32_t before = 0x12345678;
     pthread_spinlock_t lock;
     std::uint32_t after = 0x9abcdef0;
-  } place;
-  OK(pthread_spin_init(&place.lock, PTHREAD_PROCESS_PRIVATE));
-  exclusion_with(&place.lock);
-  OK(pthread_spin_destroy(&place.lock));
-  CHECK_EQ(0x12345678, place.before);
-  CHECK_EQ(0x9abcdef0, place.after);
+  } words;
+  OK(pthread_spin_init(&words.lock, PTHREAD_PROCESS_PRIVATE));
+  exclusion_with(&words.lock);
+  OK(pthread_spin_destroy(&words.lock));
+  CHECK_EQ(0x12345678, words.before);
+  CHECK_EQ(0x9abcdef0, words.after);
   return "";
 }
 
-// A new lock is the C library's, to the bit, or it is not.
+// An initialised lock has the C library's value, unless Lockwright implements it.
 std::string implementation_of_initialised() {
   pthread_spinlock_t mine;
   pthread_spinlock_t shared;
@@ -93,15 +93,15 @@ std::string between_processes() {
   auto* count = reinterpret_cast<volatile int*>(static_cast<char*>(page) + 1024);
   auto* ready = new (static_cast<char*>(page) + 2048) std::atomic<int>{0};
   OK(pthread_spin_init(lock, PTHREAD_PROCESS_SHARED));
-  constexpr int turns = 3'000;
+  constexpr int rounds = 3'000;
   const auto work = [&] {
     ++*ready;
     check::wait_until([&] { return ready->load() == 2; });
-    for (int i = 0; i < turns; ++i) {
+    for (int i = 0; i < rounds; ++i) {
       OK(pthread_spin_lock(lock));
-      const int seen = *count;
+      const int value = *count;
       if (i % 16 == 0) sched_yield();
-      *count = seen + 1;
+      *count = value + 1;
       OK(pthread_spin_unlock(lock));
     }
   };
@@ -129,7 +129,7 @@ std::string between_processes() {
   work();
   CHECK(waitpid(child, &status, 0) == child);
   CHECK_EQ(0, status);
-  CHECK_EQ(2 * turns, *count);
+  CHECK_EQ(2 * rounds, *count);
   OK(pthread_spin_destroy(lock));
   munmap(page, 4096);
   return "";
@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
                     {{"exclusion", exclusion},
                      {"tries", tries},
                      {"four bytes", four_bytes},
-                     {"whose it is", implementation_of_initialised},
+                     {"implementation", implementation_of_initialised},
                      {"between processes", between_processes},
                      {"forks", forks}});
 }

@@ -1,5 +1,5 @@
-// Other programs started in every way that POSIX has, while threads hold and queue for mutexes. The
-// started program shares none of that and finds its own mutexes free.
+// Other programs started by every function of POSIX, while threads hold and queue for mutexes. The
+// started program shares no mutex and finds its own free.
 #include "../support/children.hpp"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@ namespace {
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 volatile long counter = 0;
 
-// Calls start() while another thread takes the mutex again and again, in turn with and without the
+// Calls start() while another thread takes the mutex repeatedly, alternately with and without the
 // mutex held.
 template <class Start>
 void while_contended(Start start) {
@@ -31,9 +31,9 @@ void while_contended(Start start) {
     check::wait_until([&] { return rounds != before; });
     if (i % 2 == 0) start();
     OK(pthread_mutex_lock(&mutex));
-    const long seen = counter;
+    const long before_increment = counter;
     if (i % 2 != 0) start();
-    counter = seen + 1;
+    counter = before_increment + 1;
     ++expected;
     OK(pthread_mutex_unlock(&mutex));
   }
@@ -42,7 +42,7 @@ void while_contended(Start start) {
   CHECK_EQ(expected + rounds, counter);
 }
 
-// This program again, which then does what is_usable() does.
+// The arguments that make this program run is_usable().
 char self[] = "/proc/self/exe";
 char usable[] = "usable";
 char* const again[] = {self, usable, nullptr};
@@ -74,7 +74,7 @@ std::string child_of_vfork() {
     }
     check::await_child(pid);
   });
-  // One that ends without starting anything has the parent's memory until then.
+  // A child that starts no program shares the parent's memory until its end.
   while_contended([] {
     // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
     const pid_t pid = vfork();
@@ -100,7 +100,7 @@ std::string spawned() {
     check::await_child(pid);
     OK(posix_spawnp(&pid, self, &quietly, &attributes, again, environ));
     check::await_child(pid);
-    // One that cannot be started leaves everything as it was.
+    // A failed start has no effect on the mutex.
     CHECK_RC(ENOENT, posix_spawn(&pid, "/no/such/program", nullptr, nullptr, again, environ));
   });
   OK(posix_spawnattr_destroy(&attributes));
@@ -120,7 +120,7 @@ std::string by_the_shell() {
   return "";
 }
 
-// A program that is replaced while its other threads hold and wait.
+// A program that is replaced while its threads hold and wait for a mutex.
 std::string replaced() {
   const pid_t pid = fork();
   if (pid == 0) {

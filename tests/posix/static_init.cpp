@@ -8,7 +8,7 @@ pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 pthread_mutex_t errorcheck = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 
-// The differences between the types hold for statically initialised ones too.
+// Statically initialised mutexes differ by type as others do.
 void check_type(pthread_mutex_t* mutex, int type) {
   OK(pthread_mutex_lock(mutex));
   if (type == PTHREAD_MUTEX_RECURSIVE) {
@@ -27,8 +27,8 @@ void check_type(pthread_mutex_t* mutex, int type) {
   CHECK(check::is_free(mutex));
 }
 
-// Every round has a mutex of its own, taken for the first time by all threads together, some by
-// lock and some by trylock or timedlock.
+// In every round all threads together take a new mutex for the first time, some by lock and some by
+// trylock or timedlock.
 std::string raced(pthread_mutex_t* original, int type) {
   const pthread_mutex_t initial = *original;
   constexpr int threads = 3;

@@ -1,7 +1,7 @@
-// Prints the instructions of an uncontended lock, trylock and unlock of a normal mutex: one
-// line for each call with its name, the file that the function is in, and the place in that file of
-// every instruction from the first to the return. It steps through the calls with the processor's
-// own trap flag, so what is printed is what was executed.
+// Prints the instructions of an uncontended lock, trylock and unlock of a normal mutex: one line
+// for each call with its name, the file that contains the function, and the offset in that file of
+// every instruction from the first to the return. It steps through the calls by the processor's
+// trap flag, so the output is the executed path.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,19 +16,19 @@ using function = int(pthread_mutex_t*);
 
 constexpr int most_steps = 10'000;
 std::uintptr_t steps[most_steps];
-volatile int taken = 0;
+volatile int recorded = 0;
 
 // Called after each instruction: records the next one.
 void on_trap(int, siginfo_t*, void* context) {
   const auto next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  if (taken < most_steps) {
-    steps[taken] = static_cast<std::uintptr_t>(next);
-    taken = taken + 1;
+  if (recorded < most_steps) {
+    steps[recorded] = static_cast<std::uintptr_t>(next);
+    recorded = recorded + 1;
   }
 }
 
-// Not inlined, and nothing but the call between the two: below the red zone, which the pushes would
-// else spoil.
+// Not inlined, with only the call between the two asm statements, which push below the red zone to
+// preserve it.
 [[gnu::noinline]] int step_through(function* call, pthread_mutex_t* mutex) {
   asm volatile(
       "lea -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::
@@ -41,25 +41,25 @@ void on_trap(int, siginfo_t*, void* context) {
   return result;
 }
 
-// From the first instruction of the function to its return to the caller.
+// Prints the instructions of the function from the first to its return to the caller.
 void print(const char* name, function* called) {
-  Dl_info own;
-  Dl_info its;
-  CHECK(dladdr(reinterpret_cast<void*>(&step_through), &own) != 0);
-  CHECK(dladdr(reinterpret_cast<void*>(called), &its) != 0);
-  std::printf("%s %s", name, its.dli_fname);
-  int at = 0;
-  while (at < taken && steps[at] != reinterpret_cast<std::uintptr_t>(called)) ++at;
-  CHECK(at < taken);
-  for (; at < taken; ++at) {
-    Dl_info here;
-    const bool known = dladdr(reinterpret_cast<void*>(steps[at]), &here) != 0;
-    if (known && here.dli_fbase == own.dli_fbase) {
+  Dl_info caller;
+  Dl_info callee;
+  CHECK(dladdr(reinterpret_cast<void*>(&step_through), &caller) != 0);
+  CHECK(dladdr(reinterpret_cast<void*>(called), &callee) != 0);
+  std::printf("%s %s", name, callee.dli_fname);
+  int step = 0;
+  while (step < recorded && steps[step] != reinterpret_cast<std::uintptr_t>(called)) ++step;
+  CHECK(step < recorded);
+  for (; step < recorded; ++step) {
+    Dl_info location;
+    const bool known = dladdr(reinterpret_cast<void*>(steps[step]), &location) != 0;
+    if (known && location.dli_fbase == caller.dli_fbase) {
       std::printf("\n");
       return;
     }
     std::printf(" %lx", static_cast<unsigned long>(
-                            steps[at] - reinterpret_cast<std::uintptr_t>(its.dli_fbase)));
+                            steps[step] - reinterpret_cast<std::uintptr_t>(callee.dli_fbase)));
   }
   check::fail_at(__FILE__, __LINE__, "%s did not return within %d steps", name, most_steps);
 }
@@ -82,7 +82,7 @@ int main() {
   function* const trylock = find("pthread_mutex_trylock");
   function* const unlock = find("pthread_mutex_unlock");
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  // Excludes what happens once for a thread or a mutex.
+  // Excludes the work done once for a thread or a mutex.
   for (int i = 0; i < 3; ++i) {
     OK(lock(&mutex));
     OK(unlock(&mutex));
@@ -94,7 +94,7 @@ int main() {
     function* call;
   } calls[] = {{"lock", lock}, {"unlock", unlock}, {"trylock", trylock}, {"unlock", unlock}};
   for (const auto& each : calls) {
-    taken = 0;
+    recorded = 0;
     OK(step_through(each.call, &mutex));
     print(each.name, each.call);
   }

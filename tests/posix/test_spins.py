@@ -31,7 +31,7 @@ def test_program(run_under: RunUnder, lock: str, way: str) -> None:
 
 def test_what_does_not_fit_is_said_and_left_to_the_c_library(run_under: RunUnder) -> None:
     program = locate.program("posix", "spins")
-    outcome = run_under("mcs-stp", [program, "whose it is"], env={VARIABLE: "mutex"})
+    outcome = run_under("mcs-stp", [program, "implementation"], env={VARIABLE: "mutex"})
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr.splitlines() == [
         "lockwright: this lock does not fit into a pthread_spinlock_t; "
@@ -41,7 +41,7 @@ def test_what_does_not_fit_is_said_and_left_to_the_c_library(run_under: RunUnder
 
 def test_nonsense_is_said_and_not_used(run_under: RunUnder) -> None:
     program = locate.program("posix", "spins")
-    outcome = run_under("ttas", [program, "whose it is"], env={VARIABLE: "kept"})
+    outcome = run_under("ttas", [program, "implementation"], env={VARIABLE: "kept"})
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr.splitlines() == [
         f"lockwright: {VARIABLE}='kept' is not keep or mutex; it is not used"

@@ -1,5 +1,5 @@
 // Threads that end while they hold mutexes: by pthread_exit, with and without cleanup
-// handlers. What a thread held stays held until a thread releases it.
+// handlers. A mutex that a thread held stays held until another thread releases it.
 #include "../support/children.hpp"
 
 #include <mutex>
@@ -8,7 +8,7 @@ namespace {
 
 void release(void* mutex) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex))); }
 
-// By a clean-up handler, and by an object whose scope the thread leaves as it ends.
+// Released by a clean-up handler, and by an object whose scope the thread leaves as it ends.
 std::string cleaned_up() {
   for (const int type : check::all_types) {
     pthread_mutex_t mutex;
@@ -32,7 +32,7 @@ std::string cleaned_up() {
   return "";
 }
 
-// In the destructors of a key and of a thread's own object, which run after the thread's function.
+// Released in the destructors of a key and of a thread-local object, after the thread's function.
 pthread_mutex_t by_key = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t by_object = PTHREAD_MUTEX_INITIALIZER;
 struct Holder {
@@ -43,7 +43,7 @@ struct Holder {
 };
 thread_local Holder holder;
 
-std::string released_on_the_way_out() {
+std::string released_by_destructors() {
   pthread_key_t key;
   OK(pthread_key_create(&key, release));
   for (int i = 0; i < 50; ++i)
@@ -126,7 +126,7 @@ std::string first_thread_ends() {
 int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"cleaned up", cleaned_up},
-                     {"released on the way out", released_on_the_way_out},
+                     {"released by destructors", released_by_destructors},
                      {"left held", left_held},
                      {"first thread ends", first_thread_ends}});
 }

@@ -94,8 +94,7 @@ std::string exclusion() {
   return "";
 }
 
-// A C program may hand the object to both interfaces' functions of one library only; what it must
-// be able to rely on is that a wait gives the mutex up and takes it again.
+// A wait releases the mutex and acquires it again.
 std::string waits() {
   constexpr int waiters = 4;
   for (const int type : all_types) {

@@ -1,5 +1,5 @@
-// Timed locks: they give up no earlier than asked, take the mutex when it becomes free in time, and
-// leave no trace in the queue when they gave up.
+// Timed locks: they give up no earlier than the deadline, acquire a mutex that becomes free before
+// it, and leave no trace in the queue when they give up.
 #include "../support/check.hpp"
 
 #include <chrono>
@@ -20,7 +20,7 @@ void with_each_kind(Body body) {
     for (const clockid_t clock : clocks)
       for (const bool clocklock : {false, true}) {
         if (!clocklock && clock == CLOCK_MONOTONIC)
-          continue;  // timedlock knows the real-time clock only
+          continue;  // timedlock uses the real-time clock only
         pthread_mutex_t mutex;
         check::init_mutex(&mutex, type);
         body(&mutex, clock, clocklock);
@@ -45,7 +45,7 @@ std::string gives_up_at_the_deadline() {
   return "";
 }
 
-std::string takes_what_becomes_free() {
+std::string takes_a_released_mutex() {
   with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
     volatile bool released = false;
@@ -65,8 +65,8 @@ std::string takes_what_becomes_free() {
   return "";
 }
 
-// A free mutex is taken whatever the deadline, as by the C library.
-std::string takes_a_free_one_at_once() {
+// A free mutex is acquired whatever the deadline, as by the C library.
+std::string takes_a_free_mutex_at_once() {
   with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     for (const timespec& when : {timespec{0, 0}, check::after_ms(clock, 1'000)}) {
       OK(lock_until(mutex, clock, clocklock, when));
@@ -77,7 +77,7 @@ std::string takes_a_free_one_at_once() {
   return "";
 }
 
-std::string refuses_nonsense() {
+std::string rejects_invalid_deadlines() {
   with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
     check::Worker([&](check::Worker&) {
@@ -140,9 +140,9 @@ std::string mixed_with_locks() {
         return false;
       }
     }
-    const long seen = counter;
+    const long before = counter;
     if (random.below(16) == 0) check::sleep_us(50);
-    counter = seen + 1;
+    counter = before + 1;
     OK(pthread_mutex_unlock(&mutex));
     return true;
   });
@@ -177,9 +177,9 @@ std::string std_timed_mutex() {
 int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"gives up at the deadline", gives_up_at_the_deadline},
-                     {"takes what becomes free", takes_what_becomes_free},
-                     {"takes a free one at once", takes_a_free_one_at_once},
-                     {"refuses nonsense", refuses_nonsense},
+                     {"takes a released mutex", takes_a_released_mutex},
+                     {"takes a free mutex at once", takes_a_free_mutex_at_once},
+                     {"rejects invalid deadlines", rejects_invalid_deadlines},
                      {"types keep their rules", types_keep_their_rules},
                      {"mixed with locks", mixed_with_locks},
                      {"std::timed_mutex", std_timed_mutex}});

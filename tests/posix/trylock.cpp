@@ -1,5 +1,5 @@
 // pthread_mutex_trylock: refuses at once while the mutex is held, takes it whenever it is free,
-// and leaves the queue of waiting threads alone.
+// and does not change the queue of waiters.
 #include "../support/check.hpp"
 
 namespace {
@@ -24,9 +24,9 @@ std::string refuses_while_held() {
   return "";
 }
 
-// Two threads wait in the queue; the owner and a stranger try again and again; then both waiters
-// get their turn exactly once and the mutex is free.
-std::string leaves_the_queue_alone() {
+// Two threads wait in the queue; the holder and a third thread try repeatedly; then both waiters
+// acquire exactly once and the mutex is free.
+std::string leaves_the_queue_unchanged() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   int admitted = 0;
   for (int round = 0; round < 5; ++round) {
@@ -111,7 +111,7 @@ std::string stress(int lockers, int triers) {
   check::in_parallel(lockers + triers, [&](int i) {
     check::Random random{static_cast<std::uint64_t>(i) + 7};
     long mine = 0;
-    long no = 0;
+    long refusals = 0;
     do {
       if (i < lockers) {
         OK(pthread_mutex_lock(&mutex));
@@ -119,19 +119,19 @@ std::string stress(int lockers, int triers) {
         const int result = pthread_mutex_trylock(&mutex);
         if (result != 0) {
           CHECK_RC(EBUSY, result);
-          ++no;
+          ++refusals;
           sched_yield();
           continue;
         }
       }
-      const long seen = counter;
+      const long before = counter;
       if (random.below(8) == 0) sched_yield();
-      counter = seen + 1;
+      counter = before + 1;
       OK(pthread_mutex_unlock(&mutex));
       ++mine;
     } while (!budget.spent());
     (i < lockers ? locked : tried) += mine;
-    refused += no;
+    refused += refusals;
   });
   CHECK_EQ(locked.load() + tried.load(), counter);
   CHECK(check::is_free(&mutex));
@@ -144,7 +144,7 @@ std::string stress(int lockers, int triers) {
 int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"refuses while held", refuses_while_held},
-                     {"leaves the queue alone", leaves_the_queue_alone},
+                     {"leaves the queue unchanged", leaves_the_queue_unchanged},
                      {"hands over like a lock", hands_over_like_a_lock},
                      {"succeeds after every kind of release", succeeds_after_every_kind_of_release},
                      {"trylock against trylock", [] { return stress(0, 4); }},

@@ -1,5 +1,5 @@
-// What the mutex types promise: depth of recursion, the errors of the checking ones, release by
-// another thread of a normal one, destroy of a locked one, and what the attributes read back.
+// The guarantees of the mutex types: depth of recursion, errors of the checking types, release of a
+// normal mutex by another thread, destroy of a locked mutex, and the attributes read back.
 #include "../support/check.hpp"
 
 namespace {
@@ -24,7 +24,7 @@ std::string recursive() {
   return "";
 }
 
-// As deep as a mutex can be locked, or three million times: a refused call changes nothing.
+// Locks a mutex up to its limit or three million times: a refused call changes nothing.
 std::string deep_recursion() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
@@ -45,7 +45,7 @@ std::string deep_recursion() {
   return "";
 }
 
-// Recursion while others queue: the inner calls must not join the queue behind them.
+// Recursion while others queue: the inner calls must not queue behind them.
 std::string recursive_with_waiters() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
@@ -107,7 +107,7 @@ std::string errorcheck() {
   return "";
 }
 
-// The C library allows it for the types that know no owner, and programs rely on it.
+// The C library allows it for the types that do not check the owner, and programs rely on it.
 std::string unlocked_by_another_thread() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     pthread_mutex_t mutex;
@@ -127,7 +127,7 @@ std::string unlocked_by_another_thread() {
   return "";
 }
 
-std::string destroy_of_a_locked_one() {
+std::string destroy_of_a_locked_mutex() {
   for (const int type : check::all_types) {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
@@ -163,7 +163,7 @@ std::string attributes() {
 }
 
 // None of the calls may change errno: they return their errors.
-std::string errno_is_left_alone() {
+std::string errno_is_unchanged() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -200,7 +200,7 @@ int main(int argc, char** argv) {
                      {"recursive under contention", recursive_under_contention},
                      {"errorcheck", errorcheck},
                      {"unlocked by another thread", unlocked_by_another_thread},
-                     {"destroy of a locked one", destroy_of_a_locked_one},
+                     {"destroy of a locked mutex", destroy_of_a_locked_mutex},
                      {"attributes", attributes},
-                     {"errno is left alone", errno_is_left_alone}});
+                     {"errno is unchanged", errno_is_unchanged}});
 }

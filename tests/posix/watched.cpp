@@ -44,7 +44,7 @@ void in_parallel(Body body) {
         },
         &all[static_cast<std::size_t>(i)]));
   }
-  for (auto& one : all) OK(pthread_join(one.thread, nullptr));
+  for (auto& start : all) OK(pthread_join(start.thread, nullptr));
 }
 
 timespec after_ms(clockid_t clock, long ms) {
@@ -56,7 +56,7 @@ timespec after_ms(clockid_t clock, long ms) {
   return when;
 }
 
-// What one thread has written another one reads, and its stack is used again for something else.
+// A thread reads what another has written, and its stack is reused for other data.
 void by_mutex(int type) {
   pthread_mutexattr_t attributes;
   OK(pthread_mutexattr_init(&attributes));
@@ -93,9 +93,9 @@ void by_mutex(int type) {
   OK(pthread_mutexattr_destroy(&attributes));
 }
 
-// Objects with a mutex inside are made and destroyed in the same memory, which has other uses in
+// Objects that contain a mutex are created and destroyed in the same memory, with other uses
 // between.
-void in_memory_used_again() {
+void in_reused_memory() {
   struct Object {
     std::mutex mutex;
     int value = 0;
@@ -147,8 +147,8 @@ void by_condition_variable() {
       queue.pop_back();
       OK(pthread_mutex_unlock(&mutex));
       ++*item;
-      volatile char used_again[4'096];  // where the waiter was
-      for (auto& byte : used_again) byte = 1;
+      volatile char reused[4'096];  // the stack memory of the wait
+      for (auto& byte : reused) byte = 1;
       OK(pthread_mutex_lock(&mutex));
       ++taken;
       OK(pthread_mutex_unlock(&mutex));
@@ -158,7 +158,7 @@ void by_condition_variable() {
   OK(pthread_cond_destroy(&changed));
 }
 
-// Waits that no thread ends, and those of C++.
+// Waits that end by their timeouts, and waits of C++.
 void by_timeouts() {
   std::mutex mutex;
   std::condition_variable cond;
@@ -174,28 +174,28 @@ void by_timeouts() {
   });
 }
 
-void by_others() {
+void by_other_objects() {
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-  pthread_rwlock_t made;
-  OK(pthread_rwlock_init(&made, nullptr));
+  pthread_rwlock_t initialised;
+  OK(pthread_rwlock_init(&initialised, nullptr));
   pthread_spinlock_t spin;
   OK(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE));
   sem_t full;
   sem_t empty;
   sem_init(&full, 0, 0);
   sem_init(&empty, 0, 1);
-  int read_often = 0;
+  int writes = 0;
   int counter = 0;
-  int handed = 0;
+  int item = 0;
   in_parallel([&](int which) {
     for (int i = 0; i < rounds; ++i) {
-      for (pthread_rwlock_t* lock : {&rwlock, &made}) {
+      for (pthread_rwlock_t* lock : {&rwlock, &initialised}) {
         if (i % 4 == 0) {
           OK(pthread_rwlock_wrlock(lock));
-          if (lock == &rwlock) ++read_often;
+          if (lock == &rwlock) ++writes;
         } else {
           OK(pthread_rwlock_rdlock(lock));
-          if (lock == &rwlock && read_often < 0) std::exit(1);
+          if (lock == &rwlock && writes < 0) std::exit(1);
         }
         OK(pthread_rwlock_unlock(lock));
       }
@@ -204,11 +204,11 @@ void by_others() {
       OK(pthread_spin_unlock(&spin));
       if (which == 0) {
         sem_wait(&empty);
-        handed = i;
+        item = i;
         sem_post(&full);
       } else if (which == 1) {
         sem_wait(&full);
-        if (handed != i) std::exit(1);
+        if (item != i) std::exit(1);
         sem_post(&empty);
       }
     }
@@ -217,7 +217,7 @@ void by_others() {
   sem_destroy(&empty);
   sem_destroy(&full);
   OK(pthread_spin_destroy(&spin));
-  OK(pthread_rwlock_destroy(&made));
+  OK(pthread_rwlock_destroy(&initialised));
   OK(pthread_rwlock_destroy(&rwlock));
 }
 
@@ -245,10 +245,10 @@ int main(int argc, char** argv) {
     for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
                            PTHREAD_MUTEX_ADAPTIVE_NP})
       by_mutex(type);
-    in_memory_used_again();
+    in_reused_memory();
     by_condition_variable();
     by_timeouts();
-    by_others();
+    by_other_objects();
   }
   std::puts("done");
   return 0;

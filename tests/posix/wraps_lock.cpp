@@ -1,5 +1,5 @@
 // A third-party preload library that counts the calls of two functions and passes them on to
-// the next library, as profilers do. At the end it prints how many there were.
+// the next library, as profilers do. At the end it prints the counts.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-[[gnu::destructor]] void say() {
+[[gnu::destructor]] void write_report() {
   const char* path = std::getenv("WRAPS_LOCK_REPORT");
   const int file =
       path != nullptr ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;

@@ -1,4 +1,4 @@
-// What preload libraries with a fault share: the C library's functions, and a count of calls.
+// Common parts of preload libraries with a fault: the C library's functions and a count of calls.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,8 +8,8 @@ namespace broken {
 
 template <class Function>
 Function* real(const char* name, const char* version) {
-  void* found = dlvsym(RTLD_NEXT, name, version);
-  return reinterpret_cast<Function*>(found != nullptr ? found : dlsym(RTLD_NEXT, name));
+  void* function = dlvsym(RTLD_NEXT, name, version);
+  return reinterpret_cast<Function*>(function != nullptr ? function : dlsym(RTLD_NEXT, name));
 }
 
 #if defined(__x86_64__)
@@ -21,7 +21,7 @@ inline constexpr char cond[] = "GLIBC_2.17";
 #endif
 inline constexpr char late[] = "GLIBC_2.34";
 
-// True for one call in so many.
+// Returns true for one call in `nth`.
 inline bool every(int nth) {
   static std::atomic<int> calls{0};
   return calls.fetch_add(1, std::memory_order_relaxed) % nth == nth - 1;

@@ -1,8 +1,8 @@
-// What the test programs share: checks that end the process with a message, threads, and a way to
-// know that another thread has arrived inside a blocking call.
+// The common parts of the test programs: checks that end the process with a message, threads, and a
+// test whether another thread is inside a blocking call.
 //
-// The programs are plain POSIX thread programs. They know nothing of any lock library, so that
-// they prove the same thing of the C library itself.
+// The programs are plain POSIX thread programs, independent of any lock library, so that they check
+// the C library itself as well.
 #pragma once
 
 #include <linux/futex.h>
@@ -49,9 +49,10 @@ inline const char* error_name(int error) {
   return name != nullptr ? name : "not an error number";
 }
 
-inline void equal_at(const char* file, int line, const char* what, long long expected,
+inline void equal_at(const char* file, int line, const char* expression, long long expected,
                      long long actual) {
-  if (expected != actual) fail_at(file, line, "%s is %lld, expected %lld", what, actual, expected);
+  if (expected != actual)
+    fail_at(file, line, "%s is %lld, expected %lld", expression, actual, expected);
 }
 
 inline void returns_at(const char* file, int line, const char* call, int expected, int actual) {
@@ -70,24 +71,24 @@ inline void returns_at(const char* file, int line, const char* call, int expecte
 
 struct Case {
   const char* name;
-  std::function<std::string()> body;  // returns what to say about the run, may be empty
+  std::function<std::string()> body;  // returns a detail to print, or nothing
 };
 
-// Runs every case, or only those named as arguments, and prints a line "ok: name detail" for each.
-/// LOCKWRIGHT_TEST_LEFT_OUT names a case that cannot be run where this program is.
-inline bool is_left_out(const Case& one) {
+// LOCKWRIGHT_TEST_LEFT_OUT names a case that cannot run on this machine.
+inline bool is_left_out(const Case& test) {
   const char* name = std::getenv("LOCKWRIGHT_TEST_LEFT_OUT");
-  return name != nullptr && std::strcmp(name, one.name) == 0;
+  return name != nullptr && std::strcmp(name, test.name) == 0;
 }
 
+// Runs every case, or only those named as arguments, and prints a line "ok: name detail" for each.
 inline int run(int argc, char** argv, const std::vector<Case>& cases) {
   int ran = 0;
-  for (const Case& one : cases) {
+  for (const Case& test : cases) {
     bool wanted = argc < 2;
-    for (int i = 1; i < argc; ++i) wanted = wanted || std::strcmp(argv[i], one.name) == 0;
-    if (!wanted || is_left_out(one)) continue;
-    const std::string detail = one.body();
-    std::printf("ok: %s%s%s\n", one.name, detail.empty() ? "" : " ", detail.c_str());
+    for (int i = 1; i < argc; ++i) wanted = wanted || std::strcmp(argv[i], test.name) == 0;
+    if (!wanted || is_left_out(test)) continue;
+    const std::string detail = test.body();
+    std::printf("ok: %s%s%s\n", test.name, detail.empty() ? "" : " ", detail.c_str());
     std::fflush(stdout);
     ++ran;
   }
@@ -119,13 +120,13 @@ inline void sleep_us(long us) {
 
 inline void sleep_ms(long ms) { sleep_us(ms * 1'000); }
 
-// Waits for ever: a test that hangs is reported by the harness together with all stacks.
+// Waits for ever: the harness reports a test that hangs, with all stacks.
 template <class Predicate>
 void wait_until(Predicate&& predicate) {
   while (!predicate()) sleep_us(100);
 }
 
-// The same of a predicate that is evaluated under a mutex.
+// The same for a predicate evaluated under a mutex.
 template <class Predicate>
 void wait_until_under(pthread_mutex_t* mutex, Predicate&& predicate) {
   wait_until([&] {
@@ -136,8 +137,8 @@ void wait_until_under(pthread_mutex_t* mutex, Predicate&& predicate) {
   });
 }
 
-// What many threads wait for, asleep: hundreds that poll leave no processor to the others. Raw
-// futex calls, because it must not depend on what is tested. Signal handlers may use it too.
+// A gate at which many threads wait parked: hundreds that poll leave no processor to the others.
+// Raw futex calls, to be independent of the code under test. Signal handlers may use it too.
 class Gate {
  public:
   void pass() {
@@ -153,7 +154,7 @@ class Gate {
   std::atomic<std::uint32_t> open_{0};
 };
 
-// How long a stress loop may go on. It bounds the work; nothing is asserted about it.
+// The time limit of a stress loop. It bounds the work; nothing is asserted about it.
 class Budget {
  public:
   explicit Budget(std::int64_t ms) : end_{nanoseconds(CLOCK_MONOTONIC) + ms * 1'000'000} {}
@@ -163,7 +164,7 @@ class Budget {
   std::int64_t end_;
 };
 
-// xorshift: a generator that takes no lock.
+// An xorshift generator, without a lock.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_{seed * 0x9E3779B97F4A7C15U + 1} {}
@@ -178,7 +179,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// A thread that can say "the next thing I do may block" and be watched from outside.
+// A thread that announces a call that may block; others can wait until it has blocked.
 class Worker {
  public:
   template <class Body>
@@ -198,24 +199,23 @@ class Worker {
     tid_.store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_release);
   }
 
-  // Called by others: returns when the thread sleeps in the kernel, or has used 3 ms of CPU time
-  // since it announced itself, so that it must have arrived however loaded the machine is. Also if
-  // it has ended.
+  // Called by others: returns when the thread sleeps in the kernel, has used 3 ms of CPU time since
+  // its announcement, enough to arrive on a machine under any load, or has ended.
   void wait_until_blocked() {
     wait_until([this] { return tid_.load(std::memory_order_acquire) != 0; });
     wait_until(
         [&] { return cpu_time() - announced_cpu_.load() > 3'000'000 || sleeps(tid_.load()); });
   }
 
-  // Nanoseconds. Stands still while the thread sleeps, to the last one. More than any thread uses
-  // if it has ended, with which its clock is gone.
+  // Returns the thread's CPU time in nanoseconds, exactly constant while it sleeps. The maximum if
+  // it has ended, which removes its clock.
   [[nodiscard]] std::int64_t cpu_time() const {
     clockid_t clock;
     timespec used;
-    const bool is_there =
+    const bool exists =
         pthread_getcpuclockid(handle_, &clock) == 0 && clock_gettime(clock, &used) == 0;
-    return is_there ? used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec
-                    : std::numeric_limits<std::int64_t>::max();
+    return exists ? used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec
+                  : std::numeric_limits<std::int64_t>::max();
   }
 
   void* join() {
@@ -240,9 +240,9 @@ class Worker {
   bool joined_ = false;
 };
 
-// Returns the result of a call in another thread.
+// Returns the result of a call made in a new thread.
 template <class Call>
-int elsewhere(Call call) {
+int in_thread(Call call) {
   int result = -1;
   Worker([&](Worker&) { result = call(); }).join();
   return result;
@@ -275,7 +275,7 @@ class Holder : public Worker {
   }
 };
 
-// Starts `threads` workers, lets them all go at once, and joins them.
+// Starts `threads` workers, releases them all at once, and joins them.
 template <class Body>
 void in_parallel(int threads, Body body) {
   std::atomic<int> ready{0};
@@ -306,7 +306,7 @@ inline void count_under(pthread_mutex_t* mutex, int threads, int rounds) {
   CHECK_EQ(threads * rounds, counter);
 }
 
-// In each of `threads` workers, calls body(number of the worker, its Random) until the time is over.
+// In each of `threads` workers, calls body(number of the worker, its Random) for `ms` milliseconds.
 // Returns how many of the calls returned true.
 template <class Body>
 long count_in_parallel(int threads, std::int64_t ms, Body body) {
@@ -314,16 +314,16 @@ long count_in_parallel(int threads, std::int64_t ms, Body body) {
   const Budget budget{ms};
   in_parallel(threads, [&](int i) {
     Random random{static_cast<std::uint64_t>(i) + 1};
-    long own = 0;
+    long counted = 0;
     do {
-      own += body(i, random) ? 1 : 0;
+      counted += body(i, random) ? 1 : 0;
     } while (!budget.spent());
-    count += own;
+    count += counted;
   });
   return count.load();
 }
 
-// A meeting point of busy threads, made of atomics only: it must not depend on what is tested.
+// A barrier of busy threads, made of atomics only, to be independent of the code under test.
 class SpinBarrier {
  public:
   explicit SpinBarrier(int threads) : threads_{threads} {}
@@ -333,11 +333,11 @@ class SpinBarrier {
       arrived_.store(0);
       round_.store(round + 1);
     } else {
-      // The others mostly come at once. On a busy machine a yield costs time slices, a sleep does
-      // not.
-      const std::int64_t at_once = nanoseconds(CLOCK_MONOTONIC) + 100'000;
+      // The others mostly arrive at once. Later a sleep costs less than a yield, which on a busy
+      // machine takes time slices.
+      const std::int64_t end_of_yields = nanoseconds(CLOCK_MONOTONIC) + 100'000;
       while (round_.load() == round) {
-        if (nanoseconds(CLOCK_MONOTONIC) < at_once) {
+        if (nanoseconds(CLOCK_MONOTONIC) < end_of_yields) {
           sched_yield();
         } else {
           sleep_us(50);
@@ -352,7 +352,7 @@ class SpinBarrier {
   std::atomic<int> round_{0};
 };
 
-// Confines the calling thread, and those it starts, to so many of its CPUs while it lives.
+// Confines the calling thread and those that it starts to `cpus` of its CPUs during its lifetime.
 class Confined {
  public:
   explicit Confined(int cpus) {
@@ -410,9 +410,9 @@ inline void init_cond(pthread_cond_t* cond, clockid_t clock) {
   OK(pthread_condattr_destroy(&attributes));
 }
 
-// True when no thread holds the mutex: another thread can take it and give it back.
+// Returns true if no thread holds the mutex: another thread can acquire and release it.
 inline bool is_free(pthread_mutex_t* mutex) {
-  const int result = elsewhere([mutex] {
+  const int result = in_thread([mutex] {
     const int tried = pthread_mutex_trylock(mutex);
     if (tried == 0) OK(pthread_mutex_unlock(mutex));
     return tried;
@@ -421,8 +421,8 @@ inline bool is_free(pthread_mutex_t* mutex) {
   return result == 0;
 }
 
-// Bytes of anonymous memory that this process has touched. From the page tables: the counters in
-// statm are approximate.
+// Returns the bytes of anonymous memory that this process has touched, from the page tables: the
+// counters in statm are approximate.
 inline long anonymous_bytes() {
   std::FILE* file = std::fopen("/proc/self/smaps_rollup", "re");
   CHECK(file != nullptr);

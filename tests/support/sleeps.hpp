@@ -1,4 +1,4 @@
-// Whether a thread of this process is asleep in the kernel.
+// A test whether a thread of this process sleeps in the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ inline bool sleeps(pid_t tid) {
   char line[256] = {};
   const bool read = std::fgets(line, sizeof line, file) != nullptr;
   std::fclose(file);
-  // "tid (name) S ...": the name may hold blanks, so look behind the last parenthesis.
+  // "tid (name) S ...": the name may contain blanks and parentheses.
   const char* after = read ? std::strrchr(line, ')') : nullptr;
   return after != nullptr && after[1] == ' ' && after[2] == 'S';
 }

@@ -1,4 +1,4 @@
-// Which calls are cancellation points, and the state after a cancelled wait.
+// Cancellation points, and the state after a cancelled wait.
 #include "parts.hpp"
 
 #include "kinds.hpp"
@@ -62,7 +62,7 @@ void cancellation() {
     for (const bool asynchronous : {false, true})
       for (const bool pending : {false, true})
         for (const int how : {0, 1, 2, 3}) {
-          // An asynchronous one that is pending acts before the wait; it is not the wait's.
+          // A pending asynchronous cancellation acts before the wait.
           if (asynchronous && (pending || how == 3)) continue;
           group = "cancelled wait " + std::to_string(how) + " with mutex " + kind.name() +
                   (asynchronous ? " asynchronous" : "") + (pending ? " pending" : "");
@@ -88,7 +88,7 @@ void cancellation() {
         }
 }
 
-// Calls that are no cancellation points, made with a cancellation pending.
+// Calls that are no cancellation points, with a cancellation pending.
 void no_cancellation_points() {
   group = "with a cancellation pending";
   static std::atomic<int> passed;
@@ -126,14 +126,14 @@ void no_cancellation_points() {
   go = true;
   void* result = nullptr;
   OK(pthread_join(thread, &result));
-  say("calls passed", std::to_string(passed.load()));
-  probe_is("cancelled then", result == PTHREAD_CANCELED);
+  report("calls passed", std::to_string(passed.load()));
+  probe_is("cancelled afterwards", result == PTHREAD_CANCELED);
 }
 
 void state_after_a_wait() {
   for (const int wanted : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
     group = wanted == PTHREAD_CANCEL_DEFERRED ? "after a wait, deferred" : "after a wait, at once";
-    elsewhere([&] {
+    in_thread([&] {
       pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
       pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
       int ignored = 0;
@@ -153,9 +153,9 @@ void state_after_a_wait() {
   }
 }
 
-// Disabled, it leaves the wait alone.
+// A disabled cancellation has no effect on the wait.
 void cancellation_disabled() {
-  group = "cancelled while that is disabled";
+  group = "cancelled while disabled";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool go = false;

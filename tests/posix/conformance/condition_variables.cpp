@@ -7,7 +7,7 @@
 namespace conformance {
 namespace {
 
-// The result of a wait that another thread ends.
+// Returns the result of a wait that another thread ends.
 int signalled_wait(pthread_cond_t* cond, pthread_mutex_t* mutex, int how) {
   OK(pthread_mutex_lock(mutex));
   const int refusal = pthread_cond_timedwait(cond, mutex, &past);
@@ -56,20 +56,21 @@ void wait_with(pthread_cond_t* cond, pthread_mutex_t* mutex, const Kind& kind) {
        {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME, clockid_t{77}})
     probe("clockwait with clock " + std::to_string(clock),
           pthread_cond_clockwait(cond, mutex, clock, &past));
-  probe("clockwait with nonsense", pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &too_many));
+  probe("clockwait with an invalid time",
+        pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &too_many));
   probe_is("and it is held", !check::is_free(mutex));
   if (kind.type == PTHREAD_MUTEX_ERRORCHECK) probe("lock again", pthread_mutex_lock(mutex));
   probe("unlock", pthread_mutex_unlock(mutex));
-  if (kind.knows_owner()) {
+  if (kind.checks_owner()) {
     probe("wait without holding it", pthread_cond_wait(cond, mutex));
     probe("timedwait without holding it", pthread_cond_timedwait(cond, mutex, &past));
-    probe("timedwait without holding it, with nonsense",
+    probe("timedwait without holding it, with an invalid time",
           pthread_cond_timedwait(cond, mutex, &too_many));
     probe("clockwait without holding it",
           pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &past));
     OK(pthread_mutex_lock(mutex));
     probe("timedwait while another holds it",
-          elsewhere([&] { return pthread_cond_timedwait(cond, mutex, &past); }));
+          in_thread([&] { return pthread_cond_timedwait(cond, mutex, &past); }));
     OK(pthread_mutex_unlock(mutex));
   }
   probe_is("and it is free", check::is_free(mutex));
@@ -79,7 +80,7 @@ void wait_with(pthread_cond_t* cond, pthread_mutex_t* mutex, const Kind& kind) {
 
 }  // namespace
 
-// One condition variable, with every kind of mutex in turn.
+// One condition variable, with each kind of mutex.
 void condition_variables() {
   for (const int shared : {PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED}) {
     pthread_condattr_t attributes;
@@ -87,21 +88,21 @@ void condition_variables() {
     OK(pthread_condattr_setpshared(&attributes, shared));
     pthread_cond_t cond;
     group = shared == PTHREAD_PROCESS_SHARED ? "shared cond" : "cond";
-    const std::string which = group;
+    const std::string name = group;
     probe("init", pthread_cond_init(&cond, &attributes));
     OK(pthread_condattr_destroy(&attributes));
-    probe("signal with nobody there", pthread_cond_signal(&cond));
-    probe("broadcast with nobody there", pthread_cond_broadcast(&cond));
+    probe("signal without waiters", pthread_cond_signal(&cond));
+    probe("broadcast without waiters", pthread_cond_broadcast(&cond));
     for (const Kind& kind : all_kinds()) {
-      group = which + " with mutex " + kind.name();
-      // A ceiling decides by privilege who may lock at all.
+      group = name + " with mutex " + kind.name();
+      // Locking with a priority ceiling needs a privilege.
       if (kind.protocol == PTHREAD_PRIO_PROTECT) continue;
       pthread_mutex_t mutex;
       if (kind.init(&mutex) != 0) continue;
       wait_with(&cond, &mutex, kind);
       probe("destroy", pthread_mutex_destroy(&mutex));
     }
-    group = which;
+    group = name;
     probe("destroy", pthread_cond_destroy(&cond));
   }
   group = "static cond";
@@ -163,7 +164,7 @@ void destroy_after_broadcast() {
   }
 }
 
-// What others see of a recursive mutex that was locked twice, while its owner waits.
+// Other threads try a recursive mutex that was locked twice and whose owner waits.
 void wait_with_a_depth_of_two() {
   group = "cond with mutex recursive locked twice";
   pthread_mutex_t mutex;
@@ -172,7 +173,7 @@ void wait_with_a_depth_of_two() {
   int waited = -1;
   int unlocks = 0;
   bool is_free = false;
-  // On a busy machine the check may come after the wait, and then shows nothing.
+  // On a busy machine the check may come after the wait, and is then repeated.
   bool in_time = false;
   for (std::int64_t ms = 30; !in_time; ms *= 4) {
     unlocks = 0;
@@ -191,13 +192,13 @@ void wait_with_a_depth_of_two() {
   }
   probe_is("others can lock it meanwhile", is_free);
   probe("timedwait", waited);
-  say("unlocks after the wait", std::to_string(unlocks));
+  report("unlocks after the wait", std::to_string(unlocks));
 }
 
 // The C library counts a waiter among the users of the mutex, so that it cannot be destroyed.
 void destroy_a_mutex_that_a_waiter_will_need() {
   for (const Kind& kind : all_kinds()) {
-    // A ceiling decides by privilege who may lock at all; a robust mutex can be destroyed always.
+    // Locking with a priority ceiling needs a privilege; a robust mutex can always be destroyed.
     if (kind.protocol == PTHREAD_PRIO_PROTECT || kind.robust == PTHREAD_MUTEX_ROBUST) continue;
     pthread_mutex_t mutex;
     if (kind.init(&mutex) != 0) continue;
@@ -209,7 +210,7 @@ void destroy_a_mutex_that_a_waiter_will_need() {
       auto wait = [&](check::Worker& self) {
         OK(pthread_mutex_lock(&mutex));
         pthread_cleanup_push(
-            [](void* held) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(held))); },
+            [](void* locked) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(locked))); },
             &mutex);
         self.about_to_block();
         while (!go) OK(pthread_cond_wait(&cond, &mutex));
@@ -233,7 +234,7 @@ void destroy_a_mutex_that_a_waiter_will_need() {
       OK(pthread_mutex_unlock(&mutex));
       if (!cancelled) first.join();
       second.join();
-      probe("destroy at last", pthread_mutex_destroy(&mutex));
+      probe("destroy in the end", pthread_mutex_destroy(&mutex));
       probe("init", kind.init(&mutex));
     }
     OK(pthread_mutex_lock(&mutex));
@@ -244,7 +245,7 @@ void destroy_a_mutex_that_a_waiter_will_need() {
   }
 }
 
-// Undefined; the C library's behaviour is useful: the caller holds the mutex on return.
+// Undefined by POSIX; by the C library the caller holds the mutex on return.
 void wait_with_a_free_mutex() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     pthread_mutex_t mutex;
@@ -286,10 +287,10 @@ void wait_with_a_free_mutex() {
     }
     check::Worker waiter{[&](check::Worker& self) {
       pthread_cleanup_push(
-          [](void* held) {
-            const auto there = static_cast<pthread_mutex_t*>(held);
-            probe_is("cancelled, and it is held", !check::is_free(there));
-            probe("unlock", pthread_mutex_unlock(there));
+          [](void* argument) {
+            const auto locked = static_cast<pthread_mutex_t*>(argument);
+            probe_is("cancelled, and it is held", !check::is_free(locked));
+            probe("unlock", pthread_mutex_unlock(locked));
           },
           &mutex);
       self.about_to_block();

@@ -1,4 +1,4 @@
-// What a signal handler in the midst of a call finds, and the child of a fork.
+// Signal handlers that interrupt a call, and children of a fork.
 #include "parts.hpp"
 
 #include <semaphore.h>
@@ -71,7 +71,7 @@ void interrupted_calls() {
       if (how == 2) {
         OK(pthread_mutex_unlock(&mutex));
       } else if (how == 3) {
-        // A thread that still waits has to be woken.
+        // A restarted wait continues until it is woken.
         if (flags != 0) CHECK(sem_post(&sem) == 0);
       } else {
         OK(pthread_mutex_lock(&mutex));
@@ -81,7 +81,7 @@ void interrupted_calls() {
       }
       waiter.join();
       probe("result", result);
-      say("returns without cause", std::to_string(too_early));
+      report("spurious returns", std::to_string(too_early));
     }
   }
 }
@@ -96,7 +96,7 @@ void fork_in_a_handler() {
           return;
         }
         const pid_t pid = fork();
-        if (pid == 0) alarm(patience);
+        if (pid == 0) alarm(child_seconds);
         forked = pid;
       },
       SA_RESTART);
@@ -118,7 +118,7 @@ void fork_in_a_handler() {
       const int again = pthread_cond_timedwait(&cond, &mutex, &when);
       OK(pthread_mutex_unlock(&mutex));
       if (getpid() == parent) {
-        end.pass();  // alive for the signal, however late it comes
+        end.pass();  // alive until the signal has come
         return;
       }
       OK(pthread_cond_signal(&cond));
@@ -132,7 +132,7 @@ void fork_in_a_handler() {
     end.open();
   }
   probe("in the parent", result);
-  say("in the child", end_of(forked));
+  report("in the child", end_of(forked));
 }
 
 void forks() {
@@ -141,40 +141,40 @@ void forks() {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
     OK(pthread_mutex_lock(&mutex));
-    say("unlock in the child", in_child([&] { return pthread_mutex_unlock(&mutex); }));
-    say("trylock in the child", in_child([&] { return pthread_mutex_trylock(&mutex); }));
-    say("destroy in the child", in_child([&] { return pthread_mutex_destroy(&mutex); }));
-    say("unlock, lock and unlock in the child", in_child([&] {
-          if (const int result = pthread_mutex_unlock(&mutex)) return result;
-          if (const int result = pthread_mutex_lock(&mutex)) return result;
-          return pthread_mutex_unlock(&mutex);
-        }));
+    report("unlock in the child", in_child([&] { return pthread_mutex_unlock(&mutex); }));
+    report("trylock in the child", in_child([&] { return pthread_mutex_trylock(&mutex); }));
+    report("destroy in the child", in_child([&] { return pthread_mutex_destroy(&mutex); }));
+    report("unlock, lock and unlock in the child", in_child([&] {
+             if (const int result = pthread_mutex_unlock(&mutex)) return result;
+             if (const int result = pthread_mutex_lock(&mutex)) return result;
+             return pthread_mutex_unlock(&mutex);
+           }));
     probe("unlock in the parent", pthread_mutex_unlock(&mutex));
     check::Gate end;
     check::Holder holder{&mutex, end};
-    say("trylock in the child of another's",
-        in_child([&] { return pthread_mutex_trylock(&mutex); }));
-    say("timedlock in the child of another's", in_child([&] {
-          const timespec when = soon();
-          return pthread_mutex_timedlock(&mutex, &when);
-        }));
-    say("init in the child of another's", in_child([&] {
-          check::init_mutex(&mutex, PTHREAD_MUTEX_NORMAL);
-          if (const int result = pthread_mutex_lock(&mutex)) return result;
-          if (const int result = pthread_mutex_unlock(&mutex)) return result;
-          return pthread_mutex_destroy(&mutex);
-        }));
+    report("trylock in the child of another's",
+           in_child([&] { return pthread_mutex_trylock(&mutex); }));
+    report("timedlock in the child of another's", in_child([&] {
+             const timespec when = soon();
+             return pthread_mutex_timedlock(&mutex, &when);
+           }));
+    report("init in the child of another's", in_child([&] {
+             check::init_mutex(&mutex, PTHREAD_MUTEX_NORMAL);
+             if (const int result = pthread_mutex_lock(&mutex)) return result;
+             if (const int result = pthread_mutex_unlock(&mutex)) return result;
+             return pthread_mutex_destroy(&mutex);
+           }));
     end.open();
     holder.join();
-    say("lock and unlock in a child's child", in_child([&] {
-          const pid_t pid = fork();
-          if (pid == 0) {
-            if (pthread_mutex_lock(&mutex) != 0) _exit(1);
-            _exit(pthread_mutex_unlock(&mutex));
-          }
-          int status = -1;
-          return waitpid(pid, &status, 0) == pid ? status : 99;
-        }));
+    report("lock and unlock in a child's child", in_child([&] {
+             const pid_t pid = fork();
+             if (pid == 0) {
+               if (pthread_mutex_lock(&mutex) != 0) _exit(1);
+               _exit(pthread_mutex_unlock(&mutex));
+             }
+             int status = -1;
+             return waitpid(pid, &status, 0) == pid ? status : 99;
+           }));
   }
   group = "cond across a fork";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -188,16 +188,16 @@ void forks() {
   }};
   waiter.wait_until_blocked();
   check::wait_until([&] { return check::is_free(&mutex); });
-  say("timedwait in the child", in_child([&] {
-        OK(pthread_mutex_lock(&mutex));
-        const timespec when = soon();
-        const int result = pthread_cond_timedwait(&cond, &mutex, &when);
-        OK(pthread_mutex_unlock(&mutex));
-        return result;
-      }));
-  say("destroy of the waiter's mutex in the child",
-      in_child([&] { return pthread_mutex_destroy(&mutex); }));
-  say("broadcast in the child", in_child([&] { return pthread_cond_broadcast(&cond); }));
+  report("timedwait in the child", in_child([&] {
+           OK(pthread_mutex_lock(&mutex));
+           const timespec when = soon();
+           const int result = pthread_cond_timedwait(&cond, &mutex, &when);
+           OK(pthread_mutex_unlock(&mutex));
+           return result;
+         }));
+  report("destroy of the waiter's mutex in the child",
+         in_child([&] { return pthread_mutex_destroy(&mutex); }));
+  report("broadcast in the child", in_child([&] { return pthread_cond_broadcast(&cond); }));
   OK(pthread_mutex_lock(&mutex));
   go = true;
   OK(pthread_cond_signal(&cond));
@@ -212,21 +212,21 @@ void private_mutex_in_shared_memory() {
   CHECK(memory != MAP_FAILED);
   auto* mutex = static_cast<pthread_mutex_t*>(memory);
   OK(pthread_mutex_init(mutex, nullptr));
-  auto turn = [&] {
+  auto lock_and_unlock = [&] {
     if (const int result = pthread_mutex_lock(mutex)) return result;
     return pthread_mutex_unlock(mutex);
   };
-  probe("before", turn());
-  say("in a child", in_child(turn));
-  probe("after", turn());
-  say("in another child", in_child(turn));
+  probe("before", lock_and_unlock());
+  report("in a child", in_child(lock_and_unlock));
+  probe("after", lock_and_unlock());
+  report("in another child", in_child(lock_and_unlock));
   OK(pthread_mutex_lock(mutex));
-  say("trylock in a child", in_child([&] { return pthread_mutex_trylock(mutex); }));
+  report("trylock in a child", in_child([&] { return pthread_mutex_trylock(mutex); }));
   probe("unlock", pthread_mutex_unlock(mutex));
-  say("trylock in a child when free", in_child([&] { return pthread_mutex_trylock(mutex); }));
-  probe("trylock of what the child left locked", pthread_mutex_trylock(mutex));
-  probe("unlock of that", pthread_mutex_unlock(mutex));
-  probe("at last", turn());
+  report("trylock in a child when free", in_child([&] { return pthread_mutex_trylock(mutex); }));
+  probe("trylock after a child left it locked", pthread_mutex_trylock(mutex));
+  probe("unlock after that", pthread_mutex_unlock(mutex));
+  probe("in the end", lock_and_unlock());
 }
 
 }  // namespace conformance

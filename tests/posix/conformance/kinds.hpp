@@ -1,4 +1,4 @@
-// Every kind of mutex that attributes can ask for.
+// Every kind of mutex that attributes can select.
 #pragma once
 
 #include "../../support/check.hpp"
@@ -32,7 +32,7 @@ struct Kind {
     return result;
   }
 
-  [[nodiscard]] bool knows_owner() const {
+  [[nodiscard]] bool checks_owner() const {
     return type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK;
   }
 };

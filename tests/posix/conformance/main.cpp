@@ -1,5 +1,5 @@
-// What a program can observe of each call, one line a probe: "name: result". Nothing is judged
-// here; the test compares what is printed under a lock with what is printed under the C library.
+// Prints the observable results of each call, one line a probe: "name: result". The test compares
+// the output under a lock with the output under the C library.
 #include "parts.hpp"
 
 #include <cstring>
@@ -37,7 +37,7 @@ constexpr Part parts[] = {{"mutex kinds", mutex_kinds},
 }  // namespace
 }  // namespace conformance
 
-// The names of parts as arguments: only these.
+// Arguments name the parts to run; without arguments all run.
 int main(int argc, char** argv) {
   for (const conformance::Part& part : conformance::parts) {
     bool wanted = argc < 2;

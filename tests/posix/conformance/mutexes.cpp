@@ -7,18 +7,18 @@
 namespace conformance {
 namespace {
 
-// `mutex` is free when this begins and when it ends.
+// `mutex` is free before and after.
 void use(pthread_mutex_t* mutex, const Kind& kind) {
-  const bool checks = kind.knows_owner();
+  const bool checks = kind.checks_owner();
   if (const int result = pthread_mutex_lock(mutex); result != 0) {
-    probe("lock", result);  // a ceiling that this process may not have
+    probe("lock", result);  // a ceiling that this process may not use
     return;
   }
   probe("trylock by the owner", pthread_mutex_trylock(mutex));
   if (kind.type == PTHREAD_MUTEX_RECURSIVE) probe("and unlock", pthread_mutex_unlock(mutex));
   if (checks) probe("lock by the owner", pthread_mutex_lock(mutex));
   if (kind.type == PTHREAD_MUTEX_RECURSIVE) probe("and unlock", pthread_mutex_unlock(mutex));
-  // For a priority-inheriting one that its owner waits for the kernel decides.
+  // The result for the owner of a priority-inheriting mutex depends on the kernel.
   if (checks || kind.protocol != PTHREAD_PRIO_INHERIT) {
     const int timed = pthread_mutex_timedlock(mutex, &past);
     probe("timedlock by the owner", timed);
@@ -28,30 +28,30 @@ void use(pthread_mutex_t* mutex, const Kind& kind) {
     probe("clocklock by the owner", clocked);
     if (clocked == 0) probe("and unlock", pthread_mutex_unlock(mutex));
   }
-  probe("trylock by another", elsewhere([&] { return pthread_mutex_trylock(mutex); }));
+  probe("trylock by another", in_thread([&] { return pthread_mutex_trylock(mutex); }));
   for (const timespec& when : {past, long_past, too_many, negative})
     probe("timedlock by another until " + std::to_string(when.tv_sec) + " " +
               std::to_string(when.tv_nsec),
-          elsewhere([&] { return pthread_mutex_timedlock(mutex, &when); }));
-  probe("timedlock by another", elsewhere([&] {
+          in_thread([&] { return pthread_mutex_timedlock(mutex, &when); }));
+  probe("timedlock by another", in_thread([&] {
           const timespec when = soon();
           return pthread_mutex_timedlock(mutex, &when);
         }));
   for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID,
                                 CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME, clockid_t{77}})
-    probe("clocklock by another with clock " + std::to_string(clock), elsewhere([&] {
+    probe("clocklock by another with clock " + std::to_string(clock), in_thread([&] {
             const timespec when = past;
             return pthread_mutex_clocklock(mutex, clock, &when);
           }));
   if (checks || kind.robust == PTHREAD_MUTEX_ROBUST)
-    probe("unlock by another", elsewhere([&] { return pthread_mutex_unlock(mutex); }));
+    probe("unlock by another", in_thread([&] { return pthread_mutex_unlock(mutex); }));
   probe("consistent while held", pthread_mutex_consistent(mutex));
   int ceiling = 0;
   probe("getprioceiling", pthread_mutex_getprioceiling(mutex, &ceiling));
   if (kind.robust == PTHREAD_MUTEX_STALLED) {
     probe("destroy while held", pthread_mutex_destroy(mutex));
     probe("destroy while another holds it",
-          elsewhere([&] { return pthread_mutex_destroy(mutex); }));
+          in_thread([&] { return pthread_mutex_destroy(mutex); }));
   }
   probe("unlock", pthread_mutex_unlock(mutex));
   if (checks || kind.robust == PTHREAD_MUTEX_ROBUST)
@@ -68,7 +68,7 @@ void use(pthread_mutex_t* mutex, const Kind& kind) {
     if (result == 0) OK(pthread_mutex_unlock(mutex));
   }
   const int clocked = pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &past);
-  probe("clocklock when free with a clock that is none", clocked);
+  probe("clocklock when free with an invalid clock", clocked);
   if (clocked == 0) OK(pthread_mutex_unlock(mutex));
 }
 
@@ -83,8 +83,8 @@ void mutex_kinds() {
     if (result != 0) continue;
     use(&mutex, kind);
     probe("destroy", pthread_mutex_destroy(&mutex));
-    probe("lock of a destroyed one", pthread_mutex_lock(&mutex));
-    probe("trylock of a destroyed one", pthread_mutex_trylock(&mutex));
+    probe("lock after destroy", pthread_mutex_lock(&mutex));
+    probe("trylock after destroy", pthread_mutex_trylock(&mutex));
     probe("init after destroy", kind.init(&mutex));
     probe("and destroy", pthread_mutex_destroy(&mutex));
   }
@@ -108,17 +108,17 @@ void static_initialisers() {
   probe("destroy", pthread_mutex_destroy(&mutex));
 }
 
-// A normal one may be unlocked by any thread, and unlocking a free one does nothing.
+// Any thread may unlock a normal mutex, and unlocking a free one has no effect.
 void normal_mutexes_check_nothing() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
-    group = std::string{"mutex "} + check::type_name(type) + " used loosely";
+    group = std::string{"mutex "} + check::type_name(type) + " without owner checks";
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
     OK(pthread_mutex_lock(&mutex));
-    probe("unlock by another", elsewhere([&] { return pthread_mutex_unlock(&mutex); }));
+    probe("unlock by another", in_thread([&] { return pthread_mutex_unlock(&mutex); }));
     probe("unlock when free", pthread_mutex_unlock(&mutex));
     probe("lock", pthread_mutex_lock(&mutex));
-    probe_is("held by one only", !check::is_free(&mutex));
+    probe_is("held", !check::is_free(&mutex));
     probe("unlock", pthread_mutex_unlock(&mutex));
     probe_is("free", check::is_free(&mutex));
   }
@@ -132,23 +132,23 @@ void owners_that_end() {
         group = "owner of mutex " + kind.name() + " ended";
         pthread_mutex_t mutex;
         if (kind.init(&mutex) != 0) continue;
-        auto end_with_it = [&] {
-          elsewhere([&] {
+        auto end_owner = [&] {
+          in_thread([&] {
             OK(pthread_mutex_lock(&mutex));
             return 0;
           });
         };
-        end_with_it();
+        end_owner();
         probe("lock", pthread_mutex_lock(&mutex));
-        probe("trylock by another", elsewhere([&] { return pthread_mutex_trylock(&mutex); }));
+        probe("trylock by another", in_thread([&] { return pthread_mutex_trylock(&mutex); }));
         probe("consistent", pthread_mutex_consistent(&mutex));
         probe("consistent again", pthread_mutex_consistent(&mutex));
         probe("unlock", pthread_mutex_unlock(&mutex));
-        end_with_it();
+        end_owner();
         probe("trylock", pthread_mutex_trylock(&mutex));
         probe("consistent", pthread_mutex_consistent(&mutex));
         probe("unlock", pthread_mutex_unlock(&mutex));
-        end_with_it();
+        end_owner();
         probe("timedlock", pthread_mutex_timedlock(&mutex, &past));
         probe("unlock without consistent", pthread_mutex_unlock(&mutex));
         probe("lock", pthread_mutex_lock(&mutex));

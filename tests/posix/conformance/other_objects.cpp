@@ -24,30 +24,30 @@ void c11() {
     group = "mtx " + std::to_string(type);
     mtx_t mutex;
     const int result = mtx_init(&mutex, type);
-    say("init", std::to_string(result));
+    report("init", std::to_string(result));
     if (result != thrd_success) continue;
-    say("lock", std::to_string(mtx_lock(&mutex)));
+    report("lock", std::to_string(mtx_lock(&mutex)));
     const int again = mtx_trylock(&mutex);
-    say("trylock by the owner", std::to_string(again));
-    if (again == thrd_success) say("and unlock", std::to_string(mtx_unlock(&mutex)));
-    say("trylock by another", std::to_string(elsewhere([&] { return mtx_trylock(&mutex); })));
+    report("trylock by the owner", std::to_string(again));
+    if (again == thrd_success) report("and unlock", std::to_string(mtx_unlock(&mutex)));
+    report("trylock by another", std::to_string(in_thread([&] { return mtx_trylock(&mutex); })));
     for (const timespec& when : {past, long_past, too_many})
-      say("timedlock by another until " + std::to_string(when.tv_sec) + " " +
-              std::to_string(when.tv_nsec),
-          std::to_string(elsewhere([&] { return mtx_timedlock(&mutex, &when); })));
+      report("timedlock by another until " + std::to_string(when.tv_sec) + " " +
+                 std::to_string(when.tv_nsec),
+             std::to_string(in_thread([&] { return mtx_timedlock(&mutex, &when); })));
     cnd_t cond;
-    say("cnd_init", std::to_string(cnd_init(&cond)));
+    report("cnd_init", std::to_string(cnd_init(&cond)));
     for (const timespec& when : {past, long_past, too_many, soon()})
-      say("cnd_timedwait until " + std::string{when.tv_sec > 1 ? "soon" : "long ago"} + " " +
-              std::string{when.tv_nsec == 1'000'000'000 ? "nonsense" : ""},
-          std::to_string(cnd_timedwait(&cond, &mutex, &when)));
-    say("cnd_signal", std::to_string(cnd_signal(&cond)));
-    say("cnd_broadcast", std::to_string(cnd_broadcast(&cond)));
+      report("cnd_timedwait until " + std::string{when.tv_sec > 1 ? "soon" : "long ago"} + " " +
+                 std::string{when.tv_nsec == 1'000'000'000 ? "invalid" : ""},
+             std::to_string(cnd_timedwait(&cond, &mutex, &when)));
+    report("cnd_signal", std::to_string(cnd_signal(&cond)));
+    report("cnd_broadcast", std::to_string(cnd_broadcast(&cond)));
     cnd_destroy(&cond);
     if ((type & mtx_recursive) != 0)
-      say("unlock by another", std::to_string(elsewhere([&] { return mtx_unlock(&mutex); })));
-    say("unlock", std::to_string(mtx_unlock(&mutex)));
-    if ((type & mtx_recursive) != 0) say("unlock when free", std::to_string(mtx_unlock(&mutex)));
+      report("unlock by another", std::to_string(in_thread([&] { return mtx_unlock(&mutex); })));
+    report("unlock", std::to_string(mtx_unlock(&mutex)));
+    if ((type & mtx_recursive) != 0) report("unlock when free", std::to_string(mtx_unlock(&mutex)));
     mtx_destroy(&mutex);
   }
 }
@@ -72,8 +72,8 @@ void semaphores() {
     probe_errno("post", sem_post(&sem));
     int value = -1;
     probe_errno("getvalue", sem_getvalue(&sem, &value));
-    say("value", std::to_string(value));
-    probe_errno("timedwait with nonsense, and a unit", sem_timedwait(&sem, &too_many));
+    report("value", std::to_string(value));
+    probe_errno("timedwait with an invalid time, and a unit", sem_timedwait(&sem, &too_many));
     probe_errno("destroy", sem_destroy(&sem));
     CHECK(sem_init(&sem, shared, SEM_VALUE_MAX) == 0);
     probe_errno("post beyond the limit", sem_post(&sem));
@@ -87,8 +87,8 @@ void semaphores() {
     OK(pthread_join(thread, &result));
     probe_is("wait cancelled", result == PTHREAD_CANCELED);
     CHECK(sem_getvalue(&sem, &value) == 0);
-    say("value after that", std::to_string(value));
-    // A unit that is there is no reason not to be cancelled.
+    report("value after that", std::to_string(value));
+    // A wait is cancelled even if a unit is available.
     CHECK(sem_post(&sem) == 0);
     static std::atomic<bool> go;
     go = false;
@@ -111,7 +111,7 @@ void semaphores() {
     OK(pthread_cancel(thread));
     go = true;
     OK(pthread_join(thread, &result));
-    say("wait with a cancellation pending and a unit there: passed", std::to_string(late.passed));
+    report("wait with a cancellation pending and a unit: passed", std::to_string(late.passed));
     CHECK(sem_destroy(&sem) == 0);
   }
 }
@@ -119,7 +119,7 @@ void semaphores() {
 void barriers_and_once() {
   group = "barrier";
   pthread_barrier_t barrier;
-  probe("init for none", pthread_barrier_init(&barrier, nullptr, 0));
+  probe("init for no thread", pthread_barrier_init(&barrier, nullptr, 0));
   probe("init", pthread_barrier_init(&barrier, nullptr, 3));
   std::atomic<int> serial{0};
   check::in_parallel(3, [&](int) {
@@ -128,13 +128,13 @@ void barriers_and_once() {
       serial += role == PTHREAD_BARRIER_SERIAL_THREAD ? 1 : 0;
     }
   });
-  say("serial threads", std::to_string(serial.load()));
+  report("serial threads", std::to_string(serial.load()));
   probe("destroy", pthread_barrier_destroy(&barrier));
   group = "once";
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   static std::atomic<int> times;
   check::in_parallel(4, [&](int) { OK(pthread_once(&once, [] { ++times; })); });
-  say("times", std::to_string(times.load()));
+  report("times", std::to_string(times.load()));
 }
 
 }  // namespace conformance

@@ -1,4 +1,4 @@
-// What the parts share: a probe prints one line, "name: result", and judges nothing.
+// The common code of the parts. A probe prints one line, "name: result", and checks nothing.
 #pragma once
 
 #include <sys/wait.h>
@@ -7,26 +7,26 @@
 
 namespace conformance {
 
-// What the next probes are about.
+// The subject of the next probes.
 inline std::string group;
 
-inline void say(const std::string& name, const std::string& result) {
+inline void report(const std::string& name, const std::string& result) {
   std::printf("%s, %s: %s\n", group.c_str(), name.c_str(), result.c_str());
   std::fflush(stdout);
 }
 
-inline void probe(const std::string& name, int error) { say(name, check::error_name(error)); }
+inline void probe(const std::string& name, int error) { report(name, check::error_name(error)); }
 
-// For the calls that return -1 and set errno.
+// Reports the result of a call that returns -1 and sets errno.
 inline void probe_errno(const std::string& name, int result) {
-  say(name, result == 0 ? "0" : check::error_name(errno));
+  report(name, result == 0 ? "0" : check::error_name(errno));
 }
 
-inline void probe_is(const std::string& name, bool is) { say(name, is ? "yes" : "no"); }
+inline void probe_is(const std::string& name, bool value) { report(name, value ? "yes" : "no"); }
 
-using check::elsewhere;
+using check::in_thread;
 
-// The error number with which a child process ends, or "hangs", or the signal that ended it.
+// Returns the error number with which a child process ends, "hangs", or the signal that ended it.
 inline std::string end_of(pid_t pid) {
   int status = -1;
   CHECK(waitpid(pid, &status, 0) == pid);
@@ -34,17 +34,17 @@ inline std::string end_of(pid_t pid) {
   return WTERMSIG(status) == SIGALRM ? "hangs" : strsignal(WTERMSIG(status));
 }
 
-// Seconds after which a child is taken to hang.
-inline constexpr unsigned patience = 60;
+// Seconds after which a child counts as hanging.
+inline constexpr unsigned child_seconds = 60;
 
-// What a call gives in a child process.
+// Returns the result of a call in a child process.
 template <class Call>
 std::string in_child(Call call) {
   std::fflush(stdout);
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
-    alarm(patience);
+    alarm(child_seconds);
     _exit(call());
   }
   return end_of(pid);

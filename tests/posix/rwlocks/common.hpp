@@ -1,4 +1,4 @@
-// What the parts of the program have in common.
+// The common parts of the program.
 #pragma once
 
 #include "../../support/check.hpp"
@@ -27,36 +27,36 @@ inline void init(pthread_rwlock_t* lock, int kind, int shared = PTHREAD_PROCESS_
   OK(pthread_rwlockattr_destroy(&attributes));
 }
 
-using check::elsewhere;
+using check::in_thread;
 
-inline int try_read_elsewhere(pthread_rwlock_t* lock) {
-  return elsewhere([lock] {
+inline int try_read_in_thread(pthread_rwlock_t* lock) {
+  return in_thread([lock] {
     const int result = pthread_rwlock_tryrdlock(lock);
     if (result == 0) OK(pthread_rwlock_unlock(lock));
     return result;
   });
 }
 
-inline int try_write_elsewhere(pthread_rwlock_t* lock) {
-  return elsewhere([lock] {
+inline int try_write_in_thread(pthread_rwlock_t* lock) {
+  return in_thread([lock] {
     const int result = pthread_rwlock_trywrlock(lock);
     if (result == 0) OK(pthread_rwlock_unlock(lock));
     return result;
   });
 }
 
-inline void check_free(pthread_rwlock_t* lock) { CHECK_RC(0, try_write_elsewhere(lock)); }
+inline void check_free(pthread_rwlock_t* lock) { CHECK_RC(0, try_write_in_thread(lock)); }
 
 /// A thread that takes the lock, reports it, and releases it on request.
 class Holder {
  public:
-  enum Way : std::uint8_t { reads, writes };
-  Holder(pthread_rwlock_t* lock, Way way)
-      : worker_([this, lock, way](check::Worker& self) {
+  enum Mode : std::uint8_t { reads, writes };
+  Holder(pthread_rwlock_t* lock, Mode mode)
+      : worker_([this, lock, mode](check::Worker& self) {
           self.about_to_block();
-          OK(way == reads ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock));
+          OK(mode == reads ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock));
           inside_.store(true);
-          check::wait_until([this] { return told_.load(); });
+          check::wait_until([this] { return may_leave_.load(); });
           OK(pthread_rwlock_unlock(lock));
         }) {}
   [[nodiscard]] bool inside() const { return inside_.load(); }
@@ -67,20 +67,20 @@ class Holder {
     worker_.wait_until_blocked();
     CHECK(!inside());
   }
-  void tell_to_leave() { told_.store(true); }
+  void let_leave() { may_leave_.store(true); }
   void leave() {
-    tell_to_leave();
+    let_leave();
     worker_.join();
   }
 
  private:
   std::atomic<bool> inside_{false};
-  std::atomic<bool> told_{false};
+  std::atomic<bool> may_leave_{false};
   check::Worker worker_;
 };
 
-/// Takes the lock in one of the ways that there are; false if it did not.
-inline bool take(pthread_rwlock_t* lock, bool to_write, check::Random& random) {
+/// Acquires the lock by a random function; returns false if that failed.
+inline bool acquire(pthread_rwlock_t* lock, bool to_write, check::Random& random) {
   const timespec soon = check::after_ms(CLOCK_REALTIME, random.below(2));
   const timespec late = check::after_ms(CLOCK_MONOTONIC, 600'000);
   int result = 0;
@@ -109,44 +109,44 @@ inline std::string exclusion_with(pthread_rwlock_t* lock, int threads) {
   volatile long second = 0;
   std::atomic<int> readers{0};
   std::atomic<int> writers{0};
-  std::atomic<long> changes{0};
-  std::atomic<long> looks{0};
+  std::atomic<long> writes{0};
+  std::atomic<long> reads{0};
   const check::Budget budget{150};
-  const auto both_came = [&] { return changes.load() != 0 && looks.load() != 0; };
+  const auto both_entered = [&] { return writes.load() != 0 && reads.load() != 0; };
   check::in_parallel(threads, [&](int i) {
     check::Random random{static_cast<std::uint64_t>(i) + 17};
     do {
       const bool to_write = random.below(3) == 0;
-      if (!take(lock, to_write, random)) continue;
+      if (!acquire(lock, to_write, random)) continue;
       if (to_write) {
         CHECK_EQ(0, writers.fetch_add(1));
         CHECK_EQ(0, readers.load());
-        const long seen = first;
-        CHECK_EQ(seen, second);
-        first = seen + 1;
+        const long value = first;
+        CHECK_EQ(value, second);
+        first = value + 1;
         if (random.below(8) == 0) sched_yield();
-        second = seen + 1;
-        ++changes;
+        second = value + 1;
+        ++writes;
         writers.fetch_sub(1);
       } else {
         const int others = readers.fetch_add(1);
         if (promised() == Promise::exclusive) CHECK_EQ(0, others);
         CHECK_EQ(0, writers.load());
-        const long seen = first;
+        const long value = first;
         if (random.below(8) == 0) sched_yield();
-        CHECK_EQ(seen, second);
-        ++looks;
+        CHECK_EQ(value, second);
+        ++reads;
         readers.fetch_sub(1);
       }
       OK(pthread_rwlock_unlock(lock));
-    } while (!budget.spent() || !both_came());
+    } while (!budget.spent() || !both_entered());
   });
-  CHECK_EQ(changes.load(), first);
+  CHECK_EQ(writes.load(), first);
   check_free(lock);
-  return "changes=" + std::to_string(changes.load()) + " looks=" + std::to_string(looks.load());
+  return "writes=" + std::to_string(writes.load()) + " reads=" + std::to_string(reads.load());
 }
 
-/// Reads again in every way; the lock is read by the caller already.
+/// Acquires for reading by every function; the caller already holds the lock for reading.
 inline void read_again(pthread_rwlock_t* lock) {
   const timespec late = check::after_ms(CLOCK_MONOTONIC, 600'000);
   OK(pthread_rwlock_rdlock(lock));

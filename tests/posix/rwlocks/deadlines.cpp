@@ -1,4 +1,4 @@
-// Waits that end by a deadline, and the state that they leave to the others.
+// Waits that end by a deadline, and the state of the lock after them.
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -23,15 +23,15 @@ std::string deadlines() {
     init(&lock, kind);
     for (const bool to_write : {false, true}) {
       for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
-        // Free: there is nothing to wait for, but an invalid time is refused.
+        // Free: there is no wait, but an invalid time is rejected.
         OK(timed(&lock, to_write, clock, past));
         OK(pthread_rwlock_unlock(&lock));
         CHECK_RC(EINVAL, timed(&lock, to_write, clock, invalid));
         CHECK_RC(EINVAL, timed(&lock, to_write, clock, negative));
         // Held by a writer, and for a writer also by a reader.
-        for (const Holder::Way way : {Holder::writes, Holder::reads}) {
-          if (way == Holder::reads && !to_write) continue;
-          Holder holder(&lock, way);
+        for (const Holder::Mode mode : {Holder::writes, Holder::reads}) {
+          if (mode == Holder::reads && !to_write) continue;
+          Holder holder(&lock, mode);
           holder.wait_until_inside();
           CHECK_RC(ETIMEDOUT, timed(&lock, to_write, clock, past));
           CHECK_RC(ETIMEDOUT, timed(&lock, to_write, clock, before_all));
@@ -42,7 +42,7 @@ std::string deadlines() {
                 soon.tv_sec * std::int64_t{1'000'000'000} + soon.tv_nsec);
           holder.leave();
         }
-        // In time.
+        // Released before the deadline.
         Holder holder(&lock, Holder::writes);
         holder.wait_until_inside();
         check::Worker waiter([&](check::Worker& self) {
@@ -59,16 +59,16 @@ std::string deadlines() {
       CHECK_RC(EINVAL, timed(&lock, to_write, CLOCK_THREAD_CPUTIME_ID, past));
     }
     OK(pthread_rwlock_wrlock(&lock));
-    CHECK_RC(ETIMEDOUT, elsewhere([&] { return pthread_rwlock_timedrdlock(&lock, &past); }));
-    CHECK_RC(ETIMEDOUT, elsewhere([&] { return pthread_rwlock_timedwrlock(&lock, &past); }));
+    CHECK_RC(ETIMEDOUT, in_thread([&] { return pthread_rwlock_timedrdlock(&lock, &past); }));
+    CHECK_RC(ETIMEDOUT, in_thread([&] { return pthread_rwlock_timedwrlock(&lock, &past); }));
     OK(pthread_rwlock_unlock(&lock));
     OK(pthread_rwlock_destroy(&lock));
   }
   return "";
 }
 
-// A writer that gives up admits the waiters behind it, also beside readers that were let in
-// while it waited, and does so again and again.
+// A writer that gives up admits the waiters behind it, also with readers that were
+// admitted while it waited, repeatedly.
 std::string a_writer_gives_up() {
   if (promised() == Promise::exclusive) return "(readers exclude each other)";
   for (const int kind : kinds) {
@@ -99,11 +99,10 @@ std::string a_writer_gives_up() {
   return "";
 }
 
-// Short deadlines, so that giving up races with admission.
-std::string giving_up_and_getting_in() {
+std::string giving_up_races_with_admission() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   std::atomic<long> given_up{0};
-  volatile long changes = 0;
+  volatile long writes = 0;
   std::atomic<long> expected{0};
   const check::Budget budget{300};
   check::in_parallel(6, [&](int i) {
@@ -117,14 +116,14 @@ std::string giving_up_and_getting_in() {
         continue;
       }
       if (to_write) {
-        changes = changes + 1;
+        writes = writes + 1;
         ++expected;
       }
       if (random.below(4) == 0) check::sleep_us(20);
       OK(pthread_rwlock_unlock(&lock));
     } while (!budget.spent() || given_up.load() == 0);
   });
-  CHECK_EQ(expected.load(), changes);
+  CHECK_EQ(expected.load(), writes);
   check_free(&lock);
   OK(pthread_rwlock_destroy(&lock));
   return "given up=" + std::to_string(given_up.load());

@@ -1,4 +1,4 @@
-// Which threads are inside together, and which may enter again.
+// Exclusion among readers and writers, and recursive acquisitions.
 #include <array>
 
 #include "common.hpp"
@@ -7,18 +7,18 @@
 namespace rwlocks {
 
 std::string exclusion() {
-  std::string said;
+  std::string details;
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
-    said = exclusion_with(&lock, 6);
+    details = exclusion_with(&lock, 6);
     OK(pthread_rwlock_destroy(&lock));
   }
-  return said;
+  return details;
 }
 
 std::string exclusion_on_one_cpu() {
-  const check::Confined few(1);
+  const check::Confined confined(1);
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   return exclusion_with(&lock, 8);
 }
@@ -30,7 +30,7 @@ std::string readers_together() {
     init(&lock, kind);
     if (promised() == Promise::exclusive) {
       OK(pthread_rwlock_rdlock(&lock));
-      CHECK_RC(EBUSY, try_read_elsewhere(&lock));
+      CHECK_RC(EBUSY, try_read_in_thread(&lock));
       OK(pthread_rwlock_unlock(&lock));
     } else {
       std::atomic<int> inside{0};
@@ -63,7 +63,7 @@ std::string recursive_reads() {
       writer.wait_until_inside();
       writer.leave();
     } else {
-      CHECK_RC(EBUSY, try_write_elsewhere(&lock));
+      CHECK_RC(EBUSY, try_write_in_thread(&lock));
       OK(pthread_rwlock_unlock(&lock));
     }
     check_free(&lock);
@@ -72,8 +72,7 @@ std::string recursive_reads() {
   return "";
 }
 
-// More locks than any table of a thread holds, given back in another order; each awaited by a
-// writer.
+// More locks than a thread's table has entries, released in another order; a writer waits for each.
 std::string recursive_reads_of_many() {
   constexpr int many = 20;
   std::array<pthread_rwlock_t, many> locks;
@@ -87,11 +86,11 @@ std::string recursive_reads_of_many() {
     }
     for (int i = 0; i < many; ++i) read_again(&locks[static_cast<std::size_t>(i * 7 % many)]);
     for (int i = 0; i < many; ++i) {
-      const auto at = static_cast<std::size_t>(i * 3 % many);
-      OK(pthread_rwlock_unlock(&locks[at]));
-      writers[at]->leave();
-      check_free(&locks[at]);
-      OK(pthread_rwlock_destroy(&locks[at]));
+      const auto index = static_cast<std::size_t>(i * 3 % many);
+      OK(pthread_rwlock_unlock(&locks[index]));
+      writers[index]->leave();
+      check_free(&locks[index]);
+      OK(pthread_rwlock_destroy(&locks[index]));
     }
   }
   return "";
@@ -102,13 +101,13 @@ std::string tries() {
     pthread_rwlock_t lock;
     init(&lock, kind);
     OK(pthread_rwlock_tryrdlock(&lock));
-    CHECK_RC(EBUSY, try_write_elsewhere(&lock));
-    CHECK_RC(promised() == Promise::exclusive ? EBUSY : 0, try_read_elsewhere(&lock));
+    CHECK_RC(EBUSY, try_write_in_thread(&lock));
+    CHECK_RC(promised() == Promise::exclusive ? EBUSY : 0, try_read_in_thread(&lock));
     CHECK_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
     OK(pthread_rwlock_unlock(&lock));
     OK(pthread_rwlock_trywrlock(&lock));
-    CHECK_RC(EBUSY, try_write_elsewhere(&lock));
-    CHECK_RC(EBUSY, try_read_elsewhere(&lock));
+    CHECK_RC(EBUSY, try_write_in_thread(&lock));
+    CHECK_RC(EBUSY, try_read_in_thread(&lock));
     CHECK_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
     CHECK_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
     OK(pthread_rwlock_unlock(&lock));
@@ -118,7 +117,7 @@ std::string tries() {
   return "";
 }
 
-std::string the_writer_again() {
+std::string writer_locks_again() {
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -131,7 +130,7 @@ std::string the_writer_again() {
     CHECK_RC(EDEADLK, pthread_rwlock_timedrdlock(&lock, &late));
     CHECK_RC(EDEADLK, pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &late_monotonic));
     CHECK_RC(EDEADLK, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &late_monotonic));
-    CHECK_RC(EBUSY, try_read_elsewhere(&lock));
+    CHECK_RC(EBUSY, try_read_in_thread(&lock));
     OK(pthread_rwlock_unlock(&lock));
     check_free(&lock);
     OK(pthread_rwlock_destroy(&lock));

@@ -11,21 +11,21 @@
 
 namespace rwlocks {
 
-std::string used_again() {
-  alignas(pthread_rwlock_t) unsigned char room[sizeof(pthread_rwlock_t)];
-  auto* lock = reinterpret_cast<pthread_rwlock_t*>(room);
+std::string reused_memory() {
+  alignas(pthread_rwlock_t) unsigned char memory[sizeof(pthread_rwlock_t)];
+  auto* lock = reinterpret_cast<pthread_rwlock_t*>(memory);
   for (int round = 0; round < 200; ++round) {
-    std::memset(room, round % 2 == 0 ? 0xff : 0xa5, sizeof room);
+    std::memset(memory, round % 2 == 0 ? 0xff : 0xa5, sizeof memory);
     init(lock, kinds[round % 3]);
     OK(pthread_rwlock_wrlock(lock));
     OK(pthread_rwlock_unlock(lock));
     OK(pthread_rwlock_rdlock(lock));
     OK(pthread_rwlock_unlock(lock));
     OK(pthread_rwlock_destroy(lock));
-    // Zeroed memory is a lock as the static initialiser makes it.
-    std::memset(room, 0, sizeof room);
+    // Zeroed memory equals a statically initialised lock.
+    std::memset(memory, 0, sizeof memory);
     OK(pthread_rwlock_rdlock(lock));
-    CHECK_RC(EBUSY, try_write_elsewhere(lock));
+    CHECK_RC(EBUSY, try_write_in_thread(lock));
     OK(pthread_rwlock_unlock(lock));
     OK(pthread_rwlock_destroy(lock));
   }
@@ -77,7 +77,7 @@ std::string static_initialisers() {
 
 namespace {
 
-/// Runs `body` in a child, which has to end well and within a minute.
+/// Runs `body` in a child, which has to end with status 0 within a minute.
 template <class Body>
 void in_child(Body body) {
   check::in_child([&] {
@@ -86,7 +86,7 @@ void in_child(Body body) {
   });
 }
 
-// The caller holds it and others wait: the child unlocks and uses it.
+// The caller holds the lock and others wait: the child unlocks and uses it.
 void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
   OK(to_write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock));
   Holder writer(lock, Holder::writes);
@@ -94,7 +94,7 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
   Holder reader(lock, Holder::reads);
   reader.wait_until_blocked();
   in_child([&] {
-    CHECK_RC(EBUSY, try_write_elsewhere(lock));
+    CHECK_RC(EBUSY, try_write_in_thread(lock));
     if (to_write) CHECK_RC(EDEADLK, pthread_rwlock_wrlock(lock));
     if (!to_write) read_again(lock);
     OK(pthread_rwlock_unlock(lock));
@@ -103,8 +103,8 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
     in_child([&] { check_free(lock); });
   });
   OK(pthread_rwlock_unlock(lock));
-  writer.tell_to_leave();
-  reader.tell_to_leave();
+  writer.let_leave();
+  reader.let_leave();
   writer.leave();
   reader.leave();
   check_free(lock);
@@ -122,7 +122,7 @@ std::string forks() {
     }
     OK(pthread_rwlock_rdlock(&lock));
     in_child([&] {
-      CHECK_RC(EBUSY, try_write_elsewhere(&lock));
+      CHECK_RC(EBUSY, try_write_in_thread(&lock));
       OK(pthread_rwlock_unlock(&lock));
       check_free(&lock);
     });
@@ -152,9 +152,9 @@ std::string between_processes() {
   for (const int kind : kinds) {
     *count = 0;
     init(lock, kind, PTHREAD_PROCESS_SHARED);
-    constexpr int turns = 2'000;
+    constexpr int rounds = 2'000;
     const auto work = [&] {
-      for (int i = 0; i < turns; ++i) {
+      for (int i = 0; i < rounds; ++i) {
         OK(pthread_rwlock_wrlock(lock));
         *count = *count + 1;
         OK(pthread_rwlock_unlock(lock));
@@ -169,14 +169,14 @@ std::string between_processes() {
     });
     work();
     check::await_child(child);
-    CHECK_EQ(2 * turns, *count);
+    CHECK_EQ(2 * rounds, *count);
     OK(pthread_rwlock_destroy(lock));
   }
   munmap(page, 4096);
   return "";
 }
 
-std::string of_cpp() {
+std::string cpp_classes() {
   using namespace std::chrono_literals;
   std::shared_mutex mutex;
   std::shared_timed_mutex timed_mutex;
@@ -200,7 +200,7 @@ std::string of_cpp() {
   });
   CHECK_EQ(1'000, count);
   const std::unique_lock lock(timed_mutex);
-  CHECK_RC(1, elsewhere([&] {
+  CHECK_RC(1, in_thread([&] {
              return !timed_mutex.try_lock_for(1ms) && !timed_mutex.try_lock_shared_for(1ms) &&
                             !timed_mutex.try_lock() && !timed_mutex.try_lock_shared()
                         ? 1

@@ -1,6 +1,5 @@
-// Reader-writer locks. LOCKWRIGHT_TEST_RWLOCK gives what is promised in addition to POSIX, or not
-// promised: `exclusive` that readers exclude each other, `phase-fair` that readers and writers
-// alternate.
+// Tests of reader-writer locks. LOCKWRIGHT_TEST_RWLOCK states what to expect beyond POSIX:
+// `exclusive` that readers exclude each other, `phase-fair` that readers and writers alternate.
 #include "../../support/check.hpp"
 #include "parts.hpp"
 
@@ -14,19 +13,19 @@ int main(int argc, char** argv) {
                      {"recursive reads", recursive_reads},
                      {"recursive reads of many", recursive_reads_of_many},
                      {"tries", tries},
-                     {"the writer again", the_writer_again},
+                     {"the writer again", writer_locks_again},
                      {"deadlines", deadlines},
                      {"a writer gives up", a_writer_gives_up},
-                     {"giving up and getting in", giving_up_and_getting_in},
+                     {"giving up races with admission", giving_up_races_with_admission},
                      {"writers first", writers_first},
                      {"default kind prefers no writer", default_kind_prefers_no_writer},
                      {"phases", phases},
-                     {"nobody starves", no_starvation},
-                     {"used again", used_again},
+                     {"no starvation", no_starvation},
+                     {"reused memory", reused_memory},
                      {"freed by the last user", freed_by_the_last_user},
                      {"static initialisers", static_initialisers},
                      {"forks", forks},
                      {"between processes", between_processes},
-                     {"of C++", of_cpp},
+                     {"classes of C++", cpp_classes},
                      {"second names", second_names}});
 }

@@ -11,23 +11,23 @@ std::string readers_together();
 std::string recursive_reads();
 std::string recursive_reads_of_many();
 std::string tries();
-std::string the_writer_again();
+std::string writer_locks_again();
 
 std::string deadlines();
 std::string a_writer_gives_up();
-std::string giving_up_and_getting_in();
+std::string giving_up_races_with_admission();
 
 std::string writers_first();
 std::string default_kind_prefers_no_writer();
 std::string phases();
 std::string no_starvation();
 
-std::string used_again();
+std::string reused_memory();
 std::string freed_by_the_last_user();
 std::string static_initialisers();
 std::string forks();
 std::string between_processes();
-std::string of_cpp();
+std::string cpp_classes();
 
 std::string second_names();
 

@@ -1,4 +1,4 @@
-// Which waiter comes first when readers and writers wait.
+// The order of admission among waiting readers and writers.
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -12,14 +12,14 @@ void check_writers_come_first(pthread_rwlock_t* lock) {
   reader.wait_until_inside();
   Holder writer(lock, Holder::writes);
   writer.wait_until_blocked();
-  CHECK_RC(EBUSY, try_read_elsewhere(lock));
+  CHECK_RC(EBUSY, try_read_in_thread(lock));
   Holder late_reader(lock, Holder::reads);
   late_reader.wait_until_blocked();
   Holder late_writer(lock, Holder::writes);
   late_writer.wait_until_blocked();
   reader.leave();
   writer.wait_until_inside();
-  // The one behind is next in line only once it has seen that this one is inside.
+  // The next writer becomes first in the queue only once it knows that this writer is inside.
   check::sleep_ms(20);
   CHECK(!late_reader.inside());
   writer.leave();
@@ -50,7 +50,7 @@ std::string default_kind_prefers_no_writer() {
   reader.wait_until_inside();
   Holder writer(&lock, Holder::writes);
   writer.wait_until_blocked();
-  OK(try_read_elsewhere(&lock));
+  OK(try_read_in_thread(&lock));
   reader.leave();
   writer.leave();
   return "";
@@ -68,7 +68,7 @@ std::string phases() {
       Holder writer(&lock, Holder::writes);
       writer.wait_until_blocked();
       // No reader that arrives now is admitted before the writer.
-      CHECK_RC(EBUSY, try_read_elsewhere(&lock));
+      CHECK_RC(EBUSY, try_read_in_thread(&lock));
       Holder second(&lock, Holder::reads);
       second.wait_until_blocked();
       Holder third(&lock, Holder::reads);
