@@ -1,5 +1,5 @@
-// ahmcs: which threads go straight to the root, and which through the queue of their node. One
-// queue node a thread is in use on the fast path, two on the long one.
+// The paths of ahmcs: directly to the root, or through the queue of a NUMA node. A thread uses one
+// queue node on the fast path and two on the slow path.
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ class Ahmcs : public ::testing::Test {
     declared_nodes = 1;
   }
 
-  /// The queue nodes that the caller uses to lock, while the lock is held by another thread that
-  /// lets go at once, and with `behind` more threads that come after, from either node in turn.
+  /// Returns the queue nodes that the caller uses to lock while another thread holds the lock until
+  /// the caller waits. `behind` more threads queue after the caller, alternately on both nodes.
   std::int64_t nodes_to_wait(std::size_t behind) {
     std::atomic<bool> held{false};
     std::atomic<bool> waiting{false};
@@ -42,18 +42,18 @@ class Ahmcs : public ::testing::Test {
       std::this_thread::yield();
     }
     const std::int64_t before = nodes_out.load();
-    operation_counts here;
-    mine = &here;
+    operation_counts counts;
+    my_counts = &counts;
     std::int64_t used = 0;
     test_thread helper{[&] {
-      while (here.polls.load() == 0) {
+      while (counts.polls.load() == 0) {
         std::this_thread::yield();
       }
       used = nodes_out.load() - before;
       waiting = true;
     }};
     lock_.lock();
-    mine = nullptr;
+    my_counts = nullptr;
     helper.join();
     test_threads others;
     for (std::size_t i = 0; i < behind; ++i) {
@@ -79,26 +79,25 @@ TEST_F(Ahmcs, an_idle_lock_is_taken_at_the_root) {
   lock_.unlock();
 }
 
-// In a thread of its own, which remembers nothing to begin with.
-TEST_F(Ahmcs, a_thread_that_met_nobody_goes_straight_and_one_that_met_a_crowd_does_not) {
+// Runs in a new thread, which has no history.
+TEST_F(Ahmcs, a_thread_takes_the_fast_path_unless_its_last_acquisition_was_contended) {
   test_thread{[&] {
-    // Takes the leaf, and at the root it waits: two nodes.
+    // Acquires the leaf and waits at the root: two nodes.
     EXPECT_EQ(nodes_to_wait(0), 2);
-    // No thread came after it: straight.
+    // No thread queued behind it: the fast path.
     EXPECT_EQ(nodes_to_wait(0), 1);
-    // One came after it, which is not contention enough.
+    // One thread queued behind it: too little contention.
     EXPECT_EQ(nodes_to_wait(1), 1);
     EXPECT_EQ(nodes_to_wait(3), 1);
-    // More of them did.
+    // Three queued behind it.
     EXPECT_EQ(nodes_to_wait(3), 2);
-    // In the leaf, too.
+    // Three queued behind it in the leaf, too.
     EXPECT_EQ(nodes_to_wait(0), 2);
     EXPECT_EQ(nodes_to_wait(0), 1);
   }}.join();
 }
 
-// What another thread remembers is its own.
-TEST_F(Ahmcs, each_thread_remembers_for_itself) {
+TEST_F(Ahmcs, each_thread_has_its_history) {
   test_thread{[&] {
     nodes_to_wait(0);
     EXPECT_EQ(nodes_to_wait(0), 1);
@@ -117,8 +116,8 @@ struct batch_of_five : observed {
   }
 };
 
-// The holder has gone past its node's queue. Those of the queue, as in hmcs, stay on their node up
-// to the bound, and then let the other node in.
+// The holder has bypassed its node's queue. Threads of the queue, as in hmcs, keep the lock on
+// their node up to the bound, then pass it to the other node.
 TEST_F(Ahmcs, keeps_to_a_node_for_a_batch) {
   lockwright::ahmcs_lock<batch_of_five> lock;
   std::vector<std::uint32_t> admitted;
@@ -145,25 +144,25 @@ TEST_F(Ahmcs, keeps_to_a_node_for_a_batch) {
   EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 1, 1, 0, 0, 0}));
 }
 
-// A thread that goes straight and one of each leaf, by turns: all get in.
-TEST_F(Ahmcs, both_ways_lead_in) {
+// Threads of both paths compete for the lock.
+TEST_F(Ahmcs, both_paths_exclude) {
   long counter = 0;
   std::atomic<long> entered{0};
   const budget time{std::chrono::milliseconds{200}};
   in_parallel(5, [&](int i) {
     my_node = static_cast<std::uint32_t>(i) % 2;
-    long own = 0;
+    long sections = 0;
     do {
       lock_.lock();
       ++counter;
       lock_.unlock();
-      ++own;
+      ++sections;
       if (i == 4) {
-        // Rarely enough that it meets no thread now and then.
+        // Rare, so that it sometimes finds no contention.
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
       }
     } while (!time.spent());
-    entered += own;
+    entered += sections;
   });
   EXPECT_EQ(counter, entered.load());
 }

@@ -1,4 +1,4 @@
-// alock-ls with fewer places than waiters: two of them poll the same line, and only one is meant.
+// alock-ls with fewer slots than waiters: two waiters poll the same line, and one is the successor.
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@ namespace {
 
 using namespace testing_locks;
 
-template <std::uint64_t Places>
-struct few_places : observed {
+template <std::uint64_t Slots>
+struct few_slots : observed {
   template <const lockwright::tunable& What, const char* Lock>
   static std::uint64_t setting() {
     if constexpr (std::string_view{What.name} == "slots") {
-      return Places;
+      return Slots;
     } else {
       return observed::setting<What, Lock>();
     }
@@ -27,11 +27,11 @@ class Alock : public ::testing::Test {
  protected:
   lockwright::alock_ls_lock<Env> lock_;
 };
-// One, a power of two, and one that does not divide 2^32.
-using places = ::testing::Types<few_places<1>, few_places<2>, few_places<3>>;
-TYPED_TEST_SUITE(Alock, places);
+// One, a power of two, and a number that does not divide 2^32.
+using slot_counts = ::testing::Types<few_slots<1>, few_slots<2>, few_slots<3>>;
+TYPED_TEST_SUITE(Alock, slot_counts);
 
-TYPED_TEST(Alock, more_waiters_than_places) {
+TYPED_TEST(Alock, more_waiters_than_slots) {
   for (int round = 0; round < 5; ++round) {
     std::vector<int> order;
     this->lock_.lock();

@@ -11,16 +11,16 @@ using namespace testing_locks;
 
 std::atomic<int> revocations{0};
 
-/// The heavy barriers in view, too: each is one revocation.
-template <class Seen>
-struct watched : Seen {
+/// Counts heavy barriers: each is one revocation.
+template <class Env>
+struct counted_barriers : Env {
   static void heavy_barrier() {
     ++revocations;
-    Seen::heavy_barrier();
+    Env::heavy_barrier();
   }
 };
 
-using counted_lock = lockwright::biased_futex_lock<watched<counted>>;
+using counted_lock = lockwright::biased_futex_lock<counted_barriers<counted>>;
 
 template <class L>
 class Biased : public ::testing::Test {
@@ -30,8 +30,8 @@ class Biased : public ::testing::Test {
     bound = 100'000;
   }
 };
-using locks = ::testing::Types<lockwright::biased_futex_lock<watched<observed>>,
-                               lockwright::biased_mcs_stp_lock<watched<observed>>>;
+using locks = ::testing::Types<lockwright::biased_futex_lock<counted_barriers<observed>>,
+                               lockwright::biased_mcs_stp_lock<counted_barriers<observed>>>;
 TYPED_TEST_SUITE(Biased, locks);
 
 template <class L>
@@ -56,7 +56,7 @@ TEST(BiasedPath, the_first_thread_makes_no_atomic_update) {
   EXPECT_EQ(revocations.load(), 0);
 }
 
-TEST(BiasedPath, is_that_of_an_ordinary_lock_once_a_second_thread_came) {
+TEST(BiasedPath, is_that_of_an_ordinary_lock_after_a_second_thread) {
   counted_lock lock;
   section(lock);
   test_thread{[&] { section(lock); }}.join();
@@ -67,7 +67,7 @@ TEST(BiasedPath, is_that_of_an_ordinary_lock_once_a_second_thread_came) {
   EXPECT_EQ(counted::updates, 200u);
 }
 
-TYPED_TEST(Biased, the_second_thread_ends_it_for_good) {
+TYPED_TEST(Biased, the_second_thread_revokes_it_for_ever) {
   TypeParam lock;
   section(lock);
   test_thread{[&] { section(lock); }}.join();
@@ -81,7 +81,7 @@ TYPED_TEST(Biased, the_second_thread_ends_it_for_good) {
   EXPECT_EQ(revocations.load(), 1);
 }
 
-TYPED_TEST(Biased, a_refused_trylock_leaves_it) {
+TYPED_TEST(Biased, a_refused_trylock_does_not_revoke_it) {
   TypeParam lock;
   lock.lock();
   test_thread{[&] { EXPECT_FALSE(lock.try_lock()); }}.join();
@@ -94,8 +94,8 @@ TYPED_TEST(Biased, a_refused_trylock_leaves_it) {
   EXPECT_EQ(revocations.load(), 1);
 }
 
-// Another thread unlocks for the owner, which may then come in as before.
-TYPED_TEST(Biased, is_kept_where_another_thread_unlocks) {
+// Another thread unlocks for the owner, which then locks as before.
+TYPED_TEST(Biased, is_not_revoked_by_an_unlock) {
   TypeParam lock;
   int counter = 0;
   for (int i = 0; i < 100; ++i) {
@@ -110,8 +110,8 @@ TYPED_TEST(Biased, is_kept_where_another_thread_unlocks) {
   EXPECT_EQ(revocations.load(), 0);
 }
 
-// The owner itself comes again before another thread has unlocked for it: it has to wait.
-TYPED_TEST(Biased, keeps_its_owner_out_while_held) {
+// The owner locks again before another thread has unlocked for it: it has to wait.
+TYPED_TEST(Biased, excludes_its_owner_while_held) {
   TypeParam lock;
   std::atomic<bool> unlocked{false};
   test_thread owner{[&] {
@@ -126,7 +126,6 @@ TYPED_TEST(Biased, keeps_its_owner_out_while_held) {
   owner.join();
 }
 
-// Revocations race with the owner's coming and going.
 TYPED_TEST(Biased, revocation_races_with_the_owner) {
   const budget time{std::chrono::milliseconds{300}};
   for (int round = 0; round < 1'000 && !time.spent(); ++round) {

@@ -1,5 +1,4 @@
-// The blocks that lie outside of locks: whose they are, and how those of locks that are gone come
-// back.
+// The memory blocks of locks: their owners, and the recovery of blocks whose locks are gone.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -17,104 +16,103 @@ using namespace testing_locks;
 using lockwright::lazy_part;
 using lockwright::native_env::block_pool;
 
-/// Where a lock has its pointer, as far as the pool looks at it.
+/// The word of a lock that the pool reads: the pointer to its block.
 struct alignas(8) owner {
   const void* block = nullptr;
 };
 
-void* reserve_and_install(block_pool& pool, std::size_t bytes, owner& whose) {
-  void* block = pool.reserve(bytes, &whose);
-  whose.block = block;
-  block_pool::install(block, &whose);
+void* reserve_and_install(block_pool& pool, std::size_t bytes, owner& lock) {
+  void* block = pool.reserve(bytes, &lock);
+  lock.block = block;
+  block_pool::install(block, &lock);
   return block;
 }
 
 TEST(Blocks, are_zeroed_again) {
   block_pool pool;
-  owner whose;
+  owner lock;
   for (const std::size_t size : {1u, 64u, 65u, 1'000u, 100'000u, 300'000u, 5'000'000u}) {
     for (int round = 0; round < 4; ++round) {
-      auto* bytes = static_cast<unsigned char*>(pool.reserve(size, &whose));
+      auto* bytes = static_cast<unsigned char*>(pool.reserve(size, &lock));
       ASSERT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0u);
       ASSERT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char b) { return b == 0; }));
       std::memset(bytes, 0xEE, size);
-      pool.unreserve(bytes, size, &whose);
+      pool.unreserve(bytes, size, &lock);
     }
   }
 }
 
-TEST(Blocks, lie_side_by_side) {
+TEST(Blocks, are_adjacent) {
   block_pool pool;
-  owner whose;
+  owner lock;
   for (const std::size_t bytes : {1u, 64u, 65u, 192u, 1'000u, 20'000u}) {
-    const auto* one = static_cast<unsigned char*>(pool.reserve(bytes, &whose));
-    const auto* next = static_cast<unsigned char*>(pool.reserve(bytes, &whose));
-    EXPECT_EQ(static_cast<std::size_t>(next - one), block_pool::size_of(bytes));
+    const auto* first = static_cast<unsigned char*>(pool.reserve(bytes, &lock));
+    const auto* next = static_cast<unsigned char*>(pool.reserve(bytes, &lock));
+    EXPECT_EQ(static_cast<std::size_t>(next - first), block_pool::size_of(bytes));
   }
 }
 
-TEST(Blocks, that_are_given_back_are_used_again) {
+TEST(Blocks, that_are_released_are_reused) {
   block_pool pool;
-  owner whose;
-  std::set<void*> seen;
+  owner lock;
+  std::set<void*> blocks;
   for (int i = 0; i < 10'000; ++i) {
-    void* block = pool.reserve(200, &whose);
-    seen.insert(block);
-    pool.unreserve(block, 200, &whose);
+    void* block = pool.reserve(200, &lock);
+    blocks.insert(block);
+    pool.unreserve(block, 200, &lock);
   }
-  EXPECT_EQ(seen.size(), 1u);
+  EXPECT_EQ(blocks.size(), 1u);
 }
 
-TEST(Blocks, know_whose_they_are) {
+TEST(Blocks, record_their_owner) {
   block_pool pool;
-  owner whose;
+  owner lock;
   owner other;
   for (const std::size_t bytes : {64u, 100'000u, 300'000u}) {
-    void* block = pool.reserve(bytes, &whose);
-    EXPECT_TRUE(block_pool::is_reserved_for(block, &whose));
+    void* block = pool.reserve(bytes, &lock);
+    EXPECT_TRUE(block_pool::is_reserved_for(block, &lock));
     EXPECT_FALSE(block_pool::is_reserved_for(block, &other));
-    block_pool::install(block, &whose);
-    EXPECT_TRUE(block_pool::is_reserved_for(block, &whose));
+    block_pool::install(block, &lock);
+    EXPECT_TRUE(block_pool::is_reserved_for(block, &lock));
     pool.unreserve(block, bytes, &other);
-    EXPECT_TRUE(block_pool::is_reserved_for(block, &whose)) << "given back by another lock";
-    pool.unreserve(block, bytes, &whose);
-    EXPECT_FALSE(block_pool::is_reserved_for(block, &whose));
-    pool.unreserve(block, bytes, &whose);  // a second time
-    EXPECT_NE(pool.reserve(bytes, &whose), pool.reserve(bytes, &other));
+    EXPECT_TRUE(block_pool::is_reserved_for(block, &lock)) << "released by another lock";
+    pool.unreserve(block, bytes, &lock);
+    EXPECT_FALSE(block_pool::is_reserved_for(block, &lock));
+    pool.unreserve(block, bytes, &lock);  // a second time
+    EXPECT_NE(pool.reserve(bytes, &lock), pool.reserve(bytes, &other));
   }
 }
 
-// In three ways: its pointer was written over, it lies in memory that is not there any more, or in
-// memory that cannot be read.
-TEST(Blocks, whose_owner_is_gone_come_back) {
+// Three cases: the owner's pointer is overwritten, its memory is unmapped, or it is unreadable.
+TEST(Blocks, whose_owner_is_gone_are_recovered) {
   constexpr int number = 100'000;
   constexpr std::size_t page = 4'096;
-  for (int way = 0; way < 3; ++way) {
+  for (int kind = 0; kind < 3; ++kind) {
     block_pool pool;
-    std::set<void*> seen;
+    std::set<void*> blocks;
     for (int i = 0; i < number; ++i) {
       void* memory =
           mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      auto* whose = ::new (memory) owner;
-      seen.insert(reserve_and_install(pool, 64, *whose));
-      whose->block = nullptr;
-      if (way == 2 && i % 1'000 == 0) {
+      auto* lock = ::new (memory) owner;
+      blocks.insert(reserve_and_install(pool, 64, *lock));
+      lock->block = nullptr;
+      if (kind == 2 && i % 1'000 == 0) {
         mprotect(memory, page, PROT_NONE);
-      } else if (way != 0 || i % 1'000 != 0) {
+      } else if (kind != 0 || i % 1'000 != 0) {
         munmap(memory, page);
       }
     }
-    EXPECT_LT(seen.size(), 5'000u);
+    EXPECT_LT(blocks.size(), 5'000u);
   }
 }
 
-TEST(Blocks, in_use_are_never_taken_back) {
+TEST(Blocks, in_use_are_never_recovered) {
   block_pool pool;
   constexpr std::size_t number = 20'000;
   const auto owners = std::make_unique<owner[]>(number);
-  std::set<void*> seen;
+  std::set<void*> blocks;
   for (std::size_t i = 0; i < number; ++i) {
-    EXPECT_TRUE(seen.insert(reserve_and_install(pool, 64, owners[i])).second);
+    EXPECT_TRUE(blocks.insert(reserve_and_install(pool, 64, owners[i])).second);
     owner gone;
     reserve_and_install(pool, 64, gone);
     gone.block = nullptr;
@@ -122,12 +120,12 @@ TEST(Blocks, in_use_are_never_taken_back) {
   for (std::size_t i = 0; i < number; ++i) {
     EXPECT_TRUE(block_pool::is_reserved_for(owners[i].block, &owners[i]));
   }
-  // Twice as many as there are, at most.
+  // At most twice as many as are in use.
   EXPECT_LE(pool.bytes(), 2 * number * block_pool::taken_by(64) + (512 << 10));
 }
 
-// Being installed: there is no pointer yet.
-TEST(Blocks, about_to_be_used_are_never_taken_back) {
+// There is no pointer to the block yet.
+TEST(Blocks, not_yet_installed_are_never_recovered) {
   block_pool pool;
   owner early;
   void* block = pool.reserve(64, &early);
@@ -145,54 +143,54 @@ struct part {
 };
 using lazy = lazy_part<lockwright::native, part>;
 
-// Threads make, abandon and destroy parts at the same time, and use some that stay: none is ever
-// with two locks.
-TEST(Blocks, no_part_is_with_two_locks) {
-  constexpr std::size_t staying = 500;
-  const auto stay = std::make_unique<lazy[]>(staying);
+// Threads create, abandon and destroy parts at the same time, and use permanent ones: no part ever
+// belongs to two locks.
+TEST(Blocks, no_part_belongs_to_two_locks) {
+  constexpr std::size_t locks = 500;
+  const auto permanent = std::make_unique<lazy[]>(locks);
   std::atomic<int> shared{0};
-  in_parallel(4, [&](int me) {
-    alignas(lazy) unsigned char room[sizeof(lazy)];
+  in_parallel(4, [&](int thread) {
+    alignas(lazy) unsigned char memory[sizeof(lazy)];
     for (std::size_t round = 0; round < 20'000; ++round) {
-      auto* one = ::new (room) lazy;
-      part* mine = one->get();
-      shared += mine->users.fetch_add(1) == 0 ? 0 : 1;
-      mine->users.fetch_sub(1);
-      if ((round + static_cast<std::size_t>(me)) % 2 == 0) {
-        one->~lazy();
+      auto* temporary = ::new (memory) lazy;
+      part* own_part = temporary->get();
+      shared += own_part->users.fetch_add(1) == 0 ? 0 : 1;
+      own_part->users.fetch_sub(1);
+      if ((round + static_cast<std::size_t>(thread)) % 2 == 0) {
+        temporary->~lazy();
       }
-      part* kept = stay[round % staying].get();
-      kept->users.fetch_add(1 << 16);
-      shared += (kept->users.load() & 0xFFFF) == 0 ? 0 : 1;
+      part* other = permanent[round % locks].get();
+      other->users.fetch_add(1 << 16);
+      shared += (other->users.load() & 0xFFFF) == 0 ? 0 : 1;
     }
   });
   EXPECT_EQ(shared.load(), 0);
-  for (std::size_t i = 0; i < staying; ++i) {
-    EXPECT_EQ(stay[i].get()->users.load(), 4 * 20'000 / static_cast<int>(staying) << 16);
+  for (std::size_t i = 0; i < locks; ++i) {
+    EXPECT_EQ(permanent[i].get()->users.load(), 4 * 20'000 / static_cast<int>(locks) << 16);
   }
 }
 
-TEST(LazyPart, a_copy_makes_its_own) {
+TEST(LazyPart, a_copy_gets_a_new_part) {
   alignas(lazy) unsigned char first[sizeof(lazy)];
   unsigned char bytes[sizeof(lazy)];
   alignas(lazy) unsigned char second[sizeof(lazy)];
   auto* original = ::new (first) lazy;
-  part* of_original = original->get();
+  part* original_part = original->get();
   auto* copy = ::new (second) lazy;
   std::memcpy(static_cast<void*>(second), first, sizeof first);
   EXPECT_EQ(copy->made(), nullptr);
-  EXPECT_NE(copy->get(), of_original);
+  EXPECT_NE(copy->get(), original_part);
   EXPECT_EQ(copy->get(), copy->made());
-  EXPECT_EQ(original->get(), of_original);
+  EXPECT_EQ(original->get(), original_part);
   std::memcpy(bytes, first, sizeof first);
   original->~lazy();
-  // The copy of a lock that is gone, while its part is free, and when it is the copy's.
+  // The copy of a destroyed lock, while its part is free, and when the part belongs to the copy.
   std::memcpy(static_cast<void*>(second), bytes, sizeof bytes);
   EXPECT_NE(copy->get(), nullptr);
   EXPECT_EQ(copy->get(), copy->made());
 }
 
-/// The kernel gives nothing.
+/// An environment without memory.
 struct no_memory : lockwright::native {
   static void* reserve(std::size_t, const void*) { return nullptr; }
 };

@@ -1,4 +1,4 @@
-// The cohort composition: what the local and the global lock are asked for, and how often.
+// The cohort composition: how often it acquires and releases the global lock.
 #include "lockwright/parts/cohort.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using namespace testing_locks;
 
 std::atomic<int> taken{0};
-std::atomic<int> let_go{0};
+std::atomic<int> released{0};
 
 /// A global lock that counts.
 class counted {
@@ -24,12 +24,12 @@ class counted {
     return lock_.lock();
   }
   bool try_lock() {
-    const bool got = lock_.try_lock();
-    taken += got ? 1 : 0;
-    return got;
+    const bool acquired = lock_.try_lock();
+    taken += acquired ? 1 : 0;
+    return acquired;
   }
   void unlock() {
-    ++let_go;
+    ++released;
     lock_.unlock();
   }
 
@@ -53,7 +53,7 @@ class Cohort : public ::testing::Test {
   std::vector<std::uint32_t> admitted_;
 
   void SetUp() override {
-    taken = let_go = 0;
+    taken = released = 0;
     declared_nodes = 2;
     nodes_out = 0;
     my_node = 0;
@@ -62,7 +62,7 @@ class Cohort : public ::testing::Test {
   void TearDown() override {
     declared_nodes = 1;
     EXPECT_EQ(nodes_out.load(), 0);
-    EXPECT_EQ(taken.load(), let_go.load());
+    EXPECT_EQ(taken.load(), released.load());
   }
 
   void wait(test_threads& waiters, std::uint32_t node) {
@@ -82,20 +82,20 @@ using locals =
                      lockwright::mcs<observed, lockwright::spin_then_park>>;
 TYPED_TEST_SUITE(Cohort, locals);
 
-// Alone, a thread takes and lets go of both locks each time.
-TYPED_TEST(Cohort, does_not_keep_the_global_lock_for_nobody) {
+// Without waiters, a thread acquires and releases both locks each time.
+TYPED_TEST(Cohort, releases_the_global_lock_without_waiters) {
   for (int i = 1; i <= 3; ++i) {
     this->lock_.lock();
     this->lock_.unlock();
     EXPECT_EQ(taken.load(), 2 * i - 1);
     ASSERT_TRUE(this->lock_.try_lock());
     this->lock_.unlock();
-    EXPECT_EQ(let_go.load(), 2 * i);
+    EXPECT_EQ(released.load(), 2 * i);
   }
 }
 
-// One holder and three passes, then the global lock is let go, although no other thread wants it:
-// 11 admissions are two batches of four and three.
+// One holder and three handovers, then the global lock is released, although no other node waits:
+// 11 admissions are two batches of four and one of three.
 TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
   this->lock_.lock();
   test_threads waiters;
@@ -109,7 +109,7 @@ TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
 }
 
 // A batch that ended early, for want of waiters, is not added to the next one.
-TYPED_TEST(Cohort, counts_each_batch_anew) {
+TYPED_TEST(Cohort, counts_each_batch_separately) {
   for (int round = 0; round < 3; ++round) {
     this->lock_.lock();
     test_threads waiters;
@@ -122,8 +122,8 @@ TYPED_TEST(Cohort, counts_each_batch_anew) {
   }
 }
 
-// Two nodes of seven and four: batches of four (the holder and three), three, one and so on.
-TYPED_TEST(Cohort, nodes_take_turns_by_batches) {
+// Seven and four waiters on two nodes: batches of four, the first one with the holder.
+TYPED_TEST(Cohort, nodes_alternate_by_batches) {
   this->lock_.lock();
   test_threads waiters;
   for (int i = 0; i < 4; ++i) {
@@ -139,7 +139,7 @@ TYPED_TEST(Cohort, nodes_take_turns_by_batches) {
 }
 
 // Refused at the global lock, a trylock leaves its node's lock as it was.
-TYPED_TEST(Cohort, a_trylock_in_vain_leaves_no_trace) {
+TYPED_TEST(Cohort, a_refused_trylock_leaves_no_trace) {
   this->lock_.lock();
   test_thread{[&] { EXPECT_FALSE(this->lock_.try_lock()); }, 1}.join();
   EXPECT_EQ(taken.load(), 1);

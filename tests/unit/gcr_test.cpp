@@ -1,4 +1,4 @@
-// The wrapper that restricts concurrency: which threads become active, and when a passive one does.
+// The wrapper that restricts concurrency: when threads become active.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 using namespace testing_locks;
 using lockwright::arrival;
 
-/// Lets all threads in, so that the active threads of a test need not wait for each other.
-struct open_door {
+/// Admits all threads, so that the active threads of a test need not wait for each other.
+struct no_exclusion {
   [[maybe_unused]] static constexpr lockwright::lock_traits traits{
       .category = lockwright::category::competitive_succession,
       .waiting = lockwright::waiting::spin,
@@ -44,13 +44,13 @@ struct settings : observed {
 
 template <std::uint64_t Patience>
 using restricted =
-    lockwright::outside<settings<Patience>, lockwright::gcr<settings<Patience>, open_door>>;
+    lockwright::outside<settings<Patience>, lockwright::gcr<settings<Patience>, no_exclusion>>;
 
-/// A thread that enters and stays until released.
+/// A thread that locks, and unlocks when it is destroyed.
 template <class L>
-class visitor {
+class holder {
  public:
-  visitor(L& lock, std::atomic<int>& inside)
+  holder(L& lock, std::atomic<int>& inside)
       : thread_{[this, &lock, &inside] {
           lock.lock();
           ++inside;
@@ -61,12 +61,12 @@ class visitor {
           lock.unlock();
           --inside;
         }} {}
-  ~visitor() {
+  ~holder() {
     leave_ = true;
     thread_.join();
   }
 
-  void wait_until_in() const {
+  void wait_until_inside() const {
     while (!in_) {
       std::this_thread::yield();
     }
@@ -94,30 +94,30 @@ class Gcr : public ::testing::Test {
 TEST_F(Gcr, two_are_active_and_the_others_wait) {
   using lock_type = restricted<for_ever>;
   lock_type lock;
-  std::vector<std::unique_ptr<visitor<lock_type>>> visitors;
+  std::vector<std::unique_ptr<holder<lock_type>>> holders;
   for (int i = 0; i < 8; ++i) {
-    visitors.push_back(std::make_unique<visitor<lock_type>>(lock, inside));
+    holders.push_back(std::make_unique<holder<lock_type>>(lock, inside));
     if (i < 2) {
-      visitors.back()->wait_until_in();
+      holders.back()->wait_until_inside();
     } else {
-      visitors.back()->wait_until_polling();
+      holders.back()->wait_until_polling();
     }
   }
   std::this_thread::sleep_for(std::chrono::milliseconds{20});
   EXPECT_EQ(inside.load(), 2);
-  // When the active ones leave, the passive ones come in one after the other, in their order.
-  for (auto& one : visitors) {
-    one->wait_until_in();
-    one.reset();
+  // When the active threads leave, the passive ones enter one after the other, in FIFO order.
+  for (auto& thread : holders) {
+    thread->wait_until_inside();
+    thread.reset();
   }
 }
 
-TEST_F(Gcr, an_active_thread_that_leaves_makes_room_for_an_arrival_only) {
+TEST_F(Gcr, an_active_thread_that_leaves_admits_an_arrival_only) {
   using lock_type = restricted<for_ever>;
   lock_type lock;
   lock.lock();
   lock.lock();
-  visitor<lock_type> passive{lock, inside};
+  holder<lock_type> passive{lock, inside};
   passive.wait_until_polling();
   lock.unlock();
   std::this_thread::sleep_for(std::chrono::milliseconds{10});
@@ -125,7 +125,7 @@ TEST_F(Gcr, an_active_thread_that_leaves_makes_room_for_an_arrival_only) {
   EXPECT_EQ(lock.lock(), arrival::uncontended);
   lock.unlock();
   lock.unlock();
-  passive.wait_until_in();
+  passive.wait_until_inside();
 }
 
 TEST_F(Gcr, promotes_after_a_number_of_acquisitions) {
@@ -133,8 +133,8 @@ TEST_F(Gcr, promotes_after_a_number_of_acquisitions) {
   lock_type lock;
   lock.lock();
   lock.lock();
-  std::unique_ptr<visitor<lock_type>> last;  // leaves after the passive one
-  visitor<lock_type> passive{lock, inside};
+  std::unique_ptr<holder<lock_type>> last;  // unlocks after the passive thread
+  holder<lock_type> passive{lock, inside};
   passive.wait_until_polling();
   for (int i = 0; i < period - 1; ++i) {
     lock.unlock();
@@ -143,30 +143,30 @@ TEST_F(Gcr, promotes_after_a_number_of_acquisitions) {
   std::this_thread::sleep_for(std::chrono::milliseconds{10});
   EXPECT_FALSE(passive.in());
   lock.unlock();
-  // Another thread, for it finds no room if the passive one is faster.
-  last = std::make_unique<visitor<lock_type>>(lock, inside);
-  passive.wait_until_in();
+  // In another thread, for it has to wait if the passive thread is faster.
+  last = std::make_unique<holder<lock_type>>(lock, inside);
+  passive.wait_until_inside();
   lock.unlock();
 }
 
-TEST_F(Gcr, the_first_passive_thread_loses_its_patience) {
+TEST_F(Gcr, the_first_passive_thread_becomes_active_after_its_patience) {
   using lock_type = restricted<2'000'000>;
   lock_type lock;
   lock.lock();
   lock.lock();
-  visitor<lock_type> passive{lock, inside};
-  passive.wait_until_in();
+  holder<lock_type> passive{lock, inside};
+  passive.wait_until_inside();
   lock.unlock();
   lock.unlock();
 }
 
-TEST_F(Gcr, a_trylock_asks_the_lock_inside_only) {
+TEST_F(Gcr, a_trylock_uses_the_inner_lock_only) {
   using lock_type = restricted<for_ever>;
   lock_type lock;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(lock.try_lock());
   }
-  visitor<lock_type> passive{lock, inside};
+  holder<lock_type> passive{lock, inside};
   passive.wait_until_polling();
   for (int i = 0; i < 4; ++i) {
     lock.unlock();
@@ -174,7 +174,7 @@ TEST_F(Gcr, a_trylock_asks_the_lock_inside_only) {
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
   lock.unlock();
-  passive.wait_until_in();
+  passive.wait_until_inside();
 }
 
 }  // namespace

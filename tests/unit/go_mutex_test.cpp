@@ -13,8 +13,7 @@ using namespace testing_locks;
 constexpr std::uint64_t threshold = 1'000'000;  // nanoseconds
 
 std::atomic<std::uint64_t> clock_now{0};
-/// How many threads that have been woken may go on. What happens between the wake and that is the
-/// test's to say.
+/// How many woken threads may continue: the test controls what happens between a wake and that.
 std::atomic<int> passes{0};
 
 struct staged : observed {
@@ -42,9 +41,9 @@ using lock_type = lockwright::go_mutex<staged>;
 class GoMutex : public ::testing::Test {
  protected:
   /// A thread that locks, and unlocks on request.
-  class visitor {
+  class holder {
    public:
-    explicit visitor(lock_type& lock)
+    explicit holder(lock_type& lock)
         : thread_{[this, &lock] {
             lock.lock();
             in_ = true;
@@ -53,15 +52,15 @@ class GoMutex : public ::testing::Test {
             }
             lock.unlock();
           }} {}
-    ~visitor() { leave(); }
-    visitor(const visitor&) = delete;
-    visitor& operator=(const visitor&) = delete;
+    ~holder() { leave(); }
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
 
     void leave() {
       leave_ = true;
       thread_.join();
     }
-    void wait_until_in() const {
+    void wait_until_inside() const {
       while (!in_) {
         std::this_thread::yield();
       }
@@ -81,15 +80,15 @@ class GoMutex : public ::testing::Test {
     futex_waits = 0;
   }
   void TearDown() override {
-    EXPECT_EQ(passes.load(), 0) << "fewer threads were woken than the test says";
+    EXPECT_EQ(passes.load(), 0) << "fewer threads were woken than expected";
     EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
   }
 
-  /// Another thread, which sleeps: since now, by the clock.
-  std::unique_ptr<visitor> sleeper() {
-    auto made = std::make_unique<visitor>(lock);
+  /// Starts a thread that locks; returns it when it sleeps.
+  std::unique_ptr<holder> sleeper() {
+    auto thread = std::make_unique<holder>(lock);
     wait_until_slept(++sleeps);
-    return made;
+    return thread;
   }
 
   static void wait_until_slept(std::uint64_t times) {
@@ -98,11 +97,11 @@ class GoMutex : public ::testing::Test {
     }
   }
 
-  /// By the holder: lets the first sleeper be woken, takes the lock before it, and has it sleep
-  /// again.
+  /// Called by the holder: wakes the first sleeper, acquires the lock before it, and returns when
+  /// it sleeps again.
   void overtake() {
     lock.unlock();
-    ASSERT_TRUE(lock.try_lock()) << "an arriving thread may overtake a woken one";
+    ASSERT_TRUE(lock.try_lock()) << "an arriving thread may overtake a woken first";
     ++passes;
     wait_until_slept(++sleeps);
   }
@@ -111,113 +110,113 @@ class GoMutex : public ::testing::Test {
   std::uint64_t sleeps = 0;
 };
 
-TEST_F(GoMutex, one_that_has_not_waited_for_long_is_overtaken_again) {
+TEST_F(GoMutex, a_waiter_below_the_threshold_is_overtaken_again) {
   lock.lock();
-  const auto one = sleeper();
+  const auto first = sleeper();
   clock_now = threshold;
   for (int i = 0; i < 3; ++i) {
     overtake();
-    EXPECT_FALSE(one->in());
+    EXPECT_FALSE(first->in());
   }
   ++passes;
   lock.unlock();
-  one->wait_until_in();
+  first->wait_until_inside();
 }
 
-TEST_F(GoMutex, one_that_has_waited_for_long_is_handed_the_lock) {
+TEST_F(GoMutex, a_waiter_above_the_threshold_is_handed_the_lock) {
   lock.lock();
-  const auto one = sleeper();
+  const auto first = sleeper();
   clock_now = threshold + 1;
-  overtake();  // It asks for the lock to be handed over when it loses it once more.
+  overtake();  // The sleeper has lost the lock once more, and requests a handover.
   lock.unlock();
-  EXPECT_FALSE(lock.try_lock()) << "it belongs to the waiter, which is waking up";
-  EXPECT_FALSE(one->in());
+  EXPECT_FALSE(lock.try_lock()) << "it is handed to the waiter, which is waking up";
+  EXPECT_FALSE(first->in());
   ++passes;
-  one->wait_until_in();
+  first->wait_until_inside();
   EXPECT_FALSE(lock.try_lock());
 }
 
 TEST_F(GoMutex, starvation_ends_with_its_last_waiter) {
   lock.lock();
-  auto one = sleeper();
+  auto first = sleeper();
   clock_now = threshold + 1;
   overtake();
   ++passes;
   lock.unlock();
-  one->wait_until_in();
+  first->wait_until_inside();
   const auto next = sleeper();
-  one->leave();
+  first->leave();
   EXPECT_TRUE(lock.try_lock()) << "an arriving thread may overtake again";
   lock.unlock();
   ++passes;
-  next->wait_until_in();
+  next->wait_until_inside();
 }
 
-// A thread that comes while the lock is handed over waits behind the others.
-TEST_F(GoMutex, starvation_goes_on_while_its_waiters_have_waited_for_long) {
+// A thread that arrives while the lock is handed over waits behind the others.
+TEST_F(GoMutex, starvation_continues_while_waiters_are_above_the_threshold) {
   lock.lock();
-  auto one = sleeper();
-  auto two = sleeper();
+  auto first = sleeper();
+  auto second = sleeper();
   clock_now = threshold + 1;
   overtake();
   lock.unlock();
   auto late = sleeper();
   EXPECT_FALSE(lock.try_lock());
   ++passes;
-  one->wait_until_in();
-  EXPECT_FALSE(two->in());
+  first->wait_until_inside();
+  EXPECT_FALSE(second->in());
 
-  one->leave();
-  EXPECT_FALSE(lock.try_lock()) << "it is handed to the second, which has waited for as long";
+  first->leave();
+  EXPECT_FALSE(lock.try_lock()) << "it is handed to the second, which has waited as long";
   ++passes;
-  two->wait_until_in();
+  second->wait_until_inside();
   EXPECT_FALSE(late->in());
 
-  // The last one ends it, whatever its wait.
-  two->leave();
+  // The last waiter ends the mode, however long it has waited.
+  second->leave();
   EXPECT_FALSE(lock.try_lock());
   ++passes;
-  late->wait_until_in();
+  late->wait_until_inside();
 }
 
-TEST_F(GoMutex, starvation_ends_with_one_that_has_not_waited_for_long) {
+TEST_F(GoMutex, starvation_ends_with_a_waiter_below_the_threshold) {
   lock.lock();
-  auto one = sleeper();
+  auto first = sleeper();
   clock_now = threshold + 1;
   overtake();
-  auto young = sleeper();
-  auto younger = sleeper();
+  auto second = sleeper();
+  auto third = sleeper();
   ++passes;
   lock.unlock();
-  one->wait_until_in();
+  first->wait_until_inside();
 
-  one->leave();
+  first->leave();
   EXPECT_FALSE(lock.try_lock()) << "handed over";
   ++passes;
-  young->wait_until_in();
+  second->wait_until_inside();
 
-  young->leave();
-  EXPECT_TRUE(lock.try_lock()) << "an arriving thread may overtake the woken one";
+  second->leave();
+  EXPECT_TRUE(lock.try_lock()) << "an arriving thread may overtake the woken first";
   lock.unlock();
   ++passes;
-  younger->wait_until_in();
+  third->wait_until_inside();
 }
 
 // A waiter that loses the race after a wake sleeps ahead of the others.
-TEST_F(GoMutex, one_that_is_overtaken_stays_the_first) {
+TEST_F(GoMutex, an_overtaken_waiter_stays_the_first) {
   lock.lock();
-  const auto one = sleeper();
-  const auto two = sleeper();
+  const auto first = sleeper();
+  const auto second = sleeper();
   for (int i = 0; i < 3; ++i) {
     overtake();
   }
   ++passes;
   lock.unlock();
-  one->wait_until_in();
-  EXPECT_FALSE(two->in());
+  first->wait_until_inside();
+  EXPECT_FALSE(second->in());
   ++passes;
-  one->leave();
-  two->wait_until_in();
+  first->leave();
+  second->wait_until_inside();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a handover costs in futex calls, for the algorithms whose waiters sleep.
+// The cost of a handover in futex calls, for the algorithms whose waiters sleep.
 #include "observed.hpp"
 #include "rows.hpp"
 
@@ -12,9 +12,9 @@ class Handover : public ::testing::Test {
  protected:
   using lock_type = typename Row::template lock<observed>;
   static constexpr auto policy = lock_type::traits.waiting;
-  static constexpr bool own_parking =
+  static constexpr bool parks_itself =
       lock_type::traits.parks() && lock_type::traits.category != lockwright::category::library;
-  /// For as long as a number says whose name starts so.
+  /// For a time that a tunable sets.
   static constexpr bool spins_first = [] {
     if constexpr (requires { lock_type::tunables; }) {
       for (const lockwright::tunable* t : lock_type::tunables) {
@@ -33,7 +33,7 @@ class Handover : public ::testing::Test {
   static constexpr bool load_control =
       lock_type::traits.category == lockwright::category::load_control;
 
-  /// How a queued thread waits: for ever polling, or asleep as soon as it may be.
+  /// How a queued thread waits: polling for ever, or asleep as soon as possible.
   enum waits : bool { polling, asleep };
 
   void SetUp() override {
@@ -73,7 +73,7 @@ TYPED_TEST(Handover, uncontended_use_makes_no_futex_call) {
   EXPECT_EQ(futex_wakes.load(), 0u);
 }
 
-TYPED_TEST(Handover, to_a_spinner_costs_none) {
+TYPED_TEST(Handover, to_a_spinner_costs_no_futex_call) {
   if (!TestFixture::spins_first) {
     GTEST_SKIP() << "does not spin for a time that can be set";
   }
@@ -89,7 +89,7 @@ TYPED_TEST(Handover, to_a_spinner_costs_none) {
 }
 
 TYPED_TEST(Handover, to_a_sleeper_costs_one_wake) {
-  if (!TestFixture::own_parking) {
+  if (!TestFixture::parks_itself) {
     GTEST_SKIP() << "never sleeps";
   }
   for (int round = 0; round < 10; ++round) {
@@ -100,13 +100,13 @@ TYPED_TEST(Handover, to_a_sleeper_costs_one_wake) {
     lock.unlock();
     EXPECT_GE(futex_wakes.load(), 1u);
     waiters.clear();
-    // A lock that marks only "a thread may sleep" wakes once more, when the woken one leaves.
+    // A lock that records only "a thread may sleep" wakes once more, when the woken thread unlocks.
     EXPECT_LE(futex_wakes.load(), TestFixture::hands_off ? 1u : 2u);
   }
 }
 
 TYPED_TEST(Handover, along_a_queue_of_sleepers_costs_one_wake_each) {
-  if (!TestFixture::own_parking || !TestFixture::hands_off) {
+  if (!TestFixture::parks_itself || !TestFixture::hands_off) {
     GTEST_SKIP() << "does not hand over to sleepers";
   }
   constexpr int count = 10;
@@ -135,15 +135,15 @@ TYPED_TEST(Handover, mixed_queue) {
   }
   EXPECT_FALSE(first.front()->has_slept());
   EXPECT_FALSE(third.front()->has_slept());
-  // A passive thread may wake up by the clock.
+  // A passive thread may wake up by a timeout.
   EXPECT_GE(futex_wakes.load(), TestFixture::load_control ? 0u : 1u);
   EXPECT_LE(futex_wakes.load(), 1u);
 }
 
-// Parking races with the grant, again and again: no thread sleeps through its turn, and the number
-// of wakes is exactly the number of turns at which a thread had decided to sleep.
+// Parking races with the grant, repeatedly: no wake-up is lost, and the number of wakes is exactly
+// the number of acquisitions in which a thread had decided to sleep.
 TYPED_TEST(Handover, parking_races_with_the_grant) {
-  if (!TestFixture::own_parking) {
+  if (!TestFixture::parks_itself) {
     GTEST_SKIP() << "never sleeps";
   }
   bound = 0;
@@ -151,21 +151,21 @@ TYPED_TEST(Handover, parking_races_with_the_grant) {
   long counter = 0;
   std::atomic<std::uint64_t> parked{0};
   constexpr int threads = 3;
-  constexpr int each = 20'000;
+  constexpr int rounds = 20'000;
   const budget time{1'000ms};
   std::atomic<long> entered{0};
   in_parallel(threads, [&](int) {
-    operation_counts here;
-    mine = &here;
-    for (int i = 0; i < each && !time.spent(); ++i) {
-      const std::uint64_t before = here.sleeps.load();
+    operation_counts counts;
+    my_counts = &counts;
+    for (int i = 0; i < rounds && !time.spent(); ++i) {
+      const std::uint64_t before = counts.sleeps.load();
       lock.lock();
-      parked += here.sleeps.load() != before ? 1 : 0;
+      parked += counts.sleeps.load() != before ? 1 : 0;
       ++counter;
       lock.unlock();
       ++entered;
     }
-    mine = nullptr;
+    my_counts = nullptr;
   });
   EXPECT_EQ(counter, entered.load());
   if (TestFixture::hands_off) {

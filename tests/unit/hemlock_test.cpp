@@ -1,4 +1,4 @@
-// One word a thread for all its locks, also where threads unlock for each other.
+// Hemlock's single word a thread for all its locks, also if threads unlock for each other.
 #include "lockwright/lock/hemlock.hpp"
 #include "observed.hpp"
 
@@ -9,8 +9,8 @@ namespace {
 using namespace testing_locks;
 using namespace std::chrono_literals;
 
-using watched = lockwright::hemlock<observed>;
-using hesitant = lockwright::hemlock<perturbed>;
+using observed_lock = lockwright::hemlock<observed>;
+using perturbed_lock = lockwright::hemlock<perturbed>;
 
 class Hemlock : public ::testing::Test {
  protected:
@@ -21,7 +21,7 @@ class Hemlock : public ::testing::Test {
 // A thread waits for a lock that it holds itself, as with a semaphore, with others before it.
 TEST_F(Hemlock, waits_for_its_own_lock) {
   for (const int others : {0, 1, 3}) {
-    watched lock;
+    observed_lock lock;
     std::atomic<int> admitted{0};
     std::atomic<bool> locked{false};
     test_thread twice{[&] {
@@ -58,13 +58,13 @@ TEST_F(Hemlock, waits_for_its_own_lock) {
   }
 }
 
-// A thread ends and leaves its locks held. Its word goes on with the next thread, which waits for
-// one of those locks and takes the other ones.
+// A thread ends and leaves its locks held. The next thread reuses its word, waits for one of those
+// locks and acquires the others.
 TEST_F(Hemlock, outlives_its_threads) {
   for (int round = 0; round < 20; ++round) {
-    watched left;
-    watched common;
-    test_thread{[&] { left.lock(); }}.join();
+    observed_lock abandoned;
+    observed_lock common;
+    test_thread{[&] { abandoned.lock(); }}.join();
     std::atomic<int> admitted{0};
     test_threads next;
     for (int i = 0; i < 4; ++i) {
@@ -72,29 +72,29 @@ TEST_F(Hemlock, outlives_its_threads) {
         for (int n = 0; n < 5; ++n) {
           const std::lock_guard guard{common};
         }
-        left.lock();
+        abandoned.lock();
         ++admitted;
-        left.unlock();
+        abandoned.unlock();
       }));
     }
     next.front()->wait_until_polling();
     EXPECT_EQ(admitted.load(), 0);
-    left.unlock();
+    abandoned.unlock();
     next.clear();
     EXPECT_EQ(admitted.load(), 4);
   }
 }
 
-// Several threads hand over what one has locked, by its one word, while it does so itself.
+// Several threads unlock for one thread, through its single word, while it unlocks too.
 TEST_F(Hemlock, hands_over_several_locks_at_once) {
   constexpr std::size_t count = 3;
   const budget time{300ms};
   do {
-    std::vector<std::unique_ptr<hesitant>> locks;
+    std::vector<std::unique_ptr<perturbed_lock>> locks;
     std::vector<int> entered(count, 0);
     test_threads waiters;
     for (std::size_t i = 0; i < count; ++i) {
-      locks.push_back(std::make_unique<hesitant>());
+      locks.push_back(std::make_unique<perturbed_lock>());
       locks.back()->lock();
     }
     for (std::size_t i = 0; i < 2 * count; ++i) {
@@ -105,9 +105,9 @@ TEST_F(Hemlock, hands_over_several_locks_at_once) {
       waiters.back()->wait_until_polling();
     }
     {
-      test_threads strangers;
+      test_threads unlockers;
       for (std::size_t i = 1; i < count; ++i) {
-        strangers.push_back(std::make_unique<test_thread>([&, i] { locks[i]->unlock(); }));
+        unlockers.push_back(std::make_unique<test_thread>([&, i] { locks[i]->unlock(); }));
       }
       locks[0]->unlock();
     }

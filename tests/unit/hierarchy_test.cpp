@@ -1,4 +1,4 @@
-// The algorithms that know NUMA nodes, on declared ones.
+// Tests of the NUMA-aware algorithms, on declared nodes.
 #include <string_view>
 
 #include "observed.hpp"
@@ -13,7 +13,7 @@ template <class Row>
 class Hierarchy : public ::testing::Test {
  protected:
   using lock_type = typename Row::template lock<observed>;
-  /// A light one knows nothing of its holder, so its batches are those of its waiters.
+  /// A light lock records nothing of its holder, so its batches consist of waiters only.
   static constexpr bool hierarchical =
       lock_type::traits.category == lockwright::category::hierarchical && !lock_type::traits.light;
 
@@ -29,20 +29,20 @@ TYPED_TEST_SUITE(Hierarchy, all_rows, row_name);
 template <class L>
 std::unique_ptr<test_thread> waiter(L& lock, std::vector<std::uint32_t>& admitted,
                                     std::uint32_t node) {
-  auto one = std::make_unique<test_thread>(
+  auto thread = std::make_unique<test_thread>(
       [&lock, &admitted, node] {
         lock.lock();
         admitted.push_back(node);
         lock.unlock();
       },
       node);
-  one->wait_until_polling();
-  return one;
+  thread->wait_until_polling();
+  return thread;
 }
 
 TYPED_TEST(Hierarchy, stays_on_a_node_while_others_wait) {
   if (!TestFixture::hierarchical) {
-    GTEST_SKIP() << "knows no nodes";
+    GTEST_SKIP() << "not hierarchical";
   }
   typename TestFixture::lock_type lock;
   std::vector<std::uint32_t> admitted;
@@ -57,20 +57,20 @@ TYPED_TEST(Hierarchy, stays_on_a_node_while_others_wait) {
   EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
 }
 
-/// The bound that the lock itself states; 0 if it states none.
+/// Returns the bound that the lock states; 0 if it states none.
 template <class L>
 std::size_t batch_of() {
   if constexpr (requires { L::tunables; }) {
-    for (const lockwright::tunable* one : L::tunables) {
-      if (std::string_view{one->name} == "batch") {
-        return one->default_value;
+    for (const lockwright::tunable* tunable : L::tunables) {
+      if (std::string_view{tunable->name} == "batch") {
+        return tunable->default_value;
       }
     }
   }
   return 0;
 }
 
-/// Whether a node that waits gets the lock before one that comes later.
+/// Returns true if a waiting node gets the lock before a node that arrives later.
 template <class L>
 constexpr bool fair_between_nodes() {
   using algorithm = typename lockwright::algorithm_of<L>::type;
@@ -87,10 +87,10 @@ TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
   using L = typename TestFixture::lock_type;
   const std::size_t batch = batch_of<L>();
   if (!TestFixture::hierarchical || batch == 0) {
-    GTEST_SKIP() << "knows no nodes or no bound";
+    GTEST_SKIP() << "not hierarchical, or without a bound";
   }
   if (!fair_between_nodes<L>()) {
-    GTEST_SKIP() << "between nodes it is whoever comes first; cohort_test has the bound";
+    GTEST_SKIP() << "nodes race for the lock; cohort_test tests the bound";
   }
   L lock;
   std::vector<std::uint32_t> admitted;
@@ -115,7 +115,7 @@ TYPED_TEST(Hierarchy, exclusion_across_nodes) {
   const budget time{150ms};
   in_parallel(6, [&](int i) {
     my_node = static_cast<std::uint32_t>(i) % 2;
-    long own = 0;
+    long sections = 0;
     do {
       if (i % 3 == 0) {
         if (!lock.try_lock()) {
@@ -127,11 +127,11 @@ TYPED_TEST(Hierarchy, exclusion_across_nodes) {
       }
       ++counter;
       // The thread moves to the other node while it holds the lock.
-      my_node = (my_node + static_cast<std::uint32_t>(own)) % 2;
+      my_node = (my_node + static_cast<std::uint32_t>(sections)) % 2;
       lock.unlock();
-      ++own;
+      ++sections;
     } while (!time.spent());
-    entered += own;
+    entered += sections;
   });
   EXPECT_EQ(counter, entered.load());
   EXPECT_EQ(nodes_out.load(), 0);
@@ -161,8 +161,8 @@ TYPED_TEST(Hierarchy, trylock_across_nodes) {
   }
 }
 
-// The last user, on another node than the one before, destroys the lock at once: the one before may
-// still be on its way out of unlock(), and what it touches there must not be in use elsewhere yet.
+// The last user, on another node than the previous one, destroys the lock at once: the previous
+// user may still be in unlock(), and the memory that it accesses must not be reused yet.
 TYPED_TEST(Hierarchy, destroyed_from_another_node) {
   using L = typename TypeParam::template lock<perturbed>;
   struct object {
@@ -170,18 +170,18 @@ TYPED_TEST(Hierarchy, destroyed_from_another_node) {
     int users = 2;
   };
   std::atomic<bool> stop{false};
-  // Takes up, and so zeroes, whatever state becomes free.
+  // Reserves, and so zeroes, all state that becomes free.
   test_thread scavenger{[&] {
-    std::vector<std::pair<void*, std::size_t>> taken;
+    std::vector<std::pair<void*, std::size_t>> blocks;
     while (!stop.load()) {
       for (std::size_t size = 64; size <= 1'024; size *= 2) {
-        taken.emplace_back(observed::reserve(size, &stop), size);
+        blocks.emplace_back(observed::reserve(size, &stop), size);
       }
-      if (taken.size() > 50) {
-        for (const auto& [block, size] : taken) {
+      if (blocks.size() > 50) {
+        for (const auto& [block, size] : blocks) {
           observed::unreserve(block, size, &stop);
         }
-        taken.clear();
+        blocks.clear();
       }
     }
   }};

@@ -1,4 +1,4 @@
-// A lock that knows more levels of the machine than NUMA nodes, on declared ones.
+// A lock with more levels of the machine than NUMA nodes, on declared levels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,11 +32,11 @@ class Levels : public ::testing::Test {
           lock.lock();
           admitted.push_back(group);
           inside[i] = true;
-          // The head of another group's queue now comes to the next level.
+          // The head of another group's queue now moves to the next level.
           if (group == 1) {
             let_waiters_poll(waiters, inside);
           }
-          // It runs somewhere else by the time it leaves.
+          // It runs on another node when it unlocks.
           my_node = 1 - my_node;
           my_cache = 1 - my_cache;
           lock.unlock();
@@ -45,11 +45,11 @@ class Levels : public ::testing::Test {
     waiters.back()->wait_until_polling();
   }
 
-  /// By the holder.
-  void let_them_in() {
+  /// Called by the holder.
+  void admit_all() {
     lock.unlock();
-    for (const auto& one : waiters) {  // they look at each other
-      one->join();
+    for (const auto& waiter : waiters) {  // each reads the counts of the others
+      waiter->join();
     }
   }
 
@@ -66,12 +66,12 @@ TEST_F(Levels, the_nearest_come_first) {
       wait_from(group);
     }
   }
-  let_them_in();
-  // The rest of the cache, of the node, and then the other node in the same way.
+  admit_all();
+  // The waiters of the cache, then those of the node, then those of the other node likewise.
   EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3, 2, 2, 2, 2}));
 }
 
-TEST_F(Levels, each_level_gives_way_after_a_bound) {
+TEST_F(Levels, each_level_yields_after_a_bound) {
   const std::size_t batch = lock_type::algorithm::batch.default_value;
   lock.lock();
   wait_from(2);
@@ -79,17 +79,17 @@ TEST_F(Levels, each_level_gives_way_after_a_bound) {
   for (std::size_t i = 0; i < batch + 10; ++i) {
     wait_from(0);
   }
-  let_them_in();
+  admit_all();
   ASSERT_EQ(admitted.size(), batch + 12);
   const auto position = [this](std::uint32_t group) {
     return static_cast<std::size_t>(std::ranges::find(admitted, group) - admitted.begin());
   };
-  // The cache has passed on `batch` times by then, the node not even once.
+  // By then the cache has passed the lock on `batch` times, the node not once.
   EXPECT_EQ(position(1), batch);
   EXPECT_EQ(position(2), batch + 11);
 }
 
-TEST_F(Levels, memory_for_the_levels_that_there_are) {
+TEST_F(Levels, memory_for_the_existing_levels) {
   const std::uint64_t all = lock_type::bytes_outside();
   declared_caches = 1;
   const std::uint64_t without_caches = lock_type::bytes_outside();

@@ -1,4 +1,4 @@
-// Which thread may unlock and destroy a lock, and what becomes of its queue nodes.
+// Unlock and destruction of a lock by any thread, and the recycling of its queue nodes.
 #include <array>
 
 #include "observed.hpp"
@@ -32,7 +32,7 @@ TYPED_TEST_SUITE(Lifetime, all_rows, row_name);
 TYPED_TEST(Lifetime, unlocked_by_another_thread) {
   if (thread_sanitizer &&
       TestFixture::lock_type::traits.category == lockwright::category::library) {
-    GTEST_SKIP() << "ThreadSanitizer takes it for an error with the C library's mutex";
+    GTEST_SKIP() << "ThreadSanitizer reports it as an error of the C library's mutex";
   }
   typename TestFixture::lock_type lock;
   for (int i = 0; i < 20; ++i) {
@@ -40,18 +40,18 @@ TYPED_TEST(Lifetime, unlocked_by_another_thread) {
     test_thread waiter{[&] { lock.lock(); }};
     waiter.wait_until_polling();
     test_thread{[&] { lock.unlock(); }}.join();
-    waiter.join();  // it holds the lock and has gone
+    waiter.join();  // it has ended with the lock held
     EXPECT_FALSE(lock.try_lock());
     lock.unlock();
   }
 }
 
-// Nodes come back: a million acquisitions by threads that come and go, locked here and unlocked
-// there, use no more distinct nodes than the threads may keep.
+// A million acquisitions by short-lived threads, some released by other threads, use no more
+// distinct nodes than the threads may cache.
 TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
   if (thread_sanitizer &&
       TestFixture::lock_type::traits.category == lockwright::category::library) {
-    GTEST_SKIP() << "ThreadSanitizer takes it for an error with the C library's mutex";
+    GTEST_SKIP() << "ThreadSanitizer reports it as an error of the C library's mutex";
   }
   {
     const std::lock_guard guard{addresses_guard};
@@ -62,38 +62,38 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
     std::atomic<bool> full{false};
   };
   std::array<slot, 16> handed_over;
-  typename TestFixture::lock_type private_one;
-  constexpr std::size_t generations = 40;
-  constexpr std::size_t each = 250;
+  typename TestFixture::lock_type private_lock;
+  constexpr std::size_t repetitions = 40;
+  constexpr std::size_t rounds = 250;
   // A thread that has to wait sleeps: on a busy machine each yield would cost time slices.
-  const auto wait_until = [](const slot& at, bool full) {
-    while (at.full.load() != full) {
+  const auto wait_until = [](const slot& current, bool full) {
+    while (current.full.load() != full) {
       std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
   };
-  for (std::size_t generation = 0; generation < generations; ++generation) {
+  for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {
     test_thread locker{[&] {
-      for (std::size_t i = 0; i < each; ++i) {
-        slot& at = handed_over[i % handed_over.size()];
-        wait_until(at, false);
-        at.lock.lock();
-        at.full = true;
+      for (std::size_t i = 0; i < rounds; ++i) {
+        slot& current = handed_over[i % handed_over.size()];
+        wait_until(current, false);
+        current.lock.lock();
+        current.full = true;
       }
     }};
     test_thread unlocker{[&] {
-      for (std::size_t i = 0; i < each; ++i) {
-        slot& at = handed_over[i % handed_over.size()];
-        wait_until(at, true);
-        at.lock.unlock();
-        at.full = false;
+      for (std::size_t i = 0; i < rounds; ++i) {
+        slot& current = handed_over[i % handed_over.size()];
+        wait_until(current, true);
+        current.lock.unlock();
+        current.full = false;
       }
     }};
-    for (std::size_t i = 0; i < each * 10; ++i) {
-      const std::lock_guard guard{private_one};
+    for (std::size_t i = 0; i < rounds * 10; ++i) {
+      const std::lock_guard guard{private_lock};
     }
   }
   EXPECT_EQ(nodes_out.load(), 0);
-  // Each of the three threads alive may keep 32, the slots 16, and one batch may be on its way.
+  // Each of three live threads may cache 32, the slots 16, and one batch may be in transfer.
   EXPECT_LE(addresses.size(), 256u);
 }
 

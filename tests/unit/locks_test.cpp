@@ -44,7 +44,7 @@ class zeroed {
   alignas(64) unsigned char bytes_[sizeof(L)];
 };
 
-/// From another thread: is it held?
+/// Returns true if another thread cannot acquire the lock.
 template <class L>
 bool is_held(L& lock) {
   bool held = false;
@@ -57,7 +57,7 @@ bool is_held(L& lock) {
   return held;
 }
 
-TYPED_TEST(Locks, states_what_it_is) {
+TYPED_TEST(Locks, states_its_traits) {
   using L = typename TestFixture::native_lock;
   static_assert(lockwright::TryLock<L>);
   static_assert(
@@ -126,7 +126,7 @@ TYPED_TEST(Locks, opposite_orders) {
   EXPECT_EQ(together, 600);
 }
 
-TYPED_TEST(Locks, says_what_it_found) {
+TYPED_TEST(Locks, reports_contention) {
   typename TestFixture::lock_type lock;
   EXPECT_EQ(lock.lock(), arrival::uncontended);
   arrival found = arrival::uncontended;
@@ -167,19 +167,19 @@ TYPED_TEST(Locks, trylock_never_waits) {
   waiter.wait_until_polling();
   std::uint64_t steps = 1;
   test_thread{[&] {
-    operation_counts here;
-    mine = &here;
+    operation_counts counts;
+    my_counts = &counts;
     for (int i = 0; i < 1'000; ++i) {
       EXPECT_FALSE(lock.try_lock());
     }
-    steps = here.polls.load();
+    steps = counts.polls.load();
   }}.join();
   EXPECT_EQ(steps, 0u);
   lock.unlock();
 }
 
-// Trylocks by the holder and by strangers while others queue: each still gets in, once.
-TYPED_TEST(Locks, trylock_leaves_the_queue_alone) {
+// Trylocks by the holder and by other threads: each queued thread still acquires, once.
+TYPED_TEST(Locks, trylock_leaves_the_queue_unchanged) {
   typename TestFixture::lock_type lock;
   int admitted = 0;
   lock.lock();
@@ -211,7 +211,7 @@ void contend(L& lock, int threads, std::chrono::milliseconds length) {
   const budget time{length};
   in_parallel(threads, [&](int i) {
     std::minstd_rand random{static_cast<unsigned>(i) + 1};
-    long own = 0;
+    long sections = 0;
     do {
       if (random() % 4 == 0) {
         if (!lock.try_lock()) {
@@ -230,16 +230,16 @@ void contend(L& lock, int threads, std::chrono::milliseconds length) {
       ++second;
       inside = false;
       lock.unlock();
-      ++own;
+      ++sections;
     } while (!time.spent());
-    entered += own;
+    entered += sections;
   });
   EXPECT_EQ(overlaps.load(), 0);
   EXPECT_EQ(first, entered.load());
   EXPECT_EQ(second, entered.load());
 }
 
-// As shipped: no more threads than CPUs, so that spinning is what it is meant to be.
+// The native environment, with no more threads than CPUs, so that spinning is useful.
 TYPED_TEST(Locks, mutual_exclusion) {
   typename TestFixture::native_lock lock;
   contend(lock, static_cast<int>(std::max(2u, std::thread::hardware_concurrency())), 150ms);
@@ -253,8 +253,8 @@ TYPED_TEST(Locks, mutual_exclusion_over_subscribed) {
   }
 }
 
-// Threads stop between the steps of the algorithm, wherever that is worst.
-TYPED_TEST(Locks, mutual_exclusion_with_hesitation) {
+// Threads are delayed at random between the steps of the algorithm.
+TYPED_TEST(Locks, mutual_exclusion_with_random_delays) {
   for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{30'000}}) {
     bound = spinning;
     typename TypeParam::template lock<perturbed> lock;

@@ -1,5 +1,4 @@
-// The queue whose waiters publish the time: which are passed over, and what one that gives up
-// leaves.
+// The queue whose waiters publish the time: skipped waiters, and nodes of waiters that gave up.
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -12,21 +11,21 @@ namespace {
 using namespace testing_locks;
 using namespace std::chrono_literals;
 
-thread_local std::atomic<bool>* runs = nullptr;  ///< a waiter polls on only while it is set
-std::atomic<bool> stands{false};                 ///< it does not
+thread_local std::atomic<bool>* runs = nullptr;  ///< if set, a waiter polls only while true
+std::atomic<bool> stopped{false};                ///< a waiter does not poll
 
-/// A thread that the test has stopped does not get through a poll, as if it had no processor.
+/// A stopped thread does not complete a poll, as if it had no processor.
 struct stoppable : observed {
   static void relax() {
     observed::relax();
     while (runs != nullptr && !runs->load()) {
-      stands = true;
+      stopped = true;
       std::this_thread::sleep_for(1ms);
     }
   }
   static void yield() { relax(); }
 
-  // A waiter here polls not nearly as often as elsewhere, but does so several times in this.
+  // A waiter here polls less often than natively, but several times within this delay.
   template <const lockwright::tunable& What, const char* Lock>
   static std::uint64_t setting() {
     if (std::string_view{What.name} == "update-delay-ns") {
@@ -38,41 +37,41 @@ struct stoppable : observed {
 
 using lock_type = lockwright::mcs_timepub_lock<stoppable>;
 
-TEST(TimePublished, passes_over_a_waiter_that_does_not_run) {
+TEST(TimePublished, skips_a_waiter_that_does_not_run) {
   lock_type lock;
   std::atomic<bool> first_runs{true};
-  std::atomic<bool> first_was_in{false};
-  std::atomic<bool> second_was_in{false};
+  std::atomic<bool> first_entered{false};
+  std::atomic<bool> second_entered{false};
   lock.lock();
   test_thread first{[&] {
     runs = &first_runs;
     lock.lock();
-    first_was_in = true;
+    first_entered = true;
     lock.unlock();
   }};
   first.wait_until_polling();
   first_runs = false;
-  while (!stands.load()) {
+  while (!stopped.load()) {
     std::this_thread::sleep_for(1ms);
   }
   std::this_thread::sleep_for(200ms);
   test_thread second{[&] {
     lock.lock();
-    second_was_in = true;
+    second_entered = true;
     lock.unlock();
   }};
   second.wait_until_polling();
   lock.unlock();
   second.join();
-  EXPECT_TRUE(second_was_in);
-  EXPECT_FALSE(first_was_in);
+  EXPECT_TRUE(second_entered);
+  EXPECT_FALSE(first_entered);
   first_runs = true;
   first.join();
-  EXPECT_TRUE(first_was_in);
+  EXPECT_TRUE(first_entered);
   EXPECT_EQ(nodes_out.load(), 0);
 }
 
-TEST(TimePublished, gives_back_what_those_leave_who_gave_up) {
+TEST(TimePublished, frees_the_nodes_of_waiters_that_gave_up) {
   lock_type lock;
   lock.lock();
   for (int i = 0; i < 3; ++i) {

@@ -19,7 +19,7 @@
 
 namespace testing_locks {
 
-/// As observed, counting every atomic read-modify-write instruction of the algorithm.
+/// The observed environment, with every atomic read-modify-write instruction counted.
 struct counted : observed {
   static inline std::uint64_t updates = 0;
 
@@ -91,7 +91,7 @@ struct counted : observed {
   }
 };
 
-/// What the uncontended way through a lock consists of.
+/// The cost of an uncontended acquisition and release.
 struct uncontended_path {
   std::uint64_t updates_in_lock;
   std::uint64_t updates_in_unlock;
@@ -105,7 +105,7 @@ struct uncontended_path {
 template <class L>
 uncontended_path measure_path() {
   L lock;
-  // What is made once, or learnt, is there afterwards.
+  // Excludes one-time work and adaptation.
   for (int i = 0; i < 100; ++i) {
     lock.lock();
     lock.unlock();
@@ -122,7 +122,7 @@ uncontended_path measure_path() {
   return path;
 }
 
-/// The order of admission of threads that came one after the other, on each node in turn.
+/// Returns the order of admission of threads that arrived one after the other, on rotating nodes.
 template <class L>
 std::vector<int> order_of_admission(std::uint64_t spinning, std::uint32_t nodes) {
   constexpr int count = 12;
@@ -147,10 +147,10 @@ std::vector<int> order_of_admission(std::uint64_t spinning, std::uint32_t nodes)
   return order;
 }
 
-/// Processor time of a thread, for others to read.
+/// The processor time of a thread, for others to read.
 class processor_clock {
  public:
-  /// To be called by the thread itself.
+  /// Called by the thread itself.
   void start() {
     ASSERT_EQ(pthread_getcpuclockid(pthread_self(), &clock_), 0);
     started_ = now();
@@ -175,9 +175,8 @@ class processor_clock {
   std::atomic<bool> running_{false};
 };
 
-/// Of each waiter while the lock is held for a while: what one that spins uses up in no time, and
-/// one that parks never.
-constexpr std::chrono::milliseconds burnt{10};
+/// Processor time that each spinning waiter soon exceeds while the lock is held, and no parked one.
+constexpr std::chrono::milliseconds spinning_time{10};
 
 template <class L>
 void hold_while_others_wait(const std::function<void(const std::vector<processor_clock>&)>& then) {

@@ -1,4 +1,4 @@
-// The algorithms that keep one queue for all NUMA nodes and change its order.
+// The algorithms that use one queue for all NUMA nodes and reorder it.
 #include <string_view>
 
 #include "lockwright/lock/cna.hpp"
@@ -14,7 +14,7 @@ using namespace testing_locks;
 
 std::atomic<std::uint64_t> tosses{0};
 
-/// As observed, with bounds that a test gets to, and chance that comes in turn.
+/// The observed environment, with bounds that a test reaches, and chance replaced by a counter.
 struct bounded : observed {
   static constexpr std::uint64_t turn = 10;
   static constexpr std::uint64_t batch = 3;
@@ -37,7 +37,7 @@ struct bounded : observed {
   static bool chance(std::uint64_t one_in) { return ++tosses % one_in == 0; }
 };
 
-/// As observed, without any bound that a test could get to.
+/// The observed environment, without any bound that a test could reach.
 struct unbounded : observed {
   static bool chance(std::uint64_t) { return false; }
 };
@@ -48,27 +48,28 @@ struct admission {
   friend bool operator==(const admission&, const admission&) = default;
 };
 
-/// Whether the threads of each node were admitted in the order in which they came.
+/// Returns true if the threads of each node were admitted in the order of arrival.
 bool in_order_on_each_node(const std::vector<admission>& all) {
   std::vector<int> last(all.size(), -1);
-  for (const admission& one : all) {
-    if (one.arrival < last[one.node]) {
+  for (const admission& admitted : all) {
+    if (admitted.arrival < last[admitted.node]) {
       return false;
     }
-    last[one.node] = one.arrival;
+    last[admitted.node] = admitted.arrival;
   }
   return true;
 }
 
 std::vector<std::uint32_t> nodes_of(const std::vector<admission>& all) {
   std::vector<std::uint32_t> nodes;
-  for (const admission& one : all) {
-    nodes.push_back(one.node);
+  for (const admission& admitted : all) {
+    nodes.push_back(admitted.node);
   }
   return nodes;
 }
 
-/// The holder, on node 0, unlocks when a thread of each of `nodes` waits, one come after the other.
+/// Returns the admissions after the unlock of a holder on node 0, with a waiter on each of `nodes`,
+/// queued in that order.
 template <class L>
 std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
   L lock;
@@ -90,8 +91,8 @@ std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
     waiters.back()->wait_until_polling();
   }
   lock.unlock();
-  for (const auto& one : waiters) {  // they look at each other
-    one->join();
+  for (const auto& waiter : waiters) {  // each reads the counts of the others
+    waiter->join();
   }
   EXPECT_EQ(admitted.size(), nodes.size());
   return admitted;
@@ -118,7 +119,7 @@ TEST_F(NumaQueue, cna_sets_other_nodes_aside) {
             (std::vector<admission>{{0, 2}, {0, 4}, {0, 6}, {1, 0}, {1, 3}, {2, 1}, {2, 5}}));
 }
 
-// Chance ends the turn of a node that always has waiters.
+// Chance moves the lock off a node that always has waiters.
 TEST_F(NumaQueue, cna_leaves_a_node_after_a_while) {
   std::vector<std::uint32_t> arrivals(30, 0);
   arrivals[0] = 1;
@@ -130,21 +131,21 @@ TEST_F(NumaQueue, cna_leaves_a_node_after_a_while) {
 }
 
 // With no thread left on the holder's node nor in the main queue, the secondary queue becomes the
-// main one, and threads that come then queue behind it.
-TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
+// main one, and threads that arrive then queue behind it.
+TEST_F(NumaQueue, cna_queues_arrivals_behind_those_set_aside) {
   using L = lockwright::cna<unbounded>;
   L lock;
   std::vector<int> admitted;
-  std::atomic<bool> have_all_come{false};
+  std::atomic<bool> all_arrived{false};
   test_threads all;
   my_node = 0;
-  const auto come = [&](int id, std::uint32_t node) {
+  const auto arrive = [&](int id, std::uint32_t node) {
     all.push_back(std::make_unique<test_thread>(
         [&, id] {
           lock.lock();
           admitted.push_back(id);
-          // 1 and 2 are set aside when 0 has the lock, and 3 comes to an empty queue.
-          while (id == 0 && !have_all_come.load()) {
+          // 1 and 2 are set aside when 0 has the lock, and 3 finds the main queue empty.
+          while (id == 0 && !all_arrived.load()) {
             std::this_thread::yield();
           }
           lock.unlock();
@@ -153,12 +154,12 @@ TEST_F(NumaQueue, cna_takes_up_arrivals_behind_those_set_aside) {
     all.back()->wait_until_polling();
   };
   lock.lock();
-  come(1, 1);
-  come(2, 2);
-  come(0, 0);
+  arrive(1, 1);
+  arrive(2, 2);
+  arrive(0, 0);
   lock.unlock();
-  come(3, 1);
-  have_all_come = true;
+  arrive(3, 1);
+  all_arrived = true;
   all.clear();
   EXPECT_EQ(admitted.front(), 0);
   EXPECT_EQ(admitted.size(), 4u);
@@ -217,7 +218,7 @@ TYPED_TEST(Shuffled, leaves_one_node_in_order) {
   EXPECT_TRUE(in_order_on_each_node(admitted));
 }
 
-// That stealing was not allowed while a thread queued is over then.
+// Stealing is disabled only while threads queue.
 TYPED_TEST(Shuffled, can_be_tried_again_after_a_queue) {
   TypeParam lock;
   for (int round = 0; round < 20; ++round) {

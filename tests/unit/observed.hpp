@@ -1,5 +1,5 @@
-// The native environment with its operations counted. A polling thread sleeps between two
-// polls, so that tests with many more threads than CPUs end soon, and can be seen waiting.
+// The native environment with its operations counted. A polling thread sleeps between two polls, so
+// that tests with many more threads than CPUs end soon.
 #pragma once
 
 #include <sys/types.h>
@@ -25,38 +25,39 @@
 
 namespace testing_locks {
 
-/// The operations of one thread of a test, which others read.
+/// Counts of the operations of one thread of a test, which others read.
 struct operation_counts {
   std::atomic<std::uint64_t> polls{0};   ///< steps of polling loops, and sleeps begun
   std::atomic<std::uint64_t> sleeps{0};  ///< futex waits begun
   std::atomic<pid_t> thread{0};          ///< its number in the kernel
 };
 
-inline thread_local operation_counts* mine = nullptr;
+inline thread_local operation_counts* my_counts = nullptr;
 
 inline std::atomic<std::uint64_t> futex_waits{0};
 inline std::atomic<std::uint64_t> futex_wakes{0};
 inline std::atomic<std::uint64_t> polls{0};
 inline std::atomic<std::int64_t> nodes_out{0};
-inline std::atomic<std::uint64_t> bound{1'000'000'000'000};  ///< of spinning, in nanoseconds
-/// The calling thread's own bound instead. A waiter reads its bound some time after its first
+inline std::atomic<std::uint64_t> bound{
+    1'000'000'000'000};  ///< time limit of spinning, in nanoseconds
+/// The calling thread's bound, if set. A waiter reads its bound some time after its first
 /// polls, so a test with two kinds of waiters cannot change the common one in between.
 inline thread_local std::optional<std::uint64_t> my_bound;
-/// The time at which a test has stopped the clock, in nanoseconds; 0: it runs. With a stopped clock
-/// no deadline passes early, however busy the machine is.
+/// The time at which a test has stopped the clock, in nanoseconds; 0 if it runs. With a stopped
+/// clock no deadline passes early, however busy the machine is.
 inline std::atomic<std::uint64_t> stopped_clock{0};
 inline thread_local std::uint32_t my_node = 0;
 inline std::atomic<std::uint32_t> declared_nodes{1};
 inline thread_local std::uint32_t my_cache = 0;  ///< of those in my node
 inline std::atomic<std::uint32_t> declared_caches{1};
 
-/// The NUMA nodes of tests that are run on several, one number after the other.
+/// Returns the number of NUMA nodes to declare in tests that are run with several numbers.
 inline std::uint32_t nodes_of_this_run() {
   const char* text = std::getenv("LOCKWRIGHT_TEST_NODES");
   return text == nullptr ? 1 : static_cast<std::uint32_t>(std::atoi(text));
 }
 
-/// The nodes in turn, for threads without a node chosen by the test.
+/// Returns the nodes in rotation, for threads without a node chosen by the test.
 inline std::uint32_t next_node() {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1) % declared_nodes;
@@ -68,15 +69,15 @@ inline std::set<void*> addresses;
 
 inline void note_poll() {
   polls.fetch_add(1, std::memory_order_relaxed);
-  if (mine != nullptr) {
-    mine->polls.fetch_add(1);
+  if (my_counts != nullptr) {
+    my_counts->polls.fetch_add(1);
   }
 }
 
 inline void note_sleep() {
   futex_waits.fetch_add(1);
-  if (mine != nullptr) {
-    mine->sleeps.fetch_add(1);
+  if (my_counts != nullptr) {
+    my_counts->sleeps.fetch_add(1);
   }
   note_poll();
 }
@@ -156,7 +157,7 @@ struct observed : lockwright::native {
   class libc_mutex {
    public:
     void lock() {
-      note_poll();  // about to block, as near as can be observed
+      note_poll();  // about to block, as far as can be observed
       mutex_.lock();
     }
     bool try_lock() { return mutex_.try_lock(); }
@@ -178,8 +179,8 @@ inline void yield_at_random() {
   }
 }
 
-/// As observed, with random delays around every atomic operation, so that other threads run between
-/// any two steps of an algorithm.
+/// The observed environment, with random delays around every atomic operation, so that other
+/// threads run between any two steps of an algorithm.
 struct perturbed : observed {
   // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
   template <class T>
@@ -232,11 +233,11 @@ class test_thread {
   template <class Body>
   test_thread(Body body, std::uint32_t node)
       : thread_{[this, node, body = std::move(body)] {
-          mine = &doings_;
-          doings_.thread = gettid();
+          my_counts = &counts_;
+          counts_.thread = gettid();
           my_node = node;
           body();
-          mine = nullptr;
+          my_counts = nullptr;
         }} {}
   test_thread(const test_thread&) = delete;
   test_thread& operator=(const test_thread&) = delete;
@@ -248,20 +249,20 @@ class test_thread {
     }
   }
 
-  /// Returns when it polls for the lock: from then on it has its place in the queue.
-  void wait_until_polling() const { await(doings_.polls); }
+  /// Returns when the thread polls for the lock, and so is in the queue.
+  void wait_until_polling() const { await(counts_.polls); }
 
-  /// Returns when it sleeps, after it has told the lock that it has to be woken.
+  /// Returns when the thread sleeps, which it has announced to the lock before.
   void wait_until_asleep() const {
-    await(doings_.sleeps);
-    while (!check::sleeps(doings_.thread.load())) {
+    await(counts_.sleeps);
+    while (!check::sleeps(counts_.thread.load())) {
       std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
   }
 
-  [[nodiscard]] std::uint64_t polls() const { return doings_.polls.load(); }
+  [[nodiscard]] std::uint64_t polls() const { return counts_.polls.load(); }
 
-  [[nodiscard]] bool has_slept() const { return doings_.sleeps.load() != 0; }
+  [[nodiscard]] bool has_slept() const { return counts_.sleeps.load() != 0; }
 
  private:
   static void await(const std::atomic<std::uint64_t>& count) {
@@ -270,18 +271,18 @@ class test_thread {
     }
   }
 
-  operation_counts doings_;
+  operation_counts counts_;
   std::thread thread_;
 };
 
 using test_threads = std::vector<std::unique_ptr<test_thread>>;
 
-/// Returns when all waiters have polled again, and so have done whatever waiters do. Called
-/// by the holder; `inside` states which have been admitted.
+/// Returns when all waiters have polled again, and so have completed all work of waiters. Called by
+/// the holder; `inside` states which have been admitted.
 inline void let_waiters_poll(const test_threads& all, const std::vector<bool>& inside) {
   std::vector<std::uint64_t> before;
-  for (const auto& one : all) {
-    before.push_back(one->polls());
+  for (const auto& waiter : all) {
+    before.push_back(waiter->polls());
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     while (!inside[i] && all[i]->polls() < before[i] + 4) {
@@ -303,9 +304,9 @@ inline void in_parallel(int count, const std::function<void(int)>& body) {
     }));
   }
   go = true;
-  // Before the first is destroyed: they may read each other until the last has ended.
-  for (const auto& one : all) {
-    one->join();
+  // Before the first is destroyed: threads may read each other's counts until the last has ended.
+  for (const auto& thread : all) {
+    thread->join();
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_locks;
 
-/// A fair turn whenever time has passed, or never.
+/// A fair unlock whenever time has passed, or never.
 template <std::uint64_t Fair>
 struct settings : observed {
   template <const lockwright::tunable& What>
@@ -34,52 +34,52 @@ TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
   constexpr std::size_t wanted = 4;
   std::vector<lock_type> all(wanted * table::buckets * 16);
   std::vector<lock_type*> together;
-  for (lock_type& one : all) {
-    if (together.size() < wanted && table::bucket_of(&one) == table::bucket_of(&all.front())) {
-      together.push_back(&one);
+  for (lock_type& lock : all) {
+    if (together.size() < wanted && table::bucket_of(&lock) == table::bucket_of(&all.front())) {
+      together.push_back(&lock);
     }
   }
   ASSERT_EQ(together.size(), wanted);
 
-  struct stay {
-    std::atomic<bool> in{false};
+  struct sleeper {
+    std::atomic<bool> inside{false};
     std::atomic<bool> leave{false};
-    std::unique_ptr<test_thread> who;
+    std::unique_ptr<test_thread> thread;
   };
-  std::vector<stay> stays(2 * wanted);
+  std::vector<sleeper> sleepers(2 * wanted);
   for (lock_type* lock : together) {
     lock->lock();
   }
-  for (std::size_t i = 0; i < stays.size(); ++i) {
-    stay& mine = stays[i];
-    mine.who = std::make_unique<test_thread>([&mine, lock = together[i % wanted]] {
+  for (std::size_t i = 0; i < sleepers.size(); ++i) {
+    sleeper& current = sleepers[i];
+    current.thread = std::make_unique<test_thread>([&current, lock = together[i % wanted]] {
       lock->lock();
-      mine.in = true;
-      while (!mine.leave) {
+      current.inside = true;
+      while (!current.leave) {
         std::this_thread::yield();
       }
       lock->unlock();
     });
-    mine.who->wait_until_asleep();
+    current.thread->wait_until_asleep();
   }
-  const auto await = [](const std::atomic<bool>& what) {
-    while (!what) {
+  const auto await = [](const std::atomic<bool>& flag) {
+    while (!flag) {
       std::this_thread::yield();
     }
   };
   for (const std::size_t which : {2u, 0u, 3u, 1u}) {
     together[which]->unlock();
-    await(stays[which].in);
+    await(sleepers[which].inside);
   }
-  for (std::size_t i = wanted; i < stays.size(); ++i) {
-    EXPECT_FALSE(stays[i].in);
+  for (std::size_t i = wanted; i < sleepers.size(); ++i) {
+    EXPECT_FALSE(sleepers[i].inside);
   }
   for (const std::size_t which : {1u, 3u, 0u, 2u}) {
-    stays[which].leave = true;
-    await(stays[wanted + which].in);
-    stays[wanted + which].leave = true;
-    stays[which].who->join();
-    stays[wanted + which].who->join();
+    sleepers[which].leave = true;
+    await(sleepers[wanted + which].inside);
+    sleepers[wanted + which].leave = true;
+    sleepers[which].thread->join();
+    sleepers[wanted + which].thread->join();
   }
   for (lock_type* lock : together) {
     EXPECT_TRUE(lock->try_lock());
@@ -87,9 +87,8 @@ TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
   }
 }
 
-// When it is time for a fair turn, the thread that comes right behind an unlock finds the lock
-// taken.
-TEST_F(Parking, hands_over_when_it_is_time) {
+// After a fair unlock, the first thread that tries finds the lock held.
+TEST_F(Parking, hands_over_at_a_fair_unlock) {
   lockwright::parking_lot<settings<at_once>> lock;
   for (int round = 0; round < 5; ++round) {
     lock.lock();

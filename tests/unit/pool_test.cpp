@@ -21,31 +21,31 @@ TEST(FreeList, gives_what_was_put) {
   free_list list;
   EXPECT_EQ(list.take(1), nullptr);
   piece pieces[10];
-  for (piece& one : pieces) {
-    list.put(&one, &one);
+  for (piece& element : pieces) {
+    list.put(&element, &element);
   }
-  std::set<piece*> seen;
+  std::set<piece*> pieces_taken;
   for (const std::uint32_t count : {3u, 3u, 100u}) {
     std::uint32_t got = 0;
-    for (piece* one = list.take(count); one != nullptr; one = one->next) {
-      EXPECT_TRUE(seen.insert(one).second);
+    for (piece* taken = list.take(count); taken != nullptr; taken = taken->next) {
+      EXPECT_TRUE(pieces_taken.insert(taken).second);
       ++got;
     }
     EXPECT_LE(got, count);
   }
-  EXPECT_EQ(seen.size(), 10u);
+  EXPECT_EQ(pieces_taken.size(), 10u);
   EXPECT_EQ(list.take(1), nullptr);
 }
 
-// Threads take and put back; no piece is ever with two of them, and none is lost.
-TEST(FreeList, no_piece_is_with_two_threads) {
+// Threads take and put back; no piece ever belongs to two of them, and none is lost.
+TEST(FreeList, no_piece_belongs_to_two_threads) {
   struct marked : piece {
     std::atomic<int> users{0};
   };
   std::vector<marked> pieces(64);
   free_list list;
-  for (marked& one : pieces) {
-    list.put(&one, &one);
+  for (marked& element : pieces) {
+    list.put(&element, &element);
   }
   std::atomic<int> shared{0};
   in_parallel(4, [&](int i) {
@@ -55,37 +55,37 @@ TEST(FreeList, no_piece_is_with_two_threads) {
         continue;
       }
       piece* last = first;
-      for (piece* one = first; one != nullptr; one = one->next) {
-        shared += static_cast<marked*>(one)->users.fetch_add(1);
-        last = one;
+      for (piece* taken = first; taken != nullptr; taken = taken->next) {
+        shared += static_cast<marked*>(taken)->users.fetch_add(1);
+        last = taken;
       }
-      for (piece* one = first; one != nullptr; one = one->next) {
-        static_cast<marked*>(one)->users.fetch_sub(1);
+      for (piece* taken = first; taken != nullptr; taken = taken->next) {
+        static_cast<marked*>(taken)->users.fetch_sub(1);
       }
       list.put(first, last);
     }
   });
   EXPECT_EQ(shared.load(), 0);
   std::size_t left = 0;
-  for (piece* one = list.take(1'000); one != nullptr; one = one->next) {
+  for (piece* taken = list.take(1'000); taken != nullptr; taken = taken->next) {
     ++left;
   }
   EXPECT_EQ(left, pieces.size());
 }
 
-// No more pieces come into being than are in use at the same time, however the threads take turns.
-TEST(FreeList, nobody_finds_it_empty_that_leaves_one_for_each) {
+// No more pieces are created than are in use at the same time, in any interleaving.
+TEST(FreeList, is_never_empty_with_a_piece_for_each_thread) {
   constexpr int threads = 4;
   std::vector<piece> pieces(threads);
   free_list list;
-  for (piece& one : pieces) {
-    list.put(&one, &one);
+  for (piece& element : pieces) {
+    list.put(&element, &element);
   }
   std::atomic<int> empty{0};
   in_parallel(threads, [&](int) {
     for (int round = 0; round < 1'000'000; ++round) {
-      if (piece* one = list.take(1)) {
-        list.put(one, one);
+      if (piece* taken = list.take(1)) {
+        list.put(taken, taken);
       } else {
         ++empty;
       }
@@ -100,8 +100,8 @@ std::size_t mappings() {
       std::count(std::istreambuf_iterator<char>{maps}, std::istreambuf_iterator<char>{}, '\n'));
 }
 
-// A process can have so many mappings and no more: regions that lie side by side are one.
-TEST(Cutter, regions_lie_side_by_side) {
+// The mappings of a process are limited: adjacent regions are one mapping.
+TEST(Cutter, regions_are_adjacent) {
   cutter cut;
   constexpr std::size_t size = cutter::region / 2;
   constexpr std::size_t regions = 200;
@@ -119,15 +119,15 @@ TEST(Cutter, cuts_are_zeroed_aligned_and_apart) {
   std::mutex guard;
   std::vector<std::uintptr_t> starts;
   in_parallel(3, [&](int) {
-    std::vector<std::uintptr_t> own;
+    std::vector<std::uintptr_t> cuts;
     for (std::size_t i = 0; i < count / 3; ++i) {
       auto* bytes = static_cast<unsigned char*>(cut.cut(size));
       EXPECT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char b) { return b == 0; }));
       std::memset(bytes, 0xFF, size);
-      own.push_back(reinterpret_cast<std::uintptr_t>(bytes));
+      cuts.push_back(reinterpret_cast<std::uintptr_t>(bytes));
     }
     const std::lock_guard hold{guard};
-    starts.insert(starts.end(), own.begin(), own.end());
+    starts.insert(starts.end(), cuts.begin(), cuts.end());
   });
   std::sort(starts.begin(), starts.end());
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -141,25 +141,25 @@ TEST(Nodes, a_thread_gets_back_what_it_gave) {
     char bytes[64];
   };
   test_thread{[] {
-    std::set<node*> seen;
+    std::set<node*> nodes;
     for (int i = 0; i < 1'000; ++i) {
-      node* one = lockwright::native::take_node<node>();
-      node* two = lockwright::native::take_node<node>();
-      EXPECT_NE(one, two);
-      seen.insert({one, two});
-      lockwright::native::give_node(one);
-      lockwright::native::give_node(two);
+      node* first = lockwright::native::take_node<node>();
+      node* second = lockwright::native::take_node<node>();
+      EXPECT_NE(first, second);
+      nodes.insert({first, second});
+      lockwright::native::give_node(first);
+      lockwright::native::give_node(second);
     }
-    EXPECT_EQ(seen.size(), 2u);
+    EXPECT_EQ(nodes.size(), 2u);
   }}.join();
 }
 
-// Nodes taken by one thread and given by another do not pile up with the giver.
-TEST(Nodes, do_not_pile_up_with_the_giver) {
+// Nodes taken by one thread and given back by another do not accumulate in the cache of the latter.
+TEST(Nodes, do_not_accumulate) {
   struct node {
     char bytes[64];
   };
-  std::set<node*> seen;
+  std::set<node*> nodes;
   std::array<std::atomic<node*>, 64> slots{};
   constexpr std::size_t rounds = 50'000;
   // A thread that has to wait sleeps: on a busy machine each yield would cost time slices.
@@ -168,34 +168,34 @@ TEST(Nodes, do_not_pile_up_with_the_giver) {
     for (std::size_t round = 0; round < rounds; ++round) {
       std::atomic<node*>& slot = slots[round % slots.size()];
       if (i == 0) {
-        node* one = lockwright::native::take_node<node>();
-        seen.insert(one);
+        node* taken = lockwright::native::take_node<node>();
+        nodes.insert(taken);
         while (slot.load() != nullptr) {
           pause();
         }
-        slot = one;
+        slot = taken;
       } else {
-        node* one = nullptr;
-        while ((one = slot.exchange(nullptr)) == nullptr) {
+        node* given = nullptr;
+        while ((given = slot.exchange(nullptr)) == nullptr) {
           pause();
         }
-        lockwright::native::give_node(one);
+        lockwright::native::give_node(given);
       }
     }
   });
-  EXPECT_LE(seen.size(), 256u);
+  EXPECT_LE(nodes.size(), 256u);
 }
 
-TEST(Threads, have_numbers_of_their_own) {
+TEST(Threads, have_distinct_numbers) {
   std::mutex guard;
-  std::set<std::uint32_t> seen;
+  std::set<std::uint32_t> numbers;
   for (int round = 0; round < 20; ++round) {
     in_parallel(4, [&](int) {
       const std::uint32_t self = lockwright::native::self();
       EXPECT_NE(self, 0u);
       EXPECT_EQ(lockwright::native::self(), self);
       const std::lock_guard hold{guard};
-      EXPECT_TRUE(seen.insert(self).second);
+      EXPECT_TRUE(numbers.insert(self).second);
     });
   }
 }

@@ -1,4 +1,4 @@
-// What the rows of the registry say of themselves, tested.
+// Tests of the traits that the rows of the registry state.
 #include "measures.hpp"
 #include "rows.hpp"
 
@@ -15,7 +15,7 @@ class Properties : public ::testing::Test {
   using counted_lock = typename Row::template lock<counted>;
   static constexpr const lockwright::lock_traits& traits = native_lock::traits;
 
-  /// Some waiters sleep for so long only, and then poll until they have the lock.
+  /// Returns true if waiters sleep for less than `sleep`, and then poll until they have the lock.
   static bool polls_after(std::chrono::nanoseconds sleep) {
     bool ends = false;
     if constexpr (requires { native_lock::tunables; }) {
@@ -38,7 +38,7 @@ TYPED_TEST_SUITE(Properties, all_rows, row_name);
 TYPED_TEST(Properties, admits_in_the_order_of_arrival) {
   using L = typename TypeParam::template lock<observed>;
   if (!TestFixture::traits.fifo) {
-    GTEST_SKIP() << "not promised";
+    GTEST_SKIP() << "not stated";
   }
   for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{1'000'000'000'000}}) {
     for (const std::uint32_t nodes : {1u, 3u}) {
@@ -48,9 +48,9 @@ TYPED_TEST(Properties, admits_in_the_order_of_arrival) {
   }
 }
 
-// Light: no more than one atomic read-modify-write to take a free lock and one to free it, and no
-// queue node. A lock that says it is not light has a longer way, or does its work elsewhere: those
-// that keep to a node and those that watch the load are heavy by what they do when it matters.
+// Light: no more than one atomic read-modify-write to acquire a free lock and one to release it,
+// and no queue node. A lock that is not light has a longer path here, except NUMA-aware and
+// load-controlling locks, whose work may be in contended acquisitions only.
 TYPED_TEST(Properties, light_is_a_short_uncontended_path) {
   if (TestFixture::traits.category == category::library) {
     GTEST_SKIP() << "the C library's code";
@@ -67,11 +67,11 @@ TYPED_TEST(Properties, light_is_a_short_uncontended_path) {
   }
 }
 
-// Four threads, one of which holds the lock: no more than stated for each. Some locks take a node
-// when they hold, some only when they wait.
+// Four threads, one of which holds the lock: no more than stated for each. Some locks need a node
+// to hold, some only to wait.
 TYPED_TEST(Properties, takes_no_more_for_queue_nodes_than_stated) {
-  std::optional<typename TypeParam::template lock<observed>> made{std::in_place};
-  auto& lock = *made;
+  std::optional<typename TypeParam::template lock<observed>> storage{std::in_place};
+  auto& lock = *storage;
   const std::int64_t before = nodes_out.load();
   const auto taken = [before] {
     return (nodes_out.load() - before) * std::int64_t{lockwright::native_env::node_size};
@@ -88,11 +88,11 @@ TYPED_TEST(Properties, takes_no_more_for_queue_nodes_than_stated) {
   lock.unlock();
   waiters.clear();
   EXPECT_LE(taken(), stated);
-  made.reset();
+  storage.reset();
   EXPECT_EQ(taken(), 0);
 }
 
-/// How long the lock is held while the others wait.
+/// The time for which the lock is held while others wait.
 constexpr auto hold = 100ms;
 
 TYPED_TEST(Properties, parked_waiters_use_no_processor_time) {
@@ -102,7 +102,7 @@ TYPED_TEST(Properties, parked_waiters_use_no_processor_time) {
   hold_while_others_wait<typename TestFixture::native_lock>([](const auto& clocks) {
     std::this_thread::sleep_for(hold);
     for (const processor_clock& waiter : clocks) {
-      EXPECT_LT(waiter.used(), burnt);
+      EXPECT_LT(waiter.used(), spinning_time);
     }
   });
 }

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #if !defined(LOCKWRIGHT_TESTED_ROW)
-#error "this source is compiled for each lock: CMakeLists.txt lists those that are"
+#error "CMakeLists.txt compiles this source once for each lock"
 #endif
 
 namespace testing_locks {

@@ -1,5 +1,5 @@
-// The queue of waiting threads and the semaphore over it, used directly: ThreadSanitizer sees the
-// orders of memory, which no program under the library shows it.
+// The queue of waiters and the semaphore over it, used directly, so that ThreadSanitizer checks
+// their memory orders, which it does not see in a preload library.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -12,7 +12,8 @@
 
 namespace lockwright::preload {
 
-/// Stands for the library's, which asks Valgrind: no tool is notified of the threads here.
+/// Replaces the library's function, which queries Valgrind: no tool is notified of the threads
+/// here.
 bool detect_race_detector() { return false; }
 
 }  // namespace lockwright::preload
@@ -25,17 +26,17 @@ using lockwright::preload::semaphore;
 using lockwright::preload::waiter;
 using lockwright::preload::waiter_queue;
 
-/// What `append_setting` finds under its own variable.
+/// Returns the setting that is read from `variable`.
 append_setting set_to(const char* variable, const char* value) {
   setenv(variable, value, 1);
   return append_setting{variable};
 }
 
-std::vector<int> order_of_wakes(append_setting& where, int gives_up) {
+std::vector<int> order_of_wakes(append_setting& setting, int gives_up) {
   std::array<waiter, 4> waiters{waiter{nullptr}, waiter{nullptr}, waiter{nullptr}, waiter{nullptr}};
   waiter_queue queue;
-  for (waiter& one : waiters) {
-    queue.put(one, where.append());
+  for (waiter& waiting : waiters) {
+    queue.put(waiting, setting.append());
   }
   if (gives_up >= 0) {
     EXPECT_TRUE(waiters.at(static_cast<std::size_t>(gives_up)).give_up());
@@ -62,7 +63,7 @@ TEST(WaiterQueue, wakes_from_the_head) {
   EXPECT_FALSE(unset.is_set());
 }
 
-TEST(WaiterQueue, passes_by_who_has_given_up) {
+TEST(WaiterQueue, skips_waiters_that_gave_up) {
   append_setting all = set_to("LOCKWRIGHT_TEST_ALL", "1");
   append_setting none = set_to("LOCKWRIGHT_TEST_NONE", "0");
   for (int gone = 0; gone < 4; ++gone) {
@@ -79,11 +80,12 @@ TEST(WaiterQueue, appends_one_in_so_many) {
   for (int i = 0; i < 10'000; ++i) {
     appended += some.append() ? 1 : 0;
   }
-  // 2500, give or take six standard deviations.
+  // 2500 with a tolerance of six standard deviations.
   EXPECT_NEAR(appended, 2'500, 260);
 }
 
-/// Waits as sem_wait does; impatient: gives up instead, if it is not too late. True with a unit.
+/// Waits as sem_wait does, or gives up if `impatient` and not yet granted. Returns true with a
+/// unit.
 bool take(semaphore& sem, bool impatient) {
   if (sem.try_take()) {
     return true;
@@ -103,8 +105,8 @@ bool take(semaphore& sem, bool impatient) {
   return true;
 }
 
-// A semaphore of one unit is a mutex: what one holder wrote, the next one sees.
-TEST(Semaphore, hands_on_what_was_written) {
+// A semaphore of one unit is a mutex: a holder reads what the previous one has written.
+TEST(Semaphore, orders_the_writes_of_holders) {
   setenv("LOCKWRIGHT_SEM_APPEND", "1/3", 1);
   semaphore sem{1};
   long guarded = 0;
@@ -116,7 +118,7 @@ TEST(Semaphore, hands_on_what_was_written) {
         if (take(sem, i % 2 == 0 && k % 2 == 0)) {
           ++guarded;
           ++entered;
-          // Others come meanwhile. On a busy machine a yield would cost time slices.
+          // Others arrive meanwhile. On a busy machine a yield would cost time slices.
           if (k % 16 == 0) {
             std::this_thread::sleep_for(std::chrono::microseconds{20});
           }
@@ -125,8 +127,8 @@ TEST(Semaphore, hands_on_what_was_written) {
       }
     });
   }
-  for (std::thread& one : threads) {
-    one.join();
+  for (std::thread& thread : threads) {
+    thread.join();
   }
   EXPECT_EQ(guarded, entered.load());
   EXPECT_GT(guarded, 0);

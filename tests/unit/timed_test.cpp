@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t long_time = 600'000 * millisecond;
 
-[[maybe_unused]] std::uint64_t in(std::uint64_t nanoseconds) {
+[[maybe_unused]] std::uint64_t after(std::uint64_t nanoseconds) {
   return observed::now() + nanoseconds;
 }
 
@@ -35,7 +35,7 @@ class Timed : public ::testing::Test {
 };
 TYPED_TEST_SUITE(Timed, all_rows, row_name);
 
-// What the registry states is what the tests below see: the same over each environment.
+// The tests below use another environment than the registry, which must give the same traits.
 TYPED_TEST(Timed, is_timed_in_the_library_too) {
   using native_lock = typename TypeParam::template lock<lockwright::native>;
   EXPECT_EQ(lockwright::TimedLock<native_lock>, TestFixture::timed);
@@ -44,7 +44,7 @@ TYPED_TEST(Timed, is_timed_in_the_library_too) {
 TYPED_TEST(Timed, takes_a_free_lock_whatever_the_time) {
   if constexpr (TestFixture::timed) {
     typename TestFixture::lock_type lock;
-    for (const std::uint64_t deadline : {std::uint64_t{0}, in(0), in(long_time)}) {
+    for (const std::uint64_t deadline : {std::uint64_t{0}, after(0), after(long_time)}) {
       ASSERT_TRUE(lock.try_lock_until(deadline));
       EXPECT_FALSE(lock.try_lock());
       lock.unlock();
@@ -62,7 +62,7 @@ TYPED_TEST(Timed, gives_up_while_the_lock_is_held) {
       lock.lock();
       test_thread{[&] {
         EXPECT_FALSE(lock.try_lock_until(0));
-        const std::uint64_t deadline = in(2 * millisecond);
+        const std::uint64_t deadline = after(2 * millisecond);
         EXPECT_FALSE(lock.try_lock_until(deadline));
         EXPECT_GE(observed::now(), deadline);
       }}.join();
@@ -86,7 +86,7 @@ TYPED_TEST(Timed, gets_a_lock_that_is_released_in_time) {
       std::atomic<int> admitted{0};
       for (int i = 0; i < 3; ++i) {
         waiters.push_back(std::make_unique<test_thread>([&] {
-          ASSERT_TRUE(lock.try_lock_until(in(long_time)));
+          ASSERT_TRUE(lock.try_lock_until(after(long_time)));
           ++admitted;
           lock.unlock();
         }));
@@ -106,9 +106,8 @@ TYPED_TEST(Timed, gets_a_lock_that_is_released_in_time) {
   }
 }
 
-// Waiters before and behind those that give up get in all the same, and in order where there is
-// one.
-TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
+// Waiters before and behind those that give up still acquire, in order if the lock is FIFO.
+TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
   if constexpr (TestFixture::timed) {
     using L = typename TestFixture::lock_type;
     for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
@@ -119,9 +118,9 @@ TYPED_TEST(Timed, who_gives_up_leaves_the_queue_whole) {
       lock.lock();
       test_threads stay;
       test_threads leave;
-      // All come before the time is up.
+      // All arrive before the deadline.
       stopped_clock = observed::now();
-      const std::uint64_t deadline = in(5 * millisecond);
+      const std::uint64_t deadline = after(5 * millisecond);
       auto quitter = [&] {
         leave.push_back(std::make_unique<test_thread>([&] {
           EXPECT_FALSE(lock.try_lock_until(deadline));
@@ -171,11 +170,11 @@ void race(L& lock, int threads, std::chrono::milliseconds length) {
   const budget time{length};
   in_parallel(threads, [&](int i) {
     std::minstd_rand random{static_cast<unsigned>(i) + 1};
-    long own = 0;
+    long sections = 0;
     do {
       if (i == 0) {
         lock.lock();
-      } else if (!lock.try_lock_until(in(random() % 200'000))) {
+      } else if (!lock.try_lock_until(after(random() % 200'000))) {
         continue;
       }
       overlaps += inside ? 1 : 0;
@@ -186,9 +185,9 @@ void race(L& lock, int threads, std::chrono::milliseconds length) {
       }
       inside = false;
       lock.unlock();
-      ++own;
+      ++sections;
     } while (!time.spent());
-    entered += own;
+    entered += sections;
   });
   EXPECT_EQ(overlaps.load(), 0);
   EXPECT_EQ(counter, entered.load());
@@ -196,7 +195,6 @@ void race(L& lock, int threads, std::chrono::milliseconds length) {
   lock.unlock();
 }
 
-// Deadlines come while the lock is handed over, again and again.
 TYPED_TEST(Timed, deadlines_race_with_the_release) {
   if constexpr (TestFixture::timed) {
     for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{50'000}}) {

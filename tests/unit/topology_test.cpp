@@ -1,4 +1,4 @@
-// How a topology is declared and read.
+// Declared topologies and the kernel's.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -68,14 +68,14 @@ TEST(Topology, a_node_is_one_cache_and_all_are_one_package_unless_declared) {
   EXPECT_EQ(map->group_of(7), 0u);
 }
 
-TEST(Topology, a_declaration_replaces_the_one_before) {
+TEST(Topology, a_declaration_replaces_the_previous_one) {
   auto map = declared("0;1;2");
   EXPECT_TRUE(map->declare("0-2"));
   EXPECT_EQ(map->nodes(), 1u);
   EXPECT_EQ(map->node_of(2), 0u);
 }
 
-TEST(Topology, as_many_nodes_as_there_may_be) {
+TEST(Topology, at_most_most_nodes) {
   std::string text = "0";
   for (std::uint32_t i = 1; i < topology::most_nodes; ++i) {
     text += ";" + std::to_string(i);
@@ -85,7 +85,7 @@ TEST(Topology, as_many_nodes_as_there_may_be) {
   EXPECT_FALSE(map.declare((text + ";100").c_str()));
 }
 
-TEST(Topology, threads_in_the_place_of_cpus) {
+TEST(Topology, threads_instead_of_cpus) {
   auto map = declared("threads:0;1,2|3");
   EXPECT_EQ(map->nodes(), 2u);
   EXPECT_EQ(map->threads(), 4u);
@@ -97,16 +97,16 @@ TEST(Topology, threads_in_the_place_of_cpus) {
 
 TEST(Topology, threads_take_nodes_in_turn) {
   ASSERT_TRUE(lockwright::native_env::machine.declare("threads:0;1;2"));
-  std::set<std::uint32_t> seen;
+  std::set<std::uint32_t> nodes;
   for (int i = 0; i < 3; ++i) {
     std::thread{[&] {
       const std::uint32_t node = lockwright::native::node();
       EXPECT_LT(node, 3u);
       EXPECT_EQ(lockwright::native::node(), node);
-      seen.insert(node);
+      nodes.insert(node);
     }}.join();
   }
-  EXPECT_EQ(seen.size(), 3u);
+  EXPECT_EQ(nodes.size(), 3u);
 }
 
 TEST(Topology, malformed_text_changes_nothing) {
@@ -134,14 +134,14 @@ TEST(Topology, from_the_environment) {
   EXPECT_EQ(map.node_of(0), 1u);
 }
 
-TEST(Topology, nonsense_in_the_environment_is_told_in_one_line) {
+TEST(Topology, an_invalid_variable_is_reported_in_one_line) {
   ASSERT_EQ(setenv("LOCKWRIGHT_TOPOLOGY", "zero", 1), 0);
   topology map;
   testing::internal::CaptureStderr();
   EXPECT_GE(map.nodes(), 1u);
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(said.rfind("lockwright: LOCKWRIGHT_TOPOLOGY='zero' ", 0), 0u) << said;
-  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  const std::string message = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(message.rfind("lockwright: LOCKWRIGHT_TOPOLOGY='zero' ", 0), 0u) << message;
+  EXPECT_EQ(message.find('\n'), message.size() - 1) << message;
 }
 
 TEST(Topology, from_the_kernel) {
@@ -161,10 +161,10 @@ TEST(Topology, the_current_cpu) {
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &before)) {
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      cpu_set_t single;
+      CPU_ZERO(&single);
+      CPU_SET(cpu, &single);
+      ASSERT_EQ(sched_setaffinity(0, sizeof single, &single), 0);
       EXPECT_EQ(lockwright::native::cpu(), cpu);
     }
   }
