@@ -12,7 +12,7 @@
 
 namespace {
 
-bench::settings with(const bench::description& about, std::vector<std::string> words) {
+bench::settings settings_of(const bench::description& about, std::vector<std::string> words) {
   std::vector<char*> arguments;
   arguments.reserve(words.size());
   for (std::string& word : words) {
@@ -22,7 +22,7 @@ bench::settings with(const bench::description& about, std::vector<std::string> w
 }
 
 template <class Workload>
-std::string printed_by(std::vector<std::string> words) {
+std::string output_of(std::vector<std::string> words) {
   const bench::description about{.name = "test",
                                  .measures = "",
                                  .source = "",
@@ -30,7 +30,7 @@ std::string printed_by(std::vector<std::string> words) {
                                  .threads = 1,
                                  .one_mutex = true,
                                  .run = bench::run_workload<Workload>};
-  const bench::settings given = with(about, std::move(words));
+  const bench::settings given = settings_of(about, std::move(words));
   testing::internal::CaptureStdout();
   about.run(about, given);
   return testing::internal::GetCapturedStdout();
@@ -40,9 +40,10 @@ std::string printed_by(std::vector<std::string> words) {
 double number(const std::string& printed, const std::string& kind, const std::string& name) {
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t at = line.find("\"" + name + "\":");
-    if (line.find("\"kind\":\"" + kind + "\"") != std::string::npos && at != std::string::npos) {
-      return std::stod(line.substr(at + name.size() + 3));
+    const std::size_t position = line.find("\"" + name + "\":");
+    if (line.find("\"kind\":\"" + kind + "\"") != std::string::npos &&
+        position != std::string::npos) {
+      return std::stod(line.substr(position + name.size() + 3));
     }
   }
   ADD_FAILURE() << "no " << name << " in a line " << kind << " of " << printed;
@@ -52,7 +53,7 @@ double number(const std::string& printed, const std::string& kind, const std::st
 constexpr double rate = 100;
 constexpr std::uint64_t stall_ns = 200'000'000;
 
-// One step in all is slow, once the measurement is under way.
+// One step of all is slow, during the measurement.
 struct one_stall : bench::with_one_site {
   explicit one_stall(const bench::settings& /*given*/) {}
   struct alignas(bench::apart) own {
@@ -70,10 +71,10 @@ struct one_stall : bench::with_one_site {
   }
 };
 
-// A thread that begins a step every 10 ms and is held up for 200 ms is late with the twenty steps
-// that were due meanwhile. A meter that began to count when they began would see one late step.
-TEST(Crew, AStallIsCountedForAllThatWasDueMeanwhile) {
-  const std::string printed = printed_by<one_stall>(
+// A thread that begins a step every 10 ms and is delayed for 200 ms is late with the twenty steps
+// that were due meanwhile. A meter that measured from the begin of each would find one late step.
+TEST(Crew, AStallIsCountedForEveryStepDueMeanwhile) {
+  const std::string printed = output_of<one_stall>(
       {"--seconds", "0.5", "--warm-up", "0", "--latency", "1", "--rate", std::to_string(rate)});
   EXPECT_GE(number(printed, "latency", "max_ns"), 0.9 * stall_ns);
   std::istringstream lines(printed);
@@ -88,15 +89,15 @@ TEST(Crew, AStallIsCountedForAllThatWasDueMeanwhile) {
   }
 }
 
-struct open_door : bench::with_one_site {
-  explicit open_door(const bench::settings& /*given*/) {}
+struct no_exclusion : bench::with_one_site {
+  explicit no_exclusion(const bench::settings& /*given*/) {}
   struct alignas(bench::apart) own {
-    own(open_door& /*w*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+    own(no_exclusion& /*w*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
   };
   template <class Probe>
   std::uint64_t step(own& /*me*/, Probe& meter) {
     meter.lock(shared);
-    // As if another had written the counter that it read before this thread came.
+    // As if another thread had overwritten the counter with an older value.
     --shared.taken;
     meter.unlock(shared);
     return 1;
@@ -104,7 +105,7 @@ struct open_door : bench::with_one_site {
 };
 
 TEST(Crew, LostExclusionEndsTheProgram) {
-  EXPECT_EXIT(printed_by<open_door>({"--seconds", "0.3", "--warm-up", "0"}),
+  EXPECT_EXIT(output_of<no_exclusion>({"--seconds", "0.3", "--warm-up", "0"}),
               testing::ExitedWithCode(1), "two threads were inside a section at once");
 }
 
@@ -127,7 +128,7 @@ struct with_helpers : bench::with_one_site {
 
 TEST(Crew, CountsTheThreadsOperationsAndEveryAcquisition) {
   const std::string printed =
-      printed_by<with_helpers>({"--seconds", "0.3", "--warm-up", "0", "--threads", "3"});
+      output_of<with_helpers>({"--seconds", "0.3", "--warm-up", "0", "--threads", "3"});
   const double operations = number(printed, "final", "operations");
   EXPECT_GT(operations, 0);
   EXPECT_EQ(operations, 3 * std::floor(operations / 3));
@@ -136,15 +137,15 @@ TEST(Crew, CountsTheThreadsOperationsAndEveryAcquisition) {
   EXPECT_EQ(number(printed, "measured", "threads"), 3);
 }
 
-TEST(Crew, NothingThatThreadsWriteForThemselvesIsOnALineOfOthers) {
+TEST(Crew, DataOfOneThreadIsNotOnACacheLineOfOthers) {
   EXPECT_EQ(alignof(bench::published), bench::apart);
   EXPECT_EQ(sizeof(bench::published) % bench::apart, 0U);
   EXPECT_EQ(alignof(bench::probe<bench::meters_off>), bench::apart);
   const std::array<bench::site, 2> sites;
-  const auto at = [](const void* where) { return reinterpret_cast<std::uintptr_t>(where); };
-  EXPECT_GE(at(&sites[0].taken) - at(&sites[0].mutex), bench::apart);
-  EXPECT_GE(at(&sites[1].mutex) - at(&sites[0].left_at), bench::apart / 2);
-  EXPECT_EQ(at(&sites[1].mutex) % bench::apart, 0U);
+  const auto address = [](const void* object) { return reinterpret_cast<std::uintptr_t>(object); };
+  EXPECT_GE(address(&sites[0].taken) - address(&sites[0].mutex), bench::apart);
+  EXPECT_GE(address(&sites[1].mutex) - address(&sites[0].left_at), bench::apart / 2);
+  EXPECT_EQ(address(&sites[1].mutex) % bench::apart, 0U);
 }
 
 }  // namespace

@@ -16,36 +16,36 @@ TEST(Heap, BlocksDoNotOverlapAndFreedMemoryIsMerged) {
   EXPECT_TRUE(heap.is_whole());
   std::map<char*, std::pair<std::size_t, char>> held;
   std::size_t refused = 0;
-  for (int turn = 0; turn < 20000; ++turn) {
+  for (int round = 0; round < 20000; ++round) {
     if (random.below(100) < 52) {
       const std::size_t bytes = 1 + random.below(random.below(2) == 0 ? 100 : 5000);
-      auto* const at = static_cast<char*>(heap.take(bytes));
-      if (at == nullptr) {
+      auto* const block = static_cast<char*>(heap.take(bytes));
+      if (block == nullptr) {
         ++refused;
         continue;
       }
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(at) % 16, 0U);
-      const auto next = held.lower_bound(at);
-      ASSERT_TRUE(next == held.end() || at + bytes <= next->first);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
+      const auto next = held.lower_bound(block);
+      ASSERT_TRUE(next == held.end() || block + bytes <= next->first);
       ASSERT_TRUE(next == held.begin() ||
-                  std::prev(next)->first + std::prev(next)->second.first <= at);
-      const auto mark = static_cast<char>(turn);
-      std::memset(at, mark, bytes);
-      held[at] = {bytes, mark};
+                  std::prev(next)->first + std::prev(next)->second.first <= block);
+      const auto mark = static_cast<char>(round);
+      std::memset(block, mark, bytes);
+      held[block] = {bytes, mark};
     } else if (!held.empty()) {
-      auto one = held.begin();
-      std::advance(one, random.below(held.size()));
-      for (std::size_t i = 0; i < one->second.first; ++i) {
-        ASSERT_EQ(one->first[i], one->second.second);
+      auto chosen = held.begin();
+      std::advance(chosen, random.below(held.size()));
+      for (std::size_t i = 0; i < chosen->second.first; ++i) {
+        ASSERT_EQ(chosen->first[i], chosen->second.second);
       }
-      heap.give_back(one->first);
-      held.erase(one);
+      heap.give_back(chosen->first);
+      held.erase(chosen);
       ASSERT_FALSE(heap.is_whole() && !held.empty());
     }
   }
   EXPECT_GT(refused, 0U) << "the heap was never full";
-  for (const auto& [at, what] : held) {
-    heap.give_back(at);
+  for (const auto& [block, contents] : held) {
+    heap.give_back(block);
   }
   EXPECT_TRUE(heap.is_whole());
 }
@@ -58,8 +58,8 @@ TEST(Heap, TakesTheSmallestBlockThatIsLargeEnough) {
     holes[bytes] = heap.take(bytes);
     walls.push_back(heap.take(16));
   }
-  for (const auto& [bytes, at] : holes) {
-    heap.give_back(at);
+  for (const auto& [bytes, block] : holes) {
+    heap.give_back(block);
   }
   EXPECT_EQ(heap.take(450), holes[500]);
   EXPECT_EQ(heap.take(100), holes[200]);

@@ -1,4 +1,4 @@
-// The meters, fed with cases whose result was worked out by hand.
+// The meters on cases with known results.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ namespace {
 
 using bench::histogram;
 
-TEST(Histogram, TellsSmallValuesExactly) {
+TEST(Histogram, IsExactForSmallValues) {
   histogram h;
   for (std::uint64_t value = 200; value >= 1; --value) {
     h.add(value);
@@ -40,17 +40,17 @@ TEST(Histogram, IsNeverBelowAndLessThanOnePartIn128Above) {
   std::uint64_t value = 1;
   for (int i = 0; i < 4000; ++i) {
     value = value * 6364136223846793005U + 1442695040888963407U;
-    const std::uint64_t one = value >> (i % 64);
+    const std::uint64_t small = value >> (i % 64);
     histogram h;
-    h.add(one);
-    // So that the greatest, which is exact, is another.
+    h.add(small);
+    // The greatest value is exact, so it must be another.
     h.add(UINT64_MAX);
-    EXPECT_GE(h.at(0.5), one);
-    EXPECT_LE(h.at(0.5) - one, one / 128);
+    EXPECT_GE(h.at(0.5), small);
+    EXPECT_LE(h.at(0.5) - small, small / 128);
   }
 }
 
-TEST(Histogram, FindsOneAmongMany) {
+TEST(Histogram, FindsOneValueAmongMany) {
   histogram few;
   histogram many;
   for (int i = 0; i < 9999; ++i) {
@@ -65,7 +65,7 @@ TEST(Histogram, FindsOneAmongMany) {
   EXPECT_EQ(many.max(), 1'000'000U);
 }
 
-TEST(Histogram, OfNothingIsZero) {
+TEST(Histogram, IsZeroWithoutValues) {
   const histogram h;
   EXPECT_EQ(h.at(0.5), 0U);
   EXPECT_EQ(h.mean(), 0);
@@ -78,14 +78,14 @@ bench::admission_history history_of(const std::string& order, std::uint64_t wind
     threads.try_emplace(name, window).first->second.admitted(ordinal++);
   }
   bench::admission_history history(ordinal, window);
-  for (const auto& [name, one] : threads) {
-    history.add(one);
+  for (const auto& [name, record] : threads) {
+    history.add(record);
   }
   return history;
 }
 
 // The example of the paper: admissions 0 to 5 are of three threads.
-TEST(Admissions, OfThePaper) {
+TEST(Admissions, MatchThePaper) {
   const auto history = history_of("ABCABCDAE", 6);
   EXPECT_EQ(history.windows(), 1U);
   EXPECT_EQ(history.average_lwss(), 3.0);
@@ -93,7 +93,7 @@ TEST(Admissions, OfThePaper) {
   EXPECT_EQ(history.mttr(), 2U);
 }
 
-TEST(Admissions, AWindowThatIsNotWholeIsLeftOut) {
+TEST(Admissions, AnIncompleteWindowIsLeftOut) {
   // ABCA has three, BCDA four, and E is alone.
   const auto history = history_of("ABCABCDAE", 4);
   EXPECT_EQ(history.windows(), 2U);
@@ -113,7 +113,7 @@ TEST(Admissions, OfARoundRobinOf32) {
   EXPECT_EQ(history.mttr(), 31U);
 }
 
-TEST(Admissions, OfThreadsThatKeepIt) {
+TEST(Admissions, OfOneThreadAfterAnother) {
   const auto history = history_of(std::string(500, 'A') + std::string(500, 'B'), 250);
   EXPECT_EQ(history.average_lwss(), 1.0);
   EXPECT_EQ(history.mttr(), 0U);
@@ -132,7 +132,7 @@ TEST(Fairness, OfKnownDistributions) {
   EXPECT_DOUBLE_EQ(bench::relative_deviation({0, 12, 0, 0}), std::sqrt(3.0));
 }
 
-TEST(Usage, SeesSleepsFaultsAndWork) {
+TEST(Usage, CountsSleepsFaultsAndWork) {
   const bench::usage before = bench::usage_so_far();
   for (int i = 0; i < 5; ++i) {
     bench::sleep_ns(1'000'000);
@@ -152,12 +152,12 @@ TEST(Usage, SeesSleepsFaultsAndWork) {
   const bench::usage after = bench::usage_so_far();
   EXPECT_GE(after.voluntary - before.voluntary, 5);
   EXPECT_GE(after.minor_faults - before.minor_faults, static_cast<std::int64_t>(pages));
-  // The kernel shares its ticks out between user and system time, and may be one of them late.
+  // The kernel divides its ticks between user and system time, and may be late by one.
   EXPECT_GE(after.processor_seconds() - before.processor_seconds(), 0.02);
   munmap(memory, pages * page);
 }
 
-TEST(Usage, SeesAThreadMove) {
+TEST(Usage, CountsMigrations) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   if (CPU_COUNT(&allowed) < 2) {
@@ -165,9 +165,9 @@ TEST(Usage, SeesAThreadMove) {
   }
   const bench::usage before = bench::usage_so_far();
   if (!before.migrations) {
-    GTEST_SKIP() << "this kernel does not say how often a thread was moved";
+    GTEST_SKIP() << "this kernel does not count migrations";
   }
-  for (int turn = 0; turn < 2; ++turn) {
+  for (int round = 0; round < 2; ++round) {
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) {
         bench::pin_to(cpu);
@@ -180,18 +180,18 @@ TEST(Usage, SeesAThreadMove) {
 
 using metered = bench::probe<bench::meter_latency | bench::meter_admissions>;
 
-// Nanoseconds of a tick, from below: what took so long took at least this many ticks.
+// Returns the ticks in `ns` nanoseconds, as a lower bound.
 double ticks_of_ns(double ns) {
   const std::uint64_t from_ns = bench::now_ns();
   const std::uint64_t from = bench::ticks();
   bench::sleep_ns(5'000'000);
-  const std::uint64_t took = bench::ticks() - from;
-  return ns * static_cast<double>(took) / static_cast<double>(bench::now_ns() - from_ns);
+  const std::uint64_t elapsed = bench::ticks() - from;
+  return ns * static_cast<double>(elapsed) / static_cast<double>(bench::now_ns() - from_ns);
 }
 
 constexpr std::uint64_t injected_ns = 20'000'000;
-// How well ticks are turned into nanoseconds in a few milliseconds.
-constexpr double about = 0.9;
+// The accuracy of that conversion when measured in a few milliseconds.
+constexpr double accuracy = 0.9;
 
 void await_sleep_of(pid_t thread) {
   for (;;) {
@@ -208,7 +208,7 @@ void await_sleep_of(pid_t thread) {
   }
 }
 
-TEST(Probe, FindsASleepInTheSection) {
+TEST(Probe, MeasuresASleepInTheSection) {
   bench::site shared;
   metered meter(1000);
   meter.step_begins(true, 0);
@@ -216,7 +216,7 @@ TEST(Probe, FindsASleepInTheSection) {
   bench::sleep_ns(injected_ns);
   meter.unlock(shared);
   meter.step_ended();
-  const auto least = static_cast<std::uint64_t>(about * ticks_of_ns(injected_ns));
+  const auto least = static_cast<std::uint64_t>(accuracy * ticks_of_ns(injected_ns));
   EXPECT_EQ(meter.times().hold.count(), 1U);
   EXPECT_GE(meter.times().hold.max(), least);
   EXPECT_GE(meter.times().operation.max(), least);
@@ -225,7 +225,7 @@ TEST(Probe, FindsASleepInTheSection) {
   EXPECT_EQ(meter.times().hand_over.count(), 0U);
 }
 
-TEST(Probe, FindsTheWaitAndTheHandOver) {
+TEST(Probe, MeasuresTheWaitAndTheHandover) {
   bench::site shared;
   metered first(1000);
   metered second(1000);
@@ -245,16 +245,16 @@ TEST(Probe, FindsTheWaitAndTheHandOver) {
   bench::sleep_ns(injected_ns);
   first.unlock(shared);
   waiter.join();
-  const auto least = static_cast<std::uint64_t>(about * ticks_of_ns(injected_ns));
+  const auto least = static_cast<std::uint64_t>(accuracy * ticks_of_ns(injected_ns));
   EXPECT_GE(second.times().acquisition.max(), least);
   EXPECT_EQ(second.times().hand_over.count(), 1U);
-  // It begins when the waiter has waited for all of the injected time.
+  // The handover begins after all of the injected time.
   EXPECT_LT(second.times().hand_over.max(), second.times().acquisition.max() - least);
   EXPECT_EQ(shared.taken, 2U);
   EXPECT_EQ(shared.recorded, 2U);
 }
 
-TEST(Probe, CountsFromWhenAStepWasDue) {
+TEST(Probe, MeasuresFromTheDueTimeOfAStep) {
   bench::site shared;
   metered meter(1000);
   const std::uint64_t due = bench::ticks();
@@ -265,14 +265,14 @@ TEST(Probe, CountsFromWhenAStepWasDue) {
   meter.lock(shared);
   meter.unlock(shared);
   meter.step_ended();
-  const auto least = static_cast<std::uint64_t>(about * ticks_of_ns(injected_ns));
+  const auto least = static_cast<std::uint64_t>(accuracy * ticks_of_ns(injected_ns));
   EXPECT_GE(meter.times().operation.max(), least);
   // The second acquisition of the step was not late.
   EXPECT_GE(meter.times().acquisition.max(), least);
   EXPECT_LT(meter.times().acquisition.at(0.5), least);
 }
 
-TEST(Probe, IsSilentWhileItWarmsUp) {
+TEST(Probe, RecordsNothingDuringTheWarmUp) {
   bench::site shared;
   metered meter(1000);
   meter.step_begins(false, 0);

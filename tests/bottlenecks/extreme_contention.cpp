@@ -1,4 +1,4 @@
-// Requests that do little but write to a log under its mutex: nearly all threads stand in line.
+// Requests that do little but write to a log under its mutex: nearly all threads wait.
 #include "work.hpp"
 
 namespace {

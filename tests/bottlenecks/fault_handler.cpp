@@ -1,5 +1,5 @@
-// Every thread keeps making objects with a mutex in fresh memory, and gives the memory back: all of
-// them are in the kernel's page-fault handler most of the time, where they share a lock.
+// Every thread repeatedly creates objects with a mutex in new memory, and unmaps the memory: most
+// of the time all threads are in the kernel's page-fault handler, under one lock.
 #include <sys/mman.h>
 #include <new>
 #include "work.hpp"
@@ -14,11 +14,11 @@ struct chunk {
   unsigned char data[4 * page - sizeof(pthread_mutex_t)];
 };
 
-chunk* fresh() {
-  void* place =
+chunk* new_chunks() {
+  void* memory =
       mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (place == MAP_FAILED) throw std::bad_alloc{};
-  return static_cast<chunk*>(place);
+  if (memory == MAP_FAILED) throw std::bad_alloc{};
+  return static_cast<chunk*>(memory);
 }
 
 }  // namespace
@@ -27,11 +27,12 @@ int main() {
   const work::clock clock{std::chrono::milliseconds{400}};
   work::in_threads(work::processors(), [&](unsigned) {
     while (clock.runs()) {
-      chunk* const chunks = fresh();
+      chunk* const chunks = new_chunks();
       for (std::size_t i = 0; i < pages / 4; ++i) {
         pthread_mutex_init(&chunks[i].mutex, nullptr);
         const work::guard hold{chunks[i].mutex};
-        for (std::size_t at = 0; at < sizeof chunks[i].data; at += page) chunks[i].data[at] = 1;
+        for (std::size_t offset = 0; offset < sizeof chunks[i].data; offset += page)
+          chunks[i].data[offset] = 1;
       }
       for (std::size_t i = 0; i < pages / 4; ++i) pthread_mutex_destroy(&chunks[i].mutex);
       munmap(chunks, pages * page);

@@ -1,5 +1,5 @@
-// Fork and join in short steps: a barrier of a mutex and a condition variable, at which threads go
-// to sleep, and are let go, thousands of times a second.
+// Fork and join in short steps: a barrier of a mutex and a condition variable, at which threads
+// sleep and are woken thousands of times a second.
 #include "work.hpp"
 
 namespace {
@@ -8,10 +8,10 @@ class barrier {
  public:
   explicit barrier(unsigned threads) : threads_{threads} {}
 
-  // False once any thread wanted to stop.
-  bool meet(bool go_on) {
+  // Returns false once any thread has passed false.
+  bool wait(bool continues) {
     const work::guard hold{mutex_};
-    stopped_ = stopped_ || !go_on;
+    stopped_ = stopped_ || !continues;
     if (++arrived_ == threads_) {
       arrived_ = 0;
       ++round_;
@@ -19,7 +19,7 @@ class barrier {
       pthread_cond_broadcast(&next_);
       return !ended_;
     }
-    for (const unsigned mine = round_; mine == round_;) pthread_cond_wait(&next_, &mutex_);
+    for (const unsigned current = round_; current == round_;) pthread_cond_wait(&next_, &mutex_);
     return !ended_;
   }
 
@@ -41,6 +41,6 @@ int main() {
   barrier step{threads};
   work::in_threads(threads, [&](unsigned) {
     do work::compute(3'000);
-    while (step.meet(clock.runs()));
+    while (step.wait(clock.runs()));
   });
 }

@@ -1,5 +1,5 @@
-// Four threads for each processor compute, and now and then take a mutex for about as long as the
-// scheduler leaves a thread alone: it often loses its processor inside.
+// Four threads for each processor compute, and sometimes hold a mutex for about a time slice: the
+// holder is often preempted.
 #include "work.hpp"
 
 namespace {

@@ -15,19 +15,19 @@ struct alignas(64) molecule {
 constexpr unsigned count = 100'000;
 constexpr unsigned visits = 300'000;
 
-// Pages of the usual size, on machines that would give larger ones, too.
-molecule* pages() {
-  void* place = mmap(nullptr, count * sizeof(molecule), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (place == MAP_FAILED) throw std::bad_alloc{};
-  madvise(place, count * sizeof(molecule), MADV_NOHUGEPAGE);
-  return static_cast<molecule*>(place);
+// Maps pages of the usual size, even if the kernel would use larger ones.
+molecule* map_molecules() {
+  void* memory = mmap(nullptr, count * sizeof(molecule), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc{};
+  madvise(memory, count * sizeof(molecule), MADV_NOHUGEPAGE);
+  return static_cast<molecule*>(memory);
 }
 
 }  // namespace
 
 int main() {
-  molecule* const all = pages();
+  molecule* const all = map_molecules();
   for (unsigned i = 0; i < count; ++i) pthread_mutex_init(&all[i].mutex, nullptr);
   const unsigned threads = work::processors();
   work::in_threads(threads, [&](unsigned number) {

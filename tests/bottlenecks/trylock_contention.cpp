@@ -1,4 +1,4 @@
-// Threads that would rather not sleep try a mutex until they have it.
+// Threads that poll a mutex with trylock until they have it.
 #include "work.hpp"
 
 namespace {

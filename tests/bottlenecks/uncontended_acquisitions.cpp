@@ -1,4 +1,4 @@
-// A grid whose cells have a mutex each, and every thread stays in its own part of it.
+// A grid whose cells have a mutex each; every thread uses a separate part of it.
 #include <array>
 #include "work.hpp"
 

@@ -1,5 +1,5 @@
-// What the programs share: threads that work for a while, and work that takes processor time rather
-// than time, so that it takes longer where the processor is taken away.
+// Common code of the programs: threads that work for a while, and work measured in processor time,
+// so that it takes longer if the thread is preempted.
 #pragma once
 
 #include <pthread.h>
@@ -11,15 +11,16 @@
 
 namespace work {
 
-// That this process may use; at most eight, so that a program means the same on a large machine.
+// Returns the processors that this process may use, at most eight, for the same behaviour on a
+// large machine.
 inline unsigned processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 2;
-  const int found = CPU_COUNT(&allowed);
-  return found < 2 ? 2 : found > 8 ? 8 : static_cast<unsigned>(found);
+  const int count = CPU_COUNT(&allowed);
+  return count < 2 ? 2 : count > 8 ? 8 : static_cast<unsigned>(count);
 }
 
-// A generator of its own for each thread: xorshift, which needs no memory.
+// An xorshift generator, one for each thread.
 class random {
  public:
   explicit random(unsigned thread) : state_{(thread + 1) * 0x9e3779b97f4a7c15u} {}
@@ -31,14 +32,14 @@ class random {
     return state_;
   }
 
-  // From 0 to twice the mean.
+  // Returns a number from 0 to twice the mean.
   std::uint64_t around(std::uint64_t mean) { return next() % (2 * mean + 1); }
 
  private:
   std::uint64_t state_;
 };
 
-// So many steps that depend on each other; one takes about a nanosecond.
+// Executes dependent steps; one takes about a nanosecond.
 inline void compute(std::uint64_t steps) {
   std::uint64_t value = steps;
   for (std::uint64_t i = 0; i < steps; ++i) {
@@ -47,12 +48,12 @@ inline void compute(std::uint64_t steps) {
   }
 }
 
-// Asleep for so many microseconds, as in a call that reads or writes.
+// Sleeps as in a call that reads or writes.
 inline void wait_for_device(std::uint64_t microseconds) {
   std::this_thread::sleep_for(std::chrono::microseconds{microseconds});
 }
 
-// True until the time is up.
+// A clock that runs for a given time.
 class clock {
  public:
   explicit clock(std::chrono::milliseconds time) : end_{std::chrono::steady_clock::now() + time} {}

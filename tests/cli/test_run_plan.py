@@ -98,25 +98,25 @@ def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> N
 
 
 @pytest.mark.parametrize(
-    ("of_the_door", "of_others", "sleeps"),
+    ("of_symbol", "of_others", "sleeps"),
     [
         ("ttas", "mcs-stp", False),
         ("mcs-stp", "ttas", True),
     ],
 )
 def test_the_lock_of_an_entry_is_the_one_that_works(
-    cli: Cli, program: Program, plan: PlanFile, of_the_door: str, of_others: str, sleeps: bool
+    cli: Cli, program: Program, plan: PlanFile, of_symbol: str, of_others: str, sleeps: bool
 ) -> None:
     """Only one of the two locks ever calls the kernel to sleep, with and without counting."""
     text = f"""
         lock = "{of_others}"
         [[mutex]]
-        lock = "{of_the_door}"
-        symbol = "the_door"
+        lock = "{of_symbol}"
+        symbol = "queued_for"
         """
     result = cli("run", "--stats", "--plan", plan(text), "--", program("queueing"), "30")
     assert result.status == 3, result.err
-    assert entries(result)["symbol the_door"] == (of_the_door, 1)
+    assert entries(result)["symbol queued_for"] == (of_symbol, 1)
     waits = re.search(r"^  futex waits +([\d,]+)$", result.err, re.MULTILINE)
     assert waits is not None
     assert (waits[1] != "0") == sleeps, result.err

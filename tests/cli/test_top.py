@@ -22,12 +22,12 @@ def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) ->
     lines = done.out.splitlines()
     assert len(lines) > 2
     assert all(re.search(r": \d of \d threads wait; .* lost a second", each) for each in lines)
-    named = [each for each in lines if "the_door" in each]
+    named = [each for each in lines if "queued_for" in each]
     assert named
     assert any("1 waiting" in each for each in named)
     assert any("held at pass" in each for each in named)
     assert "lost waiting" in done.err
-    assert "the_door" in done.err
+    assert "queued_for" in done.err
     assert f"the program's output is in {log}" in done.err
     assert log.read_text() == "turns\nends\n"
 
@@ -59,7 +59,7 @@ def test_a_reader_that_leaves_does_not_end_the_program(
         top.stdout.close()
         message = top.stderr.read()
         assert top.wait(60) == 3
-    assert "the_door" in message
+    assert "queued_for" in message
     assert "Traceback" not in message
     assert (tmp_path / "log").read_text() == "turns\nends\n"
 
@@ -80,7 +80,7 @@ def test_a_key_ends_it_on_a_terminal(
         env={k: v for k, v in environment.items() if k != "COLUMNS"} | {"TERM": "xterm"},
     ) as process:
         shown = b""
-        while b"the_door" not in shown or b"q ends the program" not in shown:
+        while b"queued_for" not in shown or b"q ends the program" not in shown:
             shown += os.read(master, 65536)
         os.write(master, b"q")
         while b"the program's output is in" not in shown:
@@ -112,7 +112,7 @@ def test_a_process_that_runs_already(
         done = captured(words, env=environment)
     assert done.returncode == 0
     assert done.stderr == f"lockwright: process {target.pid} has ended\n"
-    named = [each for each in done.stdout.splitlines() if "the_door" in each]
+    named = [each for each in done.stdout.splitlines() if "queued_for" in each]
     assert named
     assert all("waited for at pass)" in each for each in named)
 

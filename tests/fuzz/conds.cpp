@@ -10,15 +10,17 @@ struct Cleanup {
   Member* self;
 };
 
-void clean_up(void* at) {
-  auto& it = *static_cast<Cleanup*>(at);
-  // Held, and by this thread: a recursive one can be taken once more.
-  std::string told = "cleanup " + say("trylock", pthread_mutex_trylock(&it.with->it));
-  if (it.with->kind == Kind::recursive) {
-    told += ", " + say("unlock", pthread_mutex_unlock(&it.with->it));
+void clean_up(void* argument) {
+  auto& cleanup = *static_cast<Cleanup*>(argument);
+  // Held by this thread: it can lock a recursive mutex once more.
+  std::string line =
+      "cleanup " + result_of("trylock", pthread_mutex_trylock(&cleanup.with->object));
+  if (cleanup.with->kind == Kind::recursive) {
+    line += ", " + result_of("unlock", pthread_mutex_unlock(&cleanup.with->object));
   }
-  it.self->say(told + ", " + say("unlock", pthread_mutex_unlock(&it.with->it)));
-  it.self->gone.store(true);
+  cleanup.self->set_answer(line + ", " +
+                           result_of("unlock", pthread_mutex_unlock(&cleanup.with->object)));
+  cleanup.self->gone.store(true);
 }
 
 std::string wait_cancellably(Cond& on, Mutex& with, Member& self, int how) {
@@ -27,11 +29,11 @@ std::string wait_cancellably(Cond& on, Mutex& with, Member& self, int how) {
   pthread_cleanup_push(clean_up, &cleanup);
   const clockid_t clock = on.monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
   const timespec far = in(how == 1 ? clock : CLOCK_MONOTONIC, never);
-  rc = how == 0   ? pthread_cond_wait(&on.it, &with.it)
-       : how == 1 ? pthread_cond_timedwait(&on.it, &with.it, &far)
-                  : pthread_cond_clockwait(&on.it, &with.it, CLOCK_MONOTONIC, &far);
+  rc = how == 0   ? pthread_cond_wait(&on.object, &with.object)
+       : how == 1 ? pthread_cond_timedwait(&on.object, &with.object, &far)
+                  : pthread_cond_clockwait(&on.object, &with.object, CLOCK_MONOTONIC, &far);
   pthread_cleanup_pop(0);
-  return taken("wait", rc, &with.it);
+  return lock_result("wait", rc, &with.object);
 }
 
 }  // namespace
@@ -59,28 +61,28 @@ bool Program::wait(int member, int m, int c) {
   return true;
 }
 
-bool Program::go_and_wait(int member, int m, int c) {
+bool Program::lock_and_wait(int member, int m, int c) {
   Cond& on = cond_[c];
   Mutex& with = mutex_[m];
-  if (!is_idle(member) || !holds_nothing(member) || is_in_the_way(m) || with.kind == Kind::shared ||
+  if (!is_idle(member) || !holds_nothing(member) || is_busy(m) || with.kind == Kind::shared ||
       (on.with != nobody && on.with != m)) {
     return false;
   }
   Member& self = crew(member);
   on.with = m;
-  run(member, "go and wait c" + std::to_string(c) + " m" + std::to_string(m), {Blocked::cond, c, m},
-      [&on, &with, &self] {
-        // Not printed: all waiters have to be alike.
-        taken("lock", pthread_mutex_lock(&with.it), &with.it);
+  run(member, "lock and wait c" + std::to_string(c) + " m" + std::to_string(m),
+      {Blocked::cond, c, m}, [&on, &with, &self] {
+        // Not printed: all waiters have to be interchangeable.
+        lock_result("lock", pthread_mutex_lock(&with.object), &with.object);
         return wait_cancellably(on, with, self, 0);
       });
   return true;
 }
 
-bool Program::wait_a_moment(int member, int m, int c) {
+bool Program::timed_wait(int member, int m, int c) {
   if (!may_wait(member, m, c)) return false;
-  // No thread may be on the way to the mutex, because it would come in between.
-  if (coming_back_to(m) > 0) return false;
+  // No thread may be about to acquire the mutex, because it would do so in between.
+  if (returning_to(m) > 0) return false;
   Cond& on = cond_[c];
   Mutex& with = mutex_[m];
   const int how = below(4);
@@ -90,9 +92,10 @@ bool Program::wait_a_moment(int member, int m, int c) {
         timespec at = in(on.monotonic || how == 1 ? CLOCK_MONOTONIC : CLOCK_REALTIME, soon);
         if (how == 2) at.tv_nsec = -1;
         if (how == 3) at.tv_sec -= 100;
-        return how == 1 ? say("clockwait",
-                              pthread_cond_clockwait(&on.it, &with.it, CLOCK_MONOTONIC, &at))
-                        : say("timedwait", pthread_cond_timedwait(&on.it, &with.it, &at));
+        return how == 1
+                   ? result_of("clockwait", pthread_cond_clockwait(&on.object, &with.object,
+                                                                   CLOCK_MONOTONIC, &at))
+                   : result_of("timedwait", pthread_cond_timedwait(&on.object, &with.object, &at));
       });
   return true;
 }
@@ -100,22 +103,22 @@ bool Program::wait_a_moment(int member, int m, int c) {
 bool Program::wake(int member, int c) {
   Cond& on = cond_[c];
   const int m = on.with;
-  const int there = waiting(Blocked::cond, c);
+  const int waiters = waiting(Blocked::cond, c);
   if (!is_idle(member)) return false;
-  // Waiters that return and threads that lock would not be alike.
-  if (there > 0 && waiting(Blocked::mutex, m) > 0) return false;
+  // Waiters that return and threads that lock would not be interchangeable.
+  if (waiters > 0 && waiting(Blocked::mutex, m) > 0) return false;
   const bool all = below(3) == 0;
-  int woken = all ? there : std::min(there, 1);
+  int woken = all ? waiters : std::min(waiters, 1);
   for (int i = 0; i < members && woken > 0; ++i) {
     if (blocked(i).what == Blocked::cond && blocked(i).on == c) {
-      // The first of them by name; which one it is shows when it returns.
-      blocked(i) = {Blocked::back_from_cond, nobody, m};
+      // The first of them by name, corrected when a waiter returns.
+      blocked(i) = {Blocked::leaving_cond, nobody, m};
       --woken;
     }
   }
-  crew(member).order([&on, all] {
-    return all ? say("broadcast", pthread_cond_broadcast(&on.it))
-               : say("signal", pthread_cond_signal(&on.it));
+  crew(member).assign([&on, all] {
+    return all ? result_of("broadcast", pthread_cond_broadcast(&on.object))
+               : result_of("signal", pthread_cond_signal(&on.object));
   });
   while (crew(member).is_working()) usleep(50);
   settle();
@@ -129,7 +132,7 @@ void Program::exchange(int c) {
   for (int i = 0; i < members; ++i) {
     if (blocked(i).what != Blocked::cond || blocked(i).on != c || crew(i).is_working()) continue;
     for (int j = 0; j < members; ++j) {
-      if (blocked(j).what == Blocked::back_from_cond && blocked(j).with == m &&
+      if (blocked(j).what == Blocked::leaving_cond && blocked(j).with == m &&
           crew(j).is_working()) {
         std::swap(real_[static_cast<std::size_t>(i)], real_[static_cast<std::size_t>(j)]);
         break;
@@ -144,27 +147,27 @@ bool Program::make_cond(int member, int c) {
   const bool monotonic = below(2) == 0;
   on.monotonic = monotonic;
   run(member, "make c" + std::to_string(c), {}, [&on, monotonic] {
-    std::string told = say("destroy", pthread_cond_destroy(&on.it));
+    std::string line = result_of("destroy", pthread_cond_destroy(&on.object));
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     if (monotonic) pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    std::memset(&on.it, 0x5A, sizeof on.it);
-    told += ", " + say("init", pthread_cond_init(&on.it, &attributes));
+    std::memset(&on.object, 0x5A, sizeof on.object);
+    line += ", " + result_of("init", pthread_cond_init(&on.object, &attributes));
     pthread_condattr_destroy(&attributes);
-    return told;
+    return line;
   });
   return true;
 }
 
 bool Program::cancel(int member) {
   const Blocked was = blocked(member);
-  if (was.what != Blocked::cond || is_in_the_way(was.with)) return false;
+  if (was.what != Blocked::cond || is_busy(was.with)) return false;
   pthread_cancel(crew(member).handle());
   while (!crew(member).gone.load()) usleep(50);
-  const std::string told = crew(member).take_answer();
-  const std::string end = crew(member).renew(true);
+  const std::string line = crew(member).take_answer();
+  const std::string end = crew(member).restart(true);
   blocked(member) = {};
-  std::printf("%d cancel t%d: %s, %s\n", number_, member, told.c_str(), end.c_str());
+  std::printf("%d cancel t%d: %s, %s\n", number_, member, line.c_str(), end.c_str());
   settle();
   report();
   return true;

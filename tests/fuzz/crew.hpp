@@ -1,5 +1,5 @@
-// Threads that do one thing at a time for a coordinator, which knows whether a thread has done
-// it or is blocked in it. They communicate by futexes, so that nothing here is under
+// Threads that execute one command at a time for a coordinator, which knows whether a thread has
+// completed its command or is blocked in it. They communicate by futexes only, which are not under
 // test.
 #pragma once
 
@@ -32,10 +32,10 @@ class Member {
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  // The work returns the line to print about it.
-  void order(std::function<std::string()> work) {
+  // Starts `work`, which returns the line to print.
+  void assign(std::function<std::string()> work) {
     work_ = std::move(work);
-    told_.clear();
+    answer_.clear();
     state_.store(working, std::memory_order_release);
     futex_wake(state_);
   }
@@ -44,21 +44,21 @@ class Member {
     return state_.load(std::memory_order_acquire) == working;
   }
 
-  // The answer of finished work, once.
-  std::string take_answer() { return std::move(told_); }
+  // Returns the line of completed work, once.
+  std::string take_answer() { return std::move(answer_); }
 
   [[nodiscard]] pthread_t handle() const { return handle_; }
 
-  // Nanoseconds of processor time.
-  [[nodiscard]] std::int64_t used() const {
+  // Returns nanoseconds of processor time.
+  [[nodiscard]] std::int64_t processor_time() const {
     clockid_t clock;
     return pthread_getcpuclockid(handle_, &clock) == 0 ? check::nanoseconds(clock) : 0;
   }
 
   [[nodiscard]] bool sleeps() const { return check::sleeps(tid_.load()); }
 
-  // Ends the thread, or waits for one that a cancellation ends, and starts another in its place.
-  std::string renew(bool cancelled) {
+  // Ends the thread, or waits for the end of a cancelled one, and starts another in its place.
+  std::string restart(bool cancelled) {
     if (!cancelled) {
       state_.store(leaving, std::memory_order_release);
       futex_wake(state_);
@@ -69,10 +69,10 @@ class Member {
     return result == PTHREAD_CANCELED ? "cancelled" : "ended";
   }
 
-  // For work that does not return: sets the line to print.
-  void say(std::string words) { told_ = std::move(words); }
+  // Sets the line to print for work that does not return.
+  void set_answer(std::string words) { answer_ = std::move(words); }
 
-  // Whether a cancellation has ended the thread.
+  // True if a cancellation has ended the thread.
   std::atomic<bool> gone{false};
 
  private:
@@ -86,23 +86,23 @@ class Member {
     while (tid_.load() == 0) usleep(50);
   }
 
-  static void* enter(void* at) {
-    Member& self = *static_cast<Member*>(at);
+  static void* enter(void* member) {
+    Member& self = *static_cast<Member*>(member);
     self.tid_.store(static_cast<int>(syscall(SYS_gettid)));
     for (;;) {
-      const std::uint32_t seen = self.state_.load(std::memory_order_acquire);
-      if (seen == leaving) return nullptr;
-      if (seen == idle) {
+      const std::uint32_t state = self.state_.load(std::memory_order_acquire);
+      if (state == leaving) return nullptr;
+      if (state == idle) {
         futex_wait(self.state_, idle);
         continue;
       }
-      self.told_ = self.work_();
+      self.answer_ = self.work_();
       self.state_.store(idle, std::memory_order_release);
     }
   }
 
   std::function<std::string()> work_;
-  std::string told_;
+  std::string answer_;
   pthread_t handle_{};
   std::atomic<int> tid_{0};
   std::atomic<std::uint32_t> state_{idle};
@@ -122,10 +122,11 @@ inline void settle(const std::vector<std::unique_ptr<Member>>& crew) {
       const bool works = !crew[i]->gone && crew[i]->is_working();
       changed = changed || works != worked[i] || since[i] < 0;
       worked[i] = works;
-      all = all && (!works || crew[i]->sleeps() || crew[i]->used() - since[i] > enough);
+      all = all && (!works || crew[i]->sleeps() || crew[i]->processor_time() - since[i] > enough);
     }
     if (changed) {
-      for (std::size_t i = 0; i < crew.size(); ++i) since[i] = worked[i] ? crew[i]->used() : 0;
+      for (std::size_t i = 0; i < crew.size(); ++i)
+        since[i] = worked[i] ? crew[i]->processor_time() : 0;
     }
     quiet = all && !changed ? quiet + 1 : 0;
     usleep(all ? 30 : 100);

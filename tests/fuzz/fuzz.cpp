@@ -1,10 +1,10 @@
-// fuzz SEED STEPS: a random legal program over mutexes, condition variables, reader-writer locks
-// and semaphores, and what it can observe, one line a step. The same seed gives the same program,
-// and every library that keeps POSIX's promises has it print the same lines.
+// fuzz SEED STEPS: runs a random legal program over mutexes, condition variables, reader-writer
+// locks and semaphores, and prints its observations, one line a step. The same seed gives the same
+// program, which prints the same lines under every library that conforms to POSIX.
 //
 // One thread at a time gets a command, and the next step is drawn when all are idle or blocked,
-// so nothing depends on speed. What POSIX leaves open is not printed: waiters for the
-// same thing hold nothing and are alike, and when one of them is served it is given the name of the
+// so nothing depends on speed. Choices that POSIX leaves open are not printed: waiters for the same
+// object hold nothing and are interchangeable, and a waiter that is served takes the name of the
 // first of them.
 #include <csignal>
 #include <cstdlib>

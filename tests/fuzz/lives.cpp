@@ -1,4 +1,4 @@
-// Steps in which a signal, a fork or an end befalls a thread.
+// Steps with signals to threads, forks, and ends of threads.
 #include "program.hpp"
 
 #include <sys/wait.h>
@@ -14,17 +14,17 @@ bool Program::interrupt(int member) {
   while (handled.load() == before) usleep(50);
   settle();
   std::printf("%d interrupt t%d: %s\n", number_, member,
-              crew(member).is_working() ? "goes on" : "is through");
+              crew(member).is_working() ? "continues" : "has ended");
   report();
   return true;
 }
 
 bool Program::replace(int member) {
   if (!is_idle(member) || !holds_no_rwlock(member)) return false;
-  for (Mutex& one : mutex_) {
-    if (one.owner == member && one.kind != Kind::robust) return false;
+  for (Mutex& mutex : mutex_) {
+    if (mutex.owner == member && mutex.kind != Kind::robust) return false;
   }
-  const std::string end = crew(member).renew(false);
+  const std::string end = crew(member).restart(false);
   for (int m = 0; m < mutexes; ++m) {
     if (mutex_[m].owner == member) released(m);
   }
@@ -46,62 +46,64 @@ std::string Program::in_a_child(int member) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
-    const std::string told = child_says(member);
-    if (write(ends[1], told.data(), told.size()) < 0) _exit(1);
+    const std::string line = child_observations(member);
+    if (write(ends[1], line.data(), line.size()) < 0) _exit(1);
     _exit(0);
   }
   close(ends[1]);
-  std::string told;
+  std::string line;
   char buffer[512];
   for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    told.append(buffer, static_cast<std::size_t>(got));
+    line.append(buffer, static_cast<std::size_t>(got));
   }
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  return told +
+  return line +
          (WIFSIGNALED(status) ? ", killed" : ", exit " + std::to_string(WEXITSTATUS(status)));
 }
 
-std::string Program::child_says(int member) {
-  std::string told;
+std::string Program::child_observations(int member) {
+  std::string line;
   for (int m = 0; m < mutexes; ++m) {
     Mutex& on = mutex_[m];
-    // Of a robust or a protocol mutex the kernel knows the parent's thread as the owner.
+    // For the kernel the parent's thread owns a robust mutex, or one with a protocol.
     if (on.kind == Kind::robust || on.kind == Kind::inherit || on.kind == Kind::shared ||
         on.kind == Kind::errorcheck || on.kind == Kind::recursive) {
       continue;
     }
     if (on.owner == member) {
-      for (int i = on.depth; i > 0; --i) told += say(" unlock", pthread_mutex_unlock(&on.it));
+      for (int i = on.depth; i > 0; --i)
+        line += result_of(" unlock", pthread_mutex_unlock(&on.object));
     } else if (on.owner != nobody) {
-      told += say(" trylock", pthread_mutex_trylock(&on.it));
+      line += result_of(" trylock", pthread_mutex_trylock(&on.object));
       continue;
     }
-    told += say(" lock", pthread_mutex_lock(&on.it));
-    told += say(" trylock", pthread_mutex_trylock(&on.it));
-    told += say(" unlock", pthread_mutex_unlock(&on.it));
+    line += result_of(" lock", pthread_mutex_lock(&on.object));
+    line += result_of(" trylock", pthread_mutex_trylock(&on.object));
+    line += result_of(" unlock", pthread_mutex_unlock(&on.object));
   }
   static Mutex fresh;
-  static Cond turn;
-  static bool come = false;
+  static Cond changed;
+  static bool arrived = false;
   pthread_t other;
-  pthread_mutex_lock(&fresh.it);
-  const int made = pthread_create(
+  pthread_mutex_lock(&fresh.object);
+  const int created = pthread_create(
       &other, nullptr,
       [](void*) -> void* {
-        pthread_mutex_lock(&fresh.it);
-        come = true;
-        pthread_cond_signal(&turn.it);
-        pthread_mutex_unlock(&fresh.it);
+        pthread_mutex_lock(&fresh.object);
+        arrived = true;
+        pthread_cond_signal(&changed.object);
+        pthread_mutex_unlock(&fresh.object);
         return nullptr;
       },
       nullptr);
-  told += say(" create", made);
-  while (made == 0 && !come) told += say(" wait", pthread_cond_wait(&turn.it, &fresh.it));
-  pthread_mutex_unlock(&fresh.it);
-  if (made == 0) pthread_join(other, nullptr);
-  return told;
+  line += result_of(" create", created);
+  while (created == 0 && !arrived)
+    line += result_of(" wait", pthread_cond_wait(&changed.object, &fresh.object));
+  pthread_mutex_unlock(&fresh.object);
+  if (created == 0) pthread_join(other, nullptr);
+  return line;
 }
 
 }  // namespace fuzz

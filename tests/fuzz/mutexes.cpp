@@ -1,4 +1,4 @@
-// Steps with mutexes: every kind, in every way of locking.
+// Steps with mutexes: every kind, by every function that locks.
 #include "program.hpp"
 
 namespace fuzz {
@@ -6,15 +6,15 @@ namespace fuzz {
 namespace {
 
 std::string init(Mutex& on, int how) {
-  const int destroyed = pthread_mutex_destroy(&on.it);
-  std::string told = say("destroy", destroyed);
+  const int destroyed = pthread_mutex_destroy(&on.object);
+  std::string line = result_of("destroy", destroyed);
   if (how == 7) {
-    on.it = PTHREAD_MUTEX_INITIALIZER;
-    return told;
+    on.object = PTHREAD_MUTEX_INITIALIZER;
+    return line;
   }
   if (how == 8) {
-    on.it = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    return told;
+    on.object = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    return line;
   }
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
@@ -25,10 +25,10 @@ std::string init(Mutex& on, int how) {
   if (kind == Kind::shared) pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   if (kind == Kind::inherit) pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
   if (kind == Kind::robust) pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  std::memset(&on.it, 0x5A, sizeof on.it);
-  told += ", " + say("init", pthread_mutex_init(&on.it, &attributes));
+  std::memset(&on.object, 0x5A, sizeof on.object);
+  line += ", " + result_of("init", pthread_mutex_init(&on.object, &attributes));
   pthread_mutexattr_destroy(&attributes);
-  return told;
+  return line;
 }
 
 }  // namespace
@@ -38,13 +38,14 @@ bool Program::lock(int member, int m) {
   if (!is_idle(member)) return false;
   if (on.owner == member && on.kind != Kind::recursive && on.kind != Kind::errorcheck) return false;
   const bool blocks = on.owner != nobody && on.owner != member;
-  // Waiters are alike only if they hold nothing and wait in the same way.
-  if (blocks && (!holds_nothing(member) || coming_back_to(m) > 0)) return false;
+  // Waiters are interchangeable only if they hold nothing and none returns from a condition
+  // variable.
+  if (blocks && (!holds_nothing(member) || returning_to(m) > 0)) return false;
   const bool timed = below(4) == 0;
   run(member, "lock m" + std::to_string(m), {Blocked::mutex, m, nobody}, [&on, timed] {
-    if (!timed) return taken("lock", pthread_mutex_lock(&on.it), &on.it);
+    if (!timed) return lock_result("lock", pthread_mutex_lock(&on.object), &on.object);
     const timespec far = in(CLOCK_REALTIME, never);
-    return taken("lock", pthread_mutex_timedlock(&on.it, &far), &on.it);
+    return lock_result("lock", pthread_mutex_timedlock(&on.object, &far), &on.object);
   });
   locked(m, member);
   return true;
@@ -54,7 +55,7 @@ bool Program::try_lock(int member, int m) {
   Mutex& on = mutex_[m];
   if (!is_idle(member)) return false;
   run(member, "trylock m" + std::to_string(m), {},
-      [&on] { return taken("trylock", pthread_mutex_trylock(&on.it), &on.it); });
+      [&on] { return lock_result("trylock", pthread_mutex_trylock(&on.object), &on.object); });
   locked(m, member);
   return true;
 }
@@ -72,8 +73,9 @@ bool Program::timed_lock(int member, int m) {
     if (how == 3) at.tv_nsec = 1'000'000'000;
     if (how == 5) at.tv_sec = -1;
     return how == 1 || how == 4
-               ? taken("clocklock", pthread_mutex_clocklock(&on.it, CLOCK_MONOTONIC, &at), &on.it)
-               : taken("timedlock", pthread_mutex_timedlock(&on.it, &at), &on.it);
+               ? lock_result("clocklock", pthread_mutex_clocklock(&on.object, CLOCK_MONOTONIC, &at),
+                             &on.object)
+               : lock_result("timedlock", pthread_mutex_timedlock(&on.object, &at), &on.object);
   });
   locked(m, member);
   return true;
@@ -98,7 +100,7 @@ bool Program::unlock(int member, int m) {
   const bool last = on.owner == member && --on.depth == 0;
   if (last) released(m);
   run(member, "unlock m" + std::to_string(m), {},
-      [&on] { return say("unlock", pthread_mutex_unlock(&on.it)); });
+      [&on] { return result_of("unlock", pthread_mutex_unlock(&on.object)); });
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Which step comes, what it makes possible, and which threads have proceeded.
+// The choice of steps, and the record of the threads that proceed.
 #include "program.hpp"
 
 namespace fuzz {
@@ -9,12 +9,12 @@ Program::Program(std::uint64_t seed) : random_(seed) {
     real_.push_back(i);
   }
   blocked_.resize(members);
-  for (Sem& one : sem_) sem_init(&one.it, 0, 0);
+  for (Sem& sem : sem_) sem_init(&sem.object, 0, 0);
 }
 
 void Program::step(int number) {
   number_ = number;
-  // Most draws are of something that is not legal now; then another is drawn.
+  // Most draws are not legal in the present state; then another is drawn.
   while (!draw()) {
   }
 }
@@ -26,7 +26,7 @@ bool Program::holds_nothing(int member) {
 }
 
 bool Program::in_use(int m) {
-  return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) + coming_back_to(m) > 0 ||
+  return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) + returning_to(m) > 0 ||
          std::any_of(blocked_.begin(), blocked_.end(),
                      [&](const Blocked& b) { return b.what == Blocked::cond && b.with == m; });
 }
@@ -35,28 +35,29 @@ bool Program::is_a_thread_due() {
   for (int m = 0; m < mutexes; ++m) {
     if (mutex_[m].owner != nobody) continue;
     bool wanted = false;
-    bool come = false;
+    bool proceeds = false;
     for (int i = 0; i < members; ++i) {
       const Blocked& b = blocked(i);
       const bool wants = (b.what == Blocked::mutex && b.on == m) ||
-                         (b.what == Blocked::back_from_cond && b.with == m);
+                         (b.what == Blocked::leaving_cond && b.with == m);
       wanted = wanted || wants;
-      come = come || ((wants || (b.what == Blocked::cond && b.with == m)) && !crew(i).is_working());
+      proceeds = proceeds ||
+                 ((wants || (b.what == Blocked::cond && b.with == m)) && !crew(i).is_working());
     }
-    if (wanted && !come) return true;
+    if (wanted && !proceeds) return true;
   }
   for (int r = 0; r < rwlocks; ++r) {
     if (rwlock_[r].writer != nobody) continue;
-    // All readers come; of the writers, one when there are no readers.
-    bool come = false;
+    // All readers proceed; one writer does if there are no readers.
+    bool proceeds = false;
     for (int i = 0; i < members; ++i) {
       if (blocked(i).on != r || crew(i).is_working()) continue;
-      come = come || blocked(i).what == Blocked::write;
+      proceeds = proceeds || blocked(i).what == Blocked::write;
     }
     for (int i = 0; i < members; ++i) {
       if (blocked(i).on != r || !crew(i).is_working()) continue;
       if (blocked(i).what == Blocked::read) return true;
-      if (blocked(i).what == Blocked::write && !come && readers(r) == 0) return true;
+      if (blocked(i).what == Blocked::write && !proceeds && readers(r) == 0) return true;
     }
   }
   return false;
@@ -70,8 +71,8 @@ void Program::settle() {
 
 void Program::run(int member, const std::string& text, const Blocked& if_blocked,
                   std::function<std::string()> work) {
-  crew(member).order(std::move(work));
-  while (if_blocked.what == Blocked::not_at_all && crew(member).is_working()) usleep(50);
+  crew(member).assign(std::move(work));
+  while (if_blocked.what == Blocked::none && crew(member).is_working()) usleep(50);
   settle();
   std::string line = std::to_string(number_) + " t" + std::to_string(member) + " " + text + ": ";
   if (crew(member).is_working()) {
@@ -105,7 +106,7 @@ void Program::report() {
         ++rwlock_[was.on].reads[first];
       } else if (was.what == Blocked::write) {
         rwlock_[was.on].writer = first;
-      } else if (was.what == Blocked::back_from_cond || was.what == Blocked::cond) {
+      } else if (was.what == Blocked::leaving_cond || was.what == Blocked::cond) {
         take(was.with, first);
       }
       again = true;
@@ -142,7 +143,7 @@ bool Program::draw() {
     case 13:
       return wake(member, below(conds));
     case 14:
-      return wait_a_moment(member, m, below(conds));
+      return timed_wait(member, m, below(conds));
     case 15:
       return make_mutex(member, m);
     case 16:
@@ -165,7 +166,7 @@ bool Program::draw() {
     case 24:
     case 25:
     case 26:
-      return go_and_wait(member, m, below(conds));
+      return lock_and_wait(member, m, below(conds));
     case 27:
     case 28:
     case 29:

@@ -1,4 +1,4 @@
-// The program that is drawn: its threads, its objects, and what is known of them.
+// The random program: its threads, its objects, and their state.
 #pragma once
 
 #include <semaphore.h>
@@ -20,16 +20,16 @@ constexpr int nobody = -1;
 // Signals whose handler has run.
 inline std::atomic<int> handled{0};
 
-inline std::string say(const char* call, int rc) {
+inline std::string result_of(const char* call, int rc) {
   const char* name = rc == 0 ? "0" : strerrorname_np(rc);
   return std::string(call) + " " + (name != nullptr ? name : "?");
 }
 
-// After a lock call: a robust mutex whose owner has died is put in order.
-inline std::string taken(const char* call, int rc, pthread_mutex_t* mutex) {
-  std::string told = say(call, rc);
-  if (rc == EOWNERDEAD) told += ", " + say("consistent", pthread_mutex_consistent(mutex));
-  return told;
+// Returns the result of a lock call; makes a robust mutex whose owner has died consistent.
+inline std::string lock_result(const char* call, int rc, pthread_mutex_t* mutex) {
+  std::string line = result_of(call, rc);
+  if (rc == EOWNERDEAD) line += ", " + result_of("consistent", pthread_mutex_consistent(mutex));
+  return line;
 }
 
 enum class Kind { normal, recursive, errorcheck, adaptive, shared, inherit, robust };
@@ -37,31 +37,31 @@ constexpr const char* kind_names[] = {"normal", "recursive", "errorcheck", "adap
                                       "shared", "inherit",   "robust"};
 
 struct Mutex {
-  pthread_mutex_t it = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t object = PTHREAD_MUTEX_INITIALIZER;
   Kind kind = Kind::normal;
   int owner = nobody;
   int depth = 0;
 };
 
 struct Cond {
-  pthread_cond_t it = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t object = PTHREAD_COND_INITIALIZER;
   int with = nobody;  // the mutex of the waiters
   bool monotonic = false;
 };
 
 struct Sem {
-  sem_t it{};
+  sem_t object{};
 };
 
 struct Rwlock {
-  pthread_rwlock_t it = PTHREAD_RWLOCK_INITIALIZER;
+  pthread_rwlock_t object = PTHREAD_RWLOCK_INITIALIZER;
   int writer = nobody;
   int reads[members] = {};  // by each
 };
 
-// What a member is blocked in. Those of a state with equal values are alike.
+// The call in which a member is blocked. Members with equal values are interchangeable.
 struct Blocked {
-  enum What { not_at_all, mutex, cond, back_from_cond, sem, read, write } what = not_at_all;
+  enum What { none, mutex, cond, leaving_cond, sem, read, write } what = none;
   int on = nobody;    // the mutex, condition variable or semaphore
   int with = nobody;  // of a condition variable: the mutex
   bool operator==(const Blocked& other) const {
@@ -88,7 +88,7 @@ class Program {
 
   Blocked& blocked(int member) { return blocked_[static_cast<std::size_t>(member)]; }
 
-  bool is_idle(int member) { return blocked(member).what == Blocked::not_at_all; }
+  bool is_idle(int member) { return blocked(member).what == Blocked::none; }
 
   bool holds_nothing(int member);
 
@@ -103,16 +103,16 @@ class Program {
     }));
   }
 
-  int coming_back_to(int m) {
+  int returning_to(int m) {
     return static_cast<int>(std::count_if(blocked_.begin(), blocked_.end(), [&](const Blocked& b) {
-      return b.what == Blocked::back_from_cond && b.with == m;
+      return b.what == Blocked::leaving_cond && b.with == m;
     }));
   }
 
   bool in_use(int m);
 
-  // A mutex is free that a thread waits for, and no thread has taken it yet. One will: a waiter
-  // with a deadline may sleep between two attempts and look blocked meanwhile.
+  // Returns true if an object that threads wait for is free, so that a thread is about to take it:
+  // a waiter with a deadline may sleep between two attempts and look blocked meanwhile.
   bool is_a_thread_due();
 
   int readers(int r) {
@@ -122,13 +122,13 @@ class Program {
 
   void settle();
 
-  // Orders the work, lets everything happen, and prints what did. Work for which there is nothing
-  // to be blocked in comes to an end.
+  // Runs the work until all threads are idle or blocked, and prints the results. Work that cannot
+  // block has `if_blocked` none.
   void run(int member, const std::string& text, const Blocked& if_blocked,
            std::function<std::string()> work);
 
-  // Prints the threads that are no longer blocked. Of those alike, the first one gets the answer's
-  // name.
+  // Prints the threads that are no longer blocked. Of interchangeable threads, the first takes the
+  // answer.
   void report();
 
   void take(int m, int member) {
@@ -143,50 +143,50 @@ class Program {
 
   bool draw();
   bool lock(int member, int m);
-  // After a call that locks the mutex if it was free, or recursive and the member's own.
+  // Records a call that locks the mutex if it is free, or recursive and owned by the member.
   void locked(int m, int member);
   bool try_lock(int member, int m);
   bool timed_lock(int member, int m);
   bool unlock(int member, int m);
 
-  // Holding that mutex and no other, once, so that all waiters are alike.
+  // Returns true if the member holds that mutex once, and no other: waiters are interchangeable.
   bool may_wait(int member, int m, int c);
   bool wait(int member, int m, int c);
 
   // Takes a free mutex and waits at once, so that many wait.
-  bool go_and_wait(int member, int m, int c);
-  bool wait_a_moment(int member, int m, int c);
+  bool lock_and_wait(int member, int m, int c);
+  bool timed_wait(int member, int m, int c);
   bool wake(int member, int c);
 
-  // If another one than the first by name comes back after a signal, which may be as late as the
-  // mutex is free, the two change names. Which waiter a signal wakes is left open, and the C
-  // library puts one that a handler has interrupted at the end.
+  // Exchanges names if another waiter than the first by name returns after a signal, which may be
+  // as late as the mutex is free. POSIX does not specify which waiter a signal wakes, and the C
+  // library moves a waiter that a handler has interrupted to the end.
   void exchange(int c);
   bool make_mutex(int member, int m);
   bool make_cond(int member, int c);
 
-  // A signal handler runs in the midst of what the thread is blocked in, which goes on.
+  // A signal handler interrupts the call in which the thread is blocked, which then continues.
   bool interrupt(int member);
   bool cancel(int member);
 
-  // A thread has the mutex or waits for it.
-  bool is_in_the_way(int m) {
-    return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) > 0 || coming_back_to(m) > 0;
+  // Returns true if a thread has the mutex or waits for it.
+  bool is_busy(int m) {
+    return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) > 0 || returning_to(m) > 0;
   }
 
-  // A thread may end with a robust mutex in its hands.
+  // The thread may end while it holds a robust mutex.
   bool replace(int member);
   bool semaphore(int member, int s);
 
-  // In one of the ways, to read or to write. Whether a reader comes in past a waiting writer is
-  // left open by POSIX, and so does not happen here.
+  // Acquires by a random function, to read or to write. POSIX does not specify whether a reader
+  // passes a waiting writer, so that does not occur here.
   bool read_or_write(int member, int r);
   bool end_of_read_or_write(int member, int r);
 
   // The child has one thread, which holds what its parent's thread held.
   bool fork_by(int member);
   std::string in_a_child(int member);
-  std::string child_says(int member);
+  std::string child_observations(int member);
 
   int below(int bound) {
     return static_cast<int>(random_.below(static_cast<std::uint32_t>(bound)));
@@ -195,7 +195,7 @@ class Program {
   check::Random random_;
   int number_ = 0;
   std::vector<std::unique_ptr<Member>> crew_;
-  std::vector<int> real_;  // by name: which of the crew it is
+  std::vector<int> real_;  // by name: the index in crew_
 
   std::vector<Blocked> blocked_;
   Mutex mutex_[mutexes];

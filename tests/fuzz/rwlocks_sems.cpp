@@ -9,16 +9,18 @@ std::string enter(Rwlock& on, bool writes, int how) {
   timespec at = in(how == 3 ? CLOCK_MONOTONIC : CLOCK_REALTIME, how == 4 ? never : soon);
   switch (how) {
     case 0:
-      return say("lock", writes ? pthread_rwlock_wrlock(&on.it) : pthread_rwlock_rdlock(&on.it));
+      return result_of(
+          "lock", writes ? pthread_rwlock_wrlock(&on.object) : pthread_rwlock_rdlock(&on.object));
     case 1:
-      return say("trylock",
-                 writes ? pthread_rwlock_trywrlock(&on.it) : pthread_rwlock_tryrdlock(&on.it));
+      return result_of("trylock", writes ? pthread_rwlock_trywrlock(&on.object)
+                                         : pthread_rwlock_tryrdlock(&on.object));
     case 3:
-      return say("clocklock", writes ? pthread_rwlock_clockwrlock(&on.it, CLOCK_MONOTONIC, &at)
-                                     : pthread_rwlock_clockrdlock(&on.it, CLOCK_MONOTONIC, &at));
+      return result_of("clocklock",
+                       writes ? pthread_rwlock_clockwrlock(&on.object, CLOCK_MONOTONIC, &at)
+                              : pthread_rwlock_clockrdlock(&on.object, CLOCK_MONOTONIC, &at));
     default:
-      return say("timedlock", writes ? pthread_rwlock_timedwrlock(&on.it, &at)
-                                     : pthread_rwlock_timedrdlock(&on.it, &at));
+      return result_of("timedlock", writes ? pthread_rwlock_timedwrlock(&on.object, &at)
+                                           : pthread_rwlock_timedrdlock(&on.object, &at));
   }
 }
 
@@ -26,29 +28,30 @@ std::string enter(Rwlock& on, bool writes, int how) {
 
 bool Program::semaphore(int member, int s) {
   if (!is_idle(member)) return false;
-  sem_t* on = &sem_[s].it;
+  sem_t* on = &sem_[s].object;
   const std::string name = "s" + std::to_string(s);
   switch (below(5)) {
     case 0:
     case 1:
-      run(member, "post " + name, {}, [on] { return say("post", sem_post(on) == 0 ? 0 : errno); });
+      run(member, "post " + name, {},
+          [on] { return result_of("post", sem_post(on) == 0 ? 0 : errno); });
       return true;
     case 2:
       if (!holds_nothing(member)) return false;
       run(member, "wait " + name, {Blocked::sem, s, nobody},
-          [on] { return say("wait", sem_wait(on) == 0 ? 0 : errno); });
+          [on] { return result_of("wait", sem_wait(on) == 0 ? 0 : errno); });
       return true;
     case 3:
       run(member, "trywait " + name, {},
-          [on] { return say("trywait", sem_trywait(on) == 0 ? 0 : errno); });
+          [on] { return result_of("trywait", sem_trywait(on) == 0 ? 0 : errno); });
       return true;
     default:
       run(member, "timedwait " + name, {}, [on] {
         const timespec at = in(CLOCK_REALTIME, soon);
         int value = 0;
         sem_getvalue(on, &value);
-        std::string told = "value " + std::to_string(std::max(value, 0)) + ", ";
-        return told + say("timedwait", sem_timedwait(on, &at) == 0 ? 0 : errno);
+        std::string line = "value " + std::to_string(std::max(value, 0)) + ", ";
+        return line + result_of("timedwait", sem_timedwait(on, &at) == 0 ? 0 : errno);
       });
       return true;
   }
@@ -91,7 +94,7 @@ bool Program::end_of_read_or_write(int member, int r) {
     --on.reads[member];
   }
   run(member, "unlock r" + std::to_string(r), {},
-      [&on] { return say("unlock", pthread_rwlock_unlock(&on.it)); });
+      [&on] { return result_of("unlock", pthread_rwlock_unlock(&on.object)); });
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Locks with one classic fault each. The checker has to find every one of them.
+// Locks with one classic fault each, which the checker has to find.
 #pragma once
 
 #include <atomic>
@@ -9,23 +9,23 @@
 
 namespace lockwright::broken {
 
-/// The traits that the checker reads; the others are for people.
-constexpr lock_traits like(lockwright::waiting how) {
+/// Returns traits of a lock that waits like that; the checker reads no other trait.
+constexpr lock_traits traits_of(lockwright::waiting policy) {
   return {.category = category::competitive_succession,
-          .waiting = how,
+          .waiting = policy,
           .realtime = realtime::starves,
           .reference = "none",
           .summary = "Broken on purpose."};
 }
 
-/// A byte that is taken by trying until it is free. `Lock` has try_lock().
+/// A byte that lock() acquires by repeated attempts. `Lock` has try_lock().
 template <class Env, class Lock>
 class byte_lock {
   friend Lock;
   byte_lock() = default;
 
  public:
-  static constexpr lock_traits traits = like(waiting::spin);
+  static constexpr lock_traits traits = traits_of(waiting::spin);
 
   arrival lock() {
     while (!static_cast<Lock*>(this)->try_lock()) {
@@ -39,7 +39,7 @@ class byte_lock {
   typename Env::template atomic<std::uint8_t> byte_{};
 };
 
-/// Sees the lock free and takes it in two steps.
+/// Tests the lock and acquires it in two steps.
 template <class Env>
 class test_then_set : public byte_lock<Env, test_then_set<Env>> {
  public:
@@ -52,7 +52,7 @@ class test_then_set : public byte_lock<Env, test_then_set<Env>> {
   }
 };
 
-/// Takes the lock in one step, but does not see what its last holder did.
+/// Acquires the lock in one step, but without the order after its last holder's writes.
 template <class Env>
 class relaxed_taking : public byte_lock<Env, relaxed_taking<Env>> {
  public:
@@ -63,7 +63,7 @@ class relaxed_taking : public byte_lock<Env, relaxed_taking<Env>> {
 template <class Env>
 class futex_word {
  public:
-  static constexpr lock_traits traits = like(waiting::park);
+  static constexpr lock_traits traits = traits_of(waiting::park);
 
   bool try_lock() {
     std::uint32_t free = 0;
@@ -88,8 +88,8 @@ class no_wake : public futex_word<Env> {
   void unlock() { this->word_.store(0, std::memory_order_release); }
 };
 
-/// A futex mutex whose woken waiter marks the word "held, no thread sleeps", and
-/// so forgets any other thread that sleeps or is about to.
+/// A futex mutex whose woken waiter marks the word "held, no thread sleeps", though others may
+/// sleep or be about to.
 template <class Env>
 class forgets_other_sleepers : public futex_word<Env> {
  public:
@@ -129,8 +129,7 @@ class parking_cell {
   typename Env::template atomic<std::uint32_t> word_{};
 };
 
-/// A cell that announces its parking by a plain store: a grant that came in
-/// between is overwritten.
+/// A cell that announces its parking by a plain store, which overwrites a grant in between.
 template <class Env>
 class parks_by_store : public parking_cell<Env> {
  public:
@@ -145,8 +144,8 @@ class parks_by_store : public parking_cell<Env> {
   }
 };
 
-/// A cell that sleeps without looking at its word again afterwards: a wake that
-/// was meant for the node's last user lets it in.
+/// A cell that does not read its word again after a sleep: a wake meant for the node's last user
+/// admits it.
 template <class Env>
 class trusts_wakes : public parking_cell<Env> {
  public:
@@ -164,7 +163,7 @@ class trusts_wakes : public parking_cell<Env> {
 template <class Env, class Node>
 class queue_lock {
  public:
-  static constexpr lock_traits traits = like(waiting::spin);
+  static constexpr lock_traits traits = traits_of(waiting::spin);
 
   bool try_lock() {
     Node* me = Env::template take_node<Node>();
@@ -189,8 +188,7 @@ struct alignas(64) clh_node {
   spin_wait<Env> cell;
 };
 
-/// CLH whose holder takes its own node back at unlock, while the successor
-/// still polls it.
+/// CLH whose holder takes its own node back in unlock(), while the successor still polls it.
 template <class Env>
 class clh_keeps_node : public queue_lock<Env, clh_node<Env>> {
   using node = clh_node<Env>;
@@ -222,7 +220,7 @@ struct alignas(64) mcs_node {
   spin_wait<Env> cell;
 };
 
-/// MCS that believes the queue to be empty when its link is not there yet.
+/// MCS whose unlock() takes the queue for empty if the successor has not linked itself yet.
 template <class Env>
 class mcs_forgets_late_linker : public queue_lock<Env, mcs_node<Env>> {
   using node = mcs_node<Env>;
@@ -249,7 +247,7 @@ class mcs_forgets_late_linker : public queue_lock<Env, mcs_node<Env>> {
   }
 };
 
-/// Touches the lock after another thread may have had it and destroyed it.
+/// Accesses the lock after another thread may have acquired and destroyed it.
 template <class Env>
 class late_touch : public byte_lock<Env, late_touch<Env>> {
  public:

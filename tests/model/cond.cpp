@@ -1,5 +1,5 @@
-// The programs that condition variables and semaphores are run through: what src/preload ships,
-// over a lock that parks and one that spins.
+// The scenarios of condition variables and semaphores: those of src/preload, over a lock that parks
+// and one that spins.
 #include "cond_broken.hpp"
 #include "cond_scenarios.hpp"
 #include "locks.hpp"
@@ -13,9 +13,9 @@ namespace {
 template <class L>
 std::vector<test_case> cond_cases() {
   using P = cond_program<L, model_mutex, preload::signalling>;
-  constexpr auto endless = patience::endless;
-  constexpr auto timed = patience::timed;
-  constexpr auto cancellable = patience::cancellable;
+  constexpr auto endless = wait_limit::endless;
+  constexpr auto timed = wait_limit::timed;
+  constexpr auto cancellable = wait_limit::cancellable;
   model_env::world world;
   world.impatient = L::traits.parks();
   model_env::world early = world;
@@ -29,8 +29,8 @@ std::vector<test_case> cond_cases() {
       {"watched", 2, make<cond_signal<P, true>>, watched},
       {"ring", 2, make<cond_ring<P>>, world},
       {"broadcast", 2, make<cond_broadcast<P, true, 2>>, world},
-      {"timed", 2, make<cond_hurried<P, timed>>, world},
-      {"cancelled", 2, make<cond_hurried<P, cancellable>>, world},
+      {"timed", 2, make<cond_ended_early<P, timed>>, world},
+      {"cancelled", 2, make<cond_ended_early<P, cancellable>>, world},
       {"destroyed", 2, make<cond_destroyed<P, endless, true, 2>>, world},
       {"destroyed-timed", 2, make<cond_destroyed<P, timed, false, 2>>, world},
       {"destroyed-cancelled", 2, make<cond_destroyed<P, cancellable, true, 2>>, world},
@@ -54,8 +54,8 @@ std::vector<test_case> cond_cases() {
 
 std::vector<test_case> semaphore_cases() {
   using P = unit_program<preload::units, preload::wait_for_unit>;
-  constexpr auto timed = patience::timed;
-  constexpr auto cancellable = patience::cancellable;
+  constexpr auto timed = wait_limit::timed;
+  constexpr auto cancellable = wait_limit::cancellable;
   const model_env::world world;
   model_env::world early = world;
   early.spurious = true;
@@ -68,8 +68,8 @@ std::vector<test_case> semaphore_cases() {
       {"watched", 2, make<unit_exclusion<P, 2, 1, false>>, watched},
       {"posts", 2, make<unit_posts<P>>, world},
       {"tries", 2, make<unit_tries<P>>, world},
-      {"timed", 2, make<unit_hurried<P, timed>>, world},
-      {"cancelled", 2, make<unit_hurried<P, cancellable>>, world},
+      {"timed", 2, make<unit_ended_early<P, timed>>, world},
+      {"cancelled", 2, make<unit_ended_early<P, cancellable>>, world},
       {"last-user-destroys", 2, make<unit_last_user<P>>, world},
       {"exclusion", 3, make<unit_exclusion<P, 3, 1, false>>, world},
       {"mixed-order", 3, make<unit_exclusion<P, 3, 1, true>>, world},
@@ -83,15 +83,15 @@ std::vector<test_case> semaphore_cases() {
 }  // namespace
 
 std::vector<subject> conditions() {
-  // The lock and the guards have programs of their own.
-  constexpr const char* own_files = "/preload/";
+  // The lock and the guards have scenarios of their own.
+  constexpr const char* mutated = "/preload/";
   return {
-      {"condvar-futex", cond_cases<futex<model>>(), own_files},
-      {"condvar-ttas", cond_cases<ttas<model>>(), own_files},
+      {"condvar-futex", cond_cases<futex<model>>(), mutated},
+      {"condvar-ttas", cond_cases<ttas<model>>(), mutated},
       {"waiter-line",
        {{"changes", 2, make<line_changes<2>>, {}}, {"changes", 3, make<line_changes<3>>, {}}},
-       own_files},
-      {"semaphore", semaphore_cases(), own_files},
+       mutated},
+      {"semaphore", semaphore_cases(), mutated},
   };
 }
 
@@ -106,8 +106,8 @@ using over = cond_program<ttas<model>, Mutex, preload::signalling>;
 template <template <class, class, class> class Semaphore>
 using units_of = unit_program<Semaphore, preload::wait_for_unit>;
 
-/// A faulty subject with the one program that finds the fault; all programs would take minutes to
-/// compile.
+/// Returns a faulty subject with the one scenario that finds the fault; all scenarios would take
+/// minutes to compile.
 subject faulty(const char* name, const char* scenario, std::uint32_t threads, maker program) {
   return {name, {{scenario, threads, program, {}}}};
 }
@@ -115,8 +115,8 @@ subject faulty(const char* name, const char* scenario, std::uint32_t threads, ma
 }  // namespace
 
 std::vector<subject> broken_conditions() {
-  constexpr auto timed = patience::timed;
-  constexpr auto cancellable = patience::cancellable;
+  constexpr auto timed = wait_limit::timed;
+  constexpr auto cancellable = wait_limit::cancellable;
   return {
       faulty("releases-too-soon", "signal", 2, make<cond_signal<with<releases_too_soon>, true>>),
       faulty("signals-leavers", "beside-timed", 3,
@@ -149,7 +149,7 @@ std::vector<subject> broken_conditions() {
       faulty("grants-under-guard", "last-user", 2,
              make<unit_last_user<units_of<grants_under_guard>>>),
       faulty("keeps-unit", "cancelled", 2,
-             make<unit_hurried<unit_program<preload::units, keeps_unit>, cancellable>>),
+             make<unit_ended_early<unit_program<preload::units, keeps_unit>, cancellable>>),
   };
 }
 

@@ -1,5 +1,4 @@
-// Condition variables and semaphores with one classic fault each. The checker has to find every
-// one.
+// Condition variables and semaphores with one classic fault each, which the checker has to find.
 #pragma once
 
 #include <atomic>
@@ -13,7 +12,7 @@ namespace lockwright::broken {
 using check::forked_model;
 using check::model_mutex;
 
-/// What the faults below are planted in.
+/// The base of the condition variables below.
 template <class Env, class Mutex>
 class fair : public preload::signalling<Env, Mutex> {
  protected:
@@ -27,7 +26,7 @@ class fair : public preload::signalling<Env, Mutex> {
     return chosen;
   }
 
-  /// All waiters, claimed and linked by `next`, with none of them left in the queue.
+  /// Removes all waiters from the queue; returns them claimed, and linked by `next`.
   waiter* take_all() {
     this->guard_.lock();
     waiter* first = nullptr;
@@ -46,7 +45,7 @@ class fair : public preload::signalling<Env, Mutex> {
   }
 };
 
-/// Lets the mutex go before the waiter can be signalled: a signal in between is lost.
+/// Releases the mutex before the waiter can be signalled: a signal in between is lost.
 template <class Env, class Mutex>
 struct releases_too_soon : fair<Env, Mutex> {
   using typename preload::signalling<Env, Mutex>::waiter;
@@ -58,7 +57,7 @@ struct releases_too_soon : fair<Env, Mutex> {
   }
 };
 
-/// A signal that finds a waiter which is just giving up, and is content with it.
+/// A signal that finds a waiter which is giving up, and picks no other.
 template <class Env, class Mutex>
 struct signals_leavers : fair<Env, Mutex> {
   using typename preload::signalling<Env, Mutex>::waiter;
@@ -77,7 +76,7 @@ struct signals_leavers : fair<Env, Mutex> {
   }
 };
 
-/// Grants without having claimed: the waiter may have given up meanwhile, and be gone.
+/// Grants without a claim: the waiter may have given up meanwhile, and be gone.
 template <class Env, class Mutex>
 struct grants_unclaimed : fair<Env, Mutex> {
   using typename preload::signalling<Env, Mutex>::waiter;
@@ -94,7 +93,7 @@ struct grants_unclaimed : fair<Env, Mutex> {
   }
 };
 
-/// A cancelled waiter cannot know that it had been given a signal, and keeps it.
+/// A cancelled waiter does not find that it was signalled, and does not pass the signal on.
 template <class Env, class Mutex>
 struct swallows_signal : fair<Env, Mutex> {
   void signal() {
@@ -105,7 +104,7 @@ struct swallows_signal : fair<Env, Mutex> {
   }
 };
 
-/// Looks at a waiter that it has let go: it may be gone, and with it where to go on.
+/// Reads the link of a waiter after its grant: the waiter may be gone.
 template <class Env, class Mutex>
 struct looks_at_granted : fair<Env, Mutex> {
   void broadcast() {
@@ -115,13 +114,13 @@ struct looks_at_granted : fair<Env, Mutex> {
   }
 };
 
-/// Wakes one of many.
+/// Wakes one of many waiters.
 template <class Env, class Mutex>
 struct broadcasts_to_one : fair<Env, Mutex> {
   void broadcast() { this->signal(); }
 };
 
-/// Touches the condition variable when its waiter is on its way.
+/// Accesses the condition variable after the grant.
 template <class Env, class Mutex>
 struct touches_after_signal : fair<Env, Mutex> {
   void signal() {
@@ -131,7 +130,7 @@ struct touches_after_signal : fair<Env, Mutex> {
   }
 };
 
-/// Puts a waiter in the line of a mutex that no thread holds, and lets no thread go.
+/// Appends a waiter to the line of a mutex that no thread holds, and grants none.
 template <class Env, class Mutex>
 struct queues_without_holder : fair<Env, Mutex> {
   void signal() {
@@ -141,7 +140,7 @@ struct queues_without_holder : fair<Env, Mutex> {
   }
 };
 
-/// Lets the first go before the others are in line: it may be through with the mutex by then.
+/// Grants the first before the others are in line: it may have released the mutex by then.
 template <class Env, class Mutex>
 struct lines_up_too_late : fair<Env, Mutex> {
   void broadcast() {
@@ -158,7 +157,7 @@ struct lines_up_too_late : fair<Env, Mutex> {
   }
 };
 
-/// Does not wait for those that have given up and are still in the queue.
+/// Does not wait for waiters that have given up and are still in the queue.
 template <class Env, class Mutex>
 struct drains_no_waiter : fair<Env, Mutex> {
   void drain() {}
@@ -171,7 +170,7 @@ struct stays_queued : fair<Env, Mutex> {
   void remove(waiter&) {}
 };
 
-/// Puts those that come first where the last ones belong.
+/// Prepends instead of appending, and vice versa.
 template <class Env, class Mutex>
 struct wrong_end : fair<Env, Mutex> {
   using typename preload::signalling<Env, Mutex>::waiter;
@@ -180,14 +179,14 @@ struct wrong_end : fair<Env, Mutex> {
   }
 };
 
-/// A mutex that forgets the waiters in its line.
+/// A mutex whose unlock ignores the waiters in its line.
 template <class L>
 class forgets_line : public model_mutex<L> {
  public:
   void unlock() { this->disown_and_unlock(); }
 };
 
-/// A mutex that looks into its line when another thread may have it, and have destroyed it.
+/// A mutex that reads its line after the release, when another thread may have destroyed it.
 template <class L>
 class looks_too_late : public model_mutex<L> {
  public:
@@ -197,16 +196,16 @@ class looks_too_late : public model_mutex<L> {
   }
 };
 
-/// A semaphore whose post looks first and adds later.
+/// A semaphore whose post reads the count and adds to it in two steps.
 template <class Env, class Mutex, class Blocked>
 struct posts_in_two_steps : preload::units<Env, Mutex, Blocked> {
   using preload::units<Env, Mutex, Blocked>::units;
   bool post() {
-    const std::uint64_t seen = this->word_.load(std::memory_order_relaxed);
-    if (seen >= this->one_waiter) {
+    const std::uint64_t word = this->word_.load(std::memory_order_relaxed);
+    if (word >= this->one_waiter) {
       return preload::units<Env, Mutex, Blocked>::post();
     }
-    this->word_.store(seen + 1, std::memory_order_release);
+    this->word_.store(word + 1, std::memory_order_release);
     return true;
   }
 };
@@ -221,7 +220,7 @@ struct posts_past_waiters : preload::units<Env, Mutex, Blocked> {
   }
 };
 
-/// Lets the waiter go while it still has the guard.
+/// Grants the waiter before it releases the guard.
 template <class Env, class Mutex, class Blocked>
 struct grants_under_guard : preload::units<Env, Mutex, Blocked> {
   using preload::units<Env, Mutex, Blocked>::units;
@@ -238,7 +237,7 @@ struct grants_under_guard : preload::units<Env, Mutex, Blocked> {
   }
 };
 
-/// A cancelled waiter that keeps the unit which it had been given.
+/// A cancelled waiter that keeps the unit that it was granted.
 template <class Semaphore>
 struct keeps_unit : preload::wait_for_unit<Semaphore> {
   void cancel() {

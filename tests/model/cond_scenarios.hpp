@@ -1,4 +1,4 @@
-// The programs that condition variables have to survive, whatever the interleaving.
+// Scenarios that condition variables have to pass in every interleaving.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lockwright::check {
 
-/// What src/preload/replaced_mutex.hpp makes of a lock, for a mutex that does not check its holder.
+/// The mutex that src/preload/replaced_mutex.hpp makes of a lock, without checks of the holder.
 template <class L>
 class model_mutex {
  public:
@@ -53,8 +53,7 @@ class model_mutex {
   model::atomic<std::uint32_t> owner_{0};
 };
 
-/// A mutex and a condition variable, and what wait_replaced() in src/preload/cond.cpp does with
-/// them.
+/// A mutex and a condition variable, with a wait() as wait_replaced() in src/preload/cond.cpp.
 template <class L, template <class> class Mutex, template <class, class> class Condvar>
 class cond_program : public program {
  public:
@@ -64,8 +63,8 @@ class cond_program : public program {
   using wait_type = preload::wait_with<forked_model, mutex, condvar>;
 
   mutex guard;
-  alignas(condvar) unsigned char room[sizeof(condvar)];
-  condvar* cond = ::new (static_cast<void*>(room)) condvar;
+  alignas(condvar) unsigned char memory[sizeof(condvar)];
+  condvar* cond = ::new (static_cast<void*>(memory)) condvar;
   protected_data data;
   model::plain<std::uint32_t> flag{0};
   frame<wait_type> frames[model_env::most_threads];
@@ -83,7 +82,7 @@ class cond_program : public program {
     cond = nullptr;
   }
 
-  ending wait(patience how = patience::endless, bool at_end = true, bool keeps = false) {
+  ending wait(wait_limit until = wait_limit::endless, bool at_end = true, bool keeps = false) {
     wait_type& wait =
         frames[rl::thread_index()].enter([this] { return wait_type{*cond, waiter(&guard)}; });
     wait.self.keeps = keeps;
@@ -91,7 +90,7 @@ class cond_program : public program {
     if (!keeps) {
       guard.unlock();
     }
-    const ending end = await_signal(wait, how);
+    const ending end = await_signal(wait, until);
     if (end == ending::signalled) {
       wait.self.await_grant();
     }
@@ -99,13 +98,13 @@ class cond_program : public program {
       wait.take_mutex_again();
     }
     frame<wait_type>::leave(wait);
-    data.change();  // Only the mutex's holder may.
+    data.change();  // Only the mutex's holder may do this.
     return end;
   }
 
   void wait_for_flag(bool at_end = true) {
     while (flag == 0) {
-      wait(patience::endless, at_end);
+      wait(wait_limit::endless, at_end);
     }
   }
 
@@ -122,15 +121,15 @@ class cond_program : public program {
   }
 
  private:
-  static ending await_signal(wait_type& wait, patience how) {
+  static ending await_signal(wait_type& wait, wait_limit until) {
     return ending_of(wait, [&] {
-      return wait.sleep_until_signalled(true, [&] { return sleep_once(wait.self, how); });
+      return wait.sleep_until_signalled(true, [&] { return sleep_once(wait.self, until); });
     });
   }
 };
 
-/// A signal under the mutex, or after it has been released. Also: no signal is needed when the
-/// flag is set before the wait.
+/// A signal under the mutex, or after its release. No signal is needed if the flag is set before
+/// the wait.
 template <class P, bool Inside>
 struct cond_signal final : P {
   void thread(std::uint32_t index) override {
@@ -150,7 +149,7 @@ struct cond_signal final : P {
   }
 };
 
-/// Two threads wait for each other in turn, so that frames and queue are used again.
+/// Two threads wait for each other alternately, so that frames and queue are reused.
 template <class P>
 struct cond_ring final : P {
   void thread(std::uint32_t index) override {
@@ -165,12 +164,12 @@ struct cond_ring final : P {
     this->guard.unlock();
   }
   void after() override {
-    require(this->flag == 4, "every thread had every turn");
+    require(this->flag == 4, "every round completed");
     P::after();
   }
 };
 
-/// All that wait are let go by one broadcast.
+/// One broadcast wakes all waiters.
 template <class P, bool Inside, std::uint32_t Threads>
 struct cond_broadcast final : P {
   void thread(std::uint32_t index) override {
@@ -190,14 +189,15 @@ struct cond_broadcast final : P {
   }
 };
 
-/// A wait that may end early, against a signal: if that does not end it, the waiter comes again.
-template <class P, patience How>
-struct cond_hurried final : P {
+/// A wait that may end early races with a signal; if the signal did not end it, the thread waits
+/// again.
+template <class P, wait_limit End>
+struct cond_ended_early final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
     if (index == 0) {
-      if (this->flag == 0 && this->wait(How) == ending::signalled) {
-        require(this->flag == 1, "nobody wakes without cause");
+      if (this->flag == 0 && this->wait(End) == ending::signalled) {
+        require(this->flag == 1, "no spurious wake-up");
       }
       this->wait_for_flag();
     } else {
@@ -208,15 +208,15 @@ struct cond_hurried final : P {
   }
 };
 
-/// The same beside a patient waiter, which must not lose the one signal. A waiter that is signalled
-/// without need passes the signal on; for a cancelled one that is done. Both are put at the end of
-/// the queue, or at its head. All: both are signalled, by a broadcast.
-template <class P, patience How, bool Inside, bool AtEnd, bool All = false>
+/// The same with an endless waiter, which must not lose the one signal. A waiter that is signalled
+/// needlessly passes the signal on; for a cancelled one the library does. Both are appended to the
+/// queue, or prepended. All: a broadcast signals both.
+template <class P, wait_limit End, bool Inside, bool AtEnd, bool All = false>
 struct cond_beside final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
     if (index == 0) {
-      if (this->flag == 0 && this->wait(How, AtEnd) == ending::signalled) {
+      if (this->flag == 0 && this->wait(End, AtEnd) == ending::signalled) {
         this->cond->signal();
       }
     } else if (index == 1) {
@@ -237,14 +237,14 @@ struct cond_beside final : P {
   void signal() { All ? this->cond->broadcast() : this->cond->signal(); }
 };
 
-/// The condition variable ends right after a broadcast, while waiters are on their way.
-template <class P, patience How, bool Inside, std::uint32_t Threads>
+/// The condition variable is destroyed right after a broadcast, while waiters return.
+template <class P, wait_limit End, bool Inside, std::uint32_t Threads>
 struct cond_destroyed final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
     if (index != Threads - 1) {
       if (this->flag == 0) {
-        this->wait(How);
+        this->wait(End);
       }
     } else {
       this->set_flag();
@@ -260,11 +260,11 @@ struct cond_destroyed final : P {
   }
 };
 
-/// The waiter is the last user of both, and destroys them as soon as it is through.
+/// The waiter is the last user of mutex and condition variable, and destroys both after its wait.
 template <class P, bool Broadcast>
 struct cond_last_user final : program {
-  alignas(P) unsigned char room[sizeof(P)];
-  P* shared = ::new (static_cast<void*>(room)) P;
+  alignas(P) unsigned char memory[sizeof(P)];
+  P* shared = ::new (static_cast<void*>(memory)) P;
 
   void thread(std::uint32_t index) override {
     P& all = *shared;
@@ -281,11 +281,11 @@ struct cond_last_user final : program {
   }
 };
 
-/// The same where no thread has the mutex when the signal comes.
+/// The same with a signal while no thread has the mutex.
 template <class P>
 struct cond_last_user_outside final : program {
-  alignas(P) unsigned char room[sizeof(P)];
-  P* shared = ::new (static_cast<void*>(room)) P;
+  alignas(P) unsigned char memory[sizeof(P)];
+  P* shared = ::new (static_cast<void*>(memory)) P;
 
   void thread(std::uint32_t index) override {
     P& all = *shared;
@@ -307,24 +307,24 @@ struct cond_last_user_outside final : program {
   }
 };
 
-/// One signal wakes the head of the queue: the first to come, if all are put at its end,
-/// or the last, if all are put at its head.
+/// One signal wakes the head of the queue: the first to arrive if all are appended, the last if all
+/// are prepended.
 template <class P, bool AtEnd>
 struct cond_order final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
     if (index == 2) {
-      const std::uint32_t came = this->came_;
+      const std::uint32_t arrived = this->arrived_;
       const std::uint32_t first = this->first_;
-      this->expected_ = came < 2 || AtEnd ? first : 1 - first;
+      this->expected_ = arrived < 2 || AtEnd ? first : 1 - first;
       this->set_flag();
-      came == 0 ? void() : this->cond->signal();
+      arrived == 0 ? void() : this->cond->signal();
     } else if (this->flag == 0) {
-      if (this->came_ == 0) {
+      if (this->arrived_ == 0) {
         this->first_ = index;
       }
-      this->came_ = this->came_ + 1;
-      this->wait(patience::endless, AtEnd);
+      this->arrived_ = this->arrived_ + 1;
+      this->wait(wait_limit::endless, AtEnd);
       if (this->flag == 1) {
         require(this->expected_ == index, "the head of the queue is woken");
         this->flag = 2;
@@ -335,12 +335,12 @@ struct cond_order final : P {
   }
 
  private:
-  model::plain<std::uint32_t> came_{0};
+  model::plain<std::uint32_t> arrived_{0};
   model::plain<std::uint32_t> first_{0};
   model::plain<std::uint32_t> expected_{0};
 };
 
-/// Each of two that wait is put at the head or the end of the queue, by chance, and gets a signal.
+/// Each of two waiters is appended or prepended at random, and gets a signal.
 template <class P>
 struct cond_mixed final : P {
   void thread(std::uint32_t index) override {
@@ -356,29 +356,28 @@ struct cond_mixed final : P {
   }
 };
 
-/// A wait that keeps a mutex of which the thread has more than one hold: signals come without it.
+/// A wait that does not release a recursively held mutex: signals are sent without it.
 template <class P>
 struct cond_kept final : P {
   void thread(std::uint32_t index) override {
     if (index == 0) {
       this->guard.lock();
-      this->wait(patience::endless, true, true);
+      this->wait(wait_limit::endless, true, true);
       this->guard.unlock();
-      this->through_.store(1, std::memory_order_release);
+      this->done_.store(1, std::memory_order_release);
       return;
     }
-    while (this->through_.load(std::memory_order_acquire) == 0) {
+    while (this->done_.load(std::memory_order_acquire) == 0) {
       this->cond->broadcast();
       model::yield();
     }
   }
 
  private:
-  model::atomic<std::uint32_t> through_{0};
+  model::atomic<std::uint32_t> done_{0};
 };
 
-/// The line of a mutex, changed by several threads at once: no thread is lost, and no thread comes
-/// twice.
+/// The line of a mutex, changed by several threads at once: no waiter is lost or removed twice.
 template <std::uint32_t Threads>
 struct line_changes final : program {
   using waiter = preload::basic_waiter<forked_model, no_mutex>;
@@ -395,14 +394,14 @@ struct line_changes final : program {
       pop();
     }
     for (std::uint32_t i = 0; i < Threads; ++i) {
-      require(waiters[i].keeps, "every waiter came");
+      require(waiters[i].keeps, "every waiter is removed");
     }
   }
 
  private:
   void pop() {
     if (waiter* first = line.pop()) {
-      require(!first->keeps, "once");
+      require(!first->keeps, "only once");
       first->keeps = true;
     }
   }

@@ -10,10 +10,10 @@ namespace lockwright::check {
 struct subject {
   const char* name;
   std::vector<test_case> cases;
-  const char* own_files = "";  ///< mutants are made of files below such a directory only
+  const char* mutated = "";  ///< part of the paths of the files that mutants are made of
 };
 
-/// Those of the registry, the reader-writer lock, condition variables and semaphores.
+/// The locks of the registry, the reader-writer lock, condition variables and semaphores.
 std::vector<subject> registered_locks();
 subject reader_writer_lock();
 std::vector<subject> conditions();

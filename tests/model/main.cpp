@@ -20,12 +20,12 @@ struct options {
   std::string scenario;                ///< likewise
   std::uint32_t threads = 0;           ///< 2 to 5; all when 0
   double budget = 10;                  ///< seconds for a search
-  std::string at;                      ///< mutants of this "file:line" only
-  std::vector<std::string> explained;  ///< "file:line change" of those searched briefly only
+  std::string line;                    ///< mutants of this "file:line" only
+  std::vector<std::string> explained;  ///< "file:line change" of mutants searched briefly only
   bool trace = false;
 };
 
-bool wanted(const options& o, const test_case& c) {
+bool is_selected(const options& o, const test_case& c) {
   return (o.threads == 0 || o.threads == c.threads) && (o.scenario.empty() || o.scenario == c.name);
 }
 
@@ -38,16 +38,16 @@ int check_locks(const options& o) {
       continue;
     }
     for (const test_case& c : s.cases) {
-      if (!wanted(o, c)) {
+      if (!is_selected(o, c)) {
         continue;
       }
       const finding f = search_within(c, o.budget, o.trace);
-      const bool good = f.what.result == outcome::passed;
-      failures += good ? 0 : 1;
+      const bool passed = f.what.result == outcome::passed;
+      failures += passed ? 0 : 1;
       std::printf("%-12s %-20s %7u %13llu  %-11s %8.2f  %s\n", s.name, c.name, c.threads,
                   static_cast<unsigned long long>(f.what.executions), f.extent.c_str(),
                   f.what.seconds,
-                  good                                    ? "passed"
+                  passed                                  ? "passed"
                   : f.what.result == outcome::out_of_time ? "OUT OF TIME"
                                                           : f.what.problem.c_str());
       std::fputs(f.what.trace.c_str(), stdout);
@@ -59,21 +59,21 @@ int check_locks(const options& o) {
 
 using case_list = std::vector<const test_case*>;
 
-case_list wanted_of(const options& o, const case_list& cases) {
-  case_list some = cases;
-  std::erase_if(some, [&o](const test_case* c) { return !wanted(o, *c); });
-  return some;
+case_list selected_cases(const options& o, const case_list& cases) {
+  case_list selected = cases;
+  std::erase_if(selected, [&o](const test_case* c) { return !is_selected(o, *c); });
+  return selected;
 }
 
-/// The first case that finds the fault, and what it finds; nothing if none does, and `cases` are
-/// then those that may find it in a longer search. What is too long to be searched in order is also
-/// searched at random. More than three threads always are too long, and need more luck.
+/// Returns the first case that finds the fault, and the problem; empty if none does, and `cases`
+/// are then those that may find it in a longer search. A case too long for a full search is also
+/// searched at random. With more than three threads it always is, and for longer.
 std::string caught_by(case_list& cases, double budget, bool trace) {
-  case_list open;
+  case_list undecided;
   for (const test_case* c : cases) {
-    const bool long_one = c->threads > 3;
+    const bool too_long = c->threads > 3;
     outcome found;
-    if (!long_one) {
+    if (!too_long) {
       model_env::world world = c->world;
       world.reduced = true;
       found = run(c->make_program, c->threads, {search::full, 0, budget}, world, trace);
@@ -81,16 +81,16 @@ std::string caught_by(case_list& cases, double budget, bool trace) {
         continue;
       }
     }
-    if (long_one || found.result == outcome::out_of_time) {
-      found = at_random(*c, long_one ? 4 * budget : budget, trace);
+    if (too_long || found.result == outcome::out_of_time) {
+      found = at_random(*c, too_long ? 4 * budget : budget, trace);
     }
     if (found.result == outcome::failed) {
       return std::string(c->name) + "/" + std::to_string(c->threads) + ": " + found.problem +
              (trace ? "\n" + found.trace : "");
     }
-    open.push_back(c);
+    undecided.push_back(c);
   }
-  cases = open;
+  cases = undecided;
   return "";
 }
 
@@ -104,7 +104,7 @@ int check_broken(const options& o) {
     for (const test_case& c : s.cases) {
       cases.push_back(&c);
     }
-    cases = wanted_of(o, cases);
+    cases = selected_cases(o, cases);
     const std::string found = caught_by(cases, o.budget, o.trace);
     missed += found.empty() ? 1 : 0;
     std::printf("%-24s %s\n", s.name, found.empty() ? "MISSED" : found.c_str());
@@ -113,13 +113,13 @@ int check_broken(const options& o) {
   return missed == 0 ? 0 : 1;
 }
 
-/// A short search of each case first: most faults are found at once, by one or another.
+/// Searches each case briefly first, by which most faults are found.
 std::string caught_by(const mutant& m, const options& o) {
   constexpr double part = 0.1;
-  case_list cases = wanted_of(o, m.reached_by);
+  case_list cases = selected_cases(o, m.reached_by);
   std::string found = caught_by(cases, o.budget * part, o.trace);
-  const std::string self = place_of(m.what) + " " + change_of(m.what);
-  if (found.empty() && std::ranges::find(o.explained, self) == o.explained.end()) {
+  const std::string name = location_of(m.what) + " " + change_of(m.what);
+  if (found.empty() && std::ranges::find(o.explained, name) == o.explained.end()) {
     found = caught_by(cases, o.budget, o.trace);
   }
   return found;
@@ -133,7 +133,7 @@ int check_mutants(const options& o) {
     unsigned caught = 0;
     unsigned survived = 0;
     for (const mutant& m : mutants_of(s)) {
-      if (!o.at.empty() && o.at != place_of(m.what)) {
+      if (!o.line.empty() && o.line != location_of(m.what)) {
         continue;
       }
       model_env::planted = m.what;
@@ -141,7 +141,7 @@ int check_mutants(const options& o) {
       model_env::planted = {};
       ++(found.empty() ? survived : caught);
       const std::string mutant =
-          place_of(m.what) + " " + operation_of(m.what) + " " + change_of(m.what);
+          location_of(m.what) + " " + operation_of(m.what) + " " + change_of(m.what);
       std::printf("%-15s %-90s  %s\n", s.name, mutant.c_str(),
                   found.empty() ? "survived" : found.c_str());
       std::fflush(stdout);
@@ -181,7 +181,7 @@ options read(int argc, char** argv) {
     } else if (arg == "--budget") {
       o.budget = std::atof(value());
     } else if (arg == "--at") {
-      o.at = value();
+      o.line = value();
     } else if (arg == "--explained") {
       o.explained.emplace_back(value());
     } else if (arg == "--trace") {
@@ -189,7 +189,7 @@ options read(int argc, char** argv) {
     } else if (arg == "locks" || arg == "broken" || arg == "mutants" || arg == "names") {
       o.mode = arg;
     } else {
-      usage("an argument is not known");
+      usage("unknown argument");
     }
   }
   return o;

@@ -35,14 +35,14 @@ const char* name_of(operation kind) {
   }
 }
 
-/// The directory that this source is in the tests/model of.
+/// Returns the root directory of the sources.
 std::string root() {
-  const std::string here = __FILE__;
-  constexpr std::string_view below = "tests/model/mutants.cpp";
-  return here.ends_with(below) ? here.substr(0, here.size() - below.size()) : "";
+  const std::string path = __FILE__;
+  constexpr std::string_view suffix = "tests/model/mutants.cpp";
+  return path.ends_with(suffix) ? path.substr(0, path.size() - suffix.size()) : "";
 }
 
-/// The orders one step weaker than `order`.
+/// Returns the memory orders one step weaker than `order`.
 std::vector<std::memory_order> weaker(operation kind, std::memory_order order) {
   switch (order) {
     case std::memory_order_seq_cst:
@@ -60,8 +60,8 @@ std::vector<std::memory_order> weaker(operation kind, std::memory_order order) {
 
 /// An operation of a lock, and the cases that reach it.
 struct reached_site {
-  site at;
-  std::vector<const test_case*> by;
+  site location;
+  std::vector<const test_case*> cases;
 };
 
 std::vector<reached_site> sites_of(const subject& s) {
@@ -72,32 +72,33 @@ std::vector<reached_site> sites_of(const subject& s) {
     run(c.make_program, c.threads, {search::random, 400, 5}, c.world, false);
     model_env::reached.recording = false;
     if (model_env::reached.count == model_env::site_list::most) {
-      throw std::length_error("a program reaches more operations than site_list has room for");
+      throw std::length_error("a program reaches more operations than site_list can hold");
     }
     for (std::uint32_t i = 0; i < model_env::reached.count; ++i) {
       const site& at = model_env::reached.sites[i];
-      auto same = std::ranges::find_if(all, [&at](const reached_site& one) {
-        return std::tuple(std::string_view(one.at.file), one.at.line, one.at.column) ==
+      auto same = std::ranges::find_if(all, [&at](const reached_site& other) {
+        return std::tuple(std::string_view(other.location.file), other.location.line,
+                          other.location.column) ==
                std::tuple(std::string_view(at.file), at.line, at.column);
       });
       if (same == all.end()) {
         same = all.insert(all.end(), {at, {}});
       }
-      same->by.push_back(&c);
+      same->cases.push_back(&c);
     }
   }
-  // The scenarios have variables of their own, and a plain one that is assigned to another is read
+  // Not the variables of the scenarios, nor plain variables assigned to each other, which are read
   // and written in plain.hpp.
-  std::erase_if(all, [&s](const reached_site& one) {
-    const std::string_view file = one.at.file;
+  std::erase_if(all, [&s](const reached_site& reached) {
+    const std::string_view file = reached.location.file;
     return file.find("/src/check/") != std::string_view::npos ||
            file.find("/env/model/") != std::string_view::npos ||
-           file.find(s.own_files) == std::string_view::npos;
+           file.find(s.mutated) == std::string_view::npos;
   });
   // By source line, so that two runs list the same mutants in the same order.
   std::ranges::sort(all, [](const reached_site& a, const reached_site& b) {
-    return std::tuple(std::string_view(a.at.file), a.at.line, a.at.column) <
-           std::tuple(std::string_view(b.at.file), b.at.line, b.at.column);
+    return std::tuple(std::string_view(a.location.file), a.location.line, a.location.column) <
+           std::tuple(std::string_view(b.location.file), b.location.line, b.location.column);
   });
   return all;
 }
@@ -107,9 +108,9 @@ std::vector<reached_site> sites_of(const subject& s) {
 std::vector<mutant> mutants_of(const subject& s) {
   std::vector<mutant> all;
   for (const reached_site& reached : sites_of(s)) {
-    const site& at = reached.at;
+    const site& at = reached.location;
     auto add = [&](change what, std::memory_order order) {
-      all.push_back({{what, at, order}, reached.by});
+      all.push_back({{what, at, order}, reached.cases});
     };
     for (std::memory_order order : weaker(at.kind, at.order)) {
       add(change::order, order);
@@ -130,7 +131,7 @@ std::vector<mutant> mutants_of(const subject& s) {
   return all;
 }
 
-std::string place_of(const mutation& m) {
+std::string location_of(const mutation& m) {
   std::string file = m.where.file;
   if (file.starts_with(root())) {
     file.erase(0, root().size());
@@ -141,7 +142,7 @@ std::string place_of(const mutation& m) {
 std::string operation_of(const mutation& m) { return name_of(m.where.kind); }
 
 std::string change_of(const mutation& m) {
-  // Not by +, which gcc 12 warns of in the library's own code.
+  // Not by +, for which gcc 12 warns in the library's code.
   std::string text;
   switch (m.what) {
     case change::order:

@@ -1,5 +1,5 @@
-// Faults made from a lock itself: one memory order weakened, one store or wake
-// dropped, one read-modify-write torn in two.
+// Faults made from a lock itself: one memory order weakened, one store or wake dropped, one
+// read-modify-write split in two.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace lockwright::check {
 
 struct mutant {
   model_env::mutation what;
-  std::vector<const test_case*> reached_by;  ///< the cases that may notice
+  std::vector<const test_case*> reached_by;  ///< the cases that may find it
 };
 
-/// Every mutant of the operations that the cases of `s` reach.
+/// Returns every mutant of the operations that the cases of `s` reach.
 std::vector<mutant> mutants_of(const subject& s);
 
-/// For instance "include/lockwright/lock/mcs.hpp:76".
-std::string place_of(const model_env::mutation& m);
-/// For instance "read-modify-write".
+/// Returns the source line, such as "include/lockwright/lock/mcs.hpp:76".
+std::string location_of(const model_env::mutation& m);
+/// Returns the operation, such as "read-modify-write".
 std::string operation_of(const model_env::mutation& m);
-/// For instance "acq_rel -> acquire".
+/// Returns the change, such as "acq_rel -> acquire".
 std::string change_of(const model_env::mutation& m);
 
 }  // namespace lockwright::check

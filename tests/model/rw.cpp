@@ -1,4 +1,4 @@
-// The programs that the reader-writer lock is run through. It stands in no registry.
+// The scenarios of the reader-writer lock, which is not in the registry.
 #include "rw_scenarios.hpp"
 
 #include "locks.hpp"

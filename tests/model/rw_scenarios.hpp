@@ -1,4 +1,4 @@
-// The programs that a reader-writer lock has to survive, whatever the interleaving.
+// Scenarios that a reader-writer lock has to pass in every interleaving.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,33 @@
 
 namespace lockwright::check {
 
-/// Readers look at the data, writers change it: a writer that is not alone, or a reader that does
-/// not see what the writer before did, is a data race.
+/// Readers read the data, writers change it: a writer beside others, or a reader that is not
+/// ordered after the previous writer, is a data race.
 struct rw_program : program {
   phase_fair<model> lock;
   protected_data data;
 
   void write(bool writers_first = false) {
     lock.lock_write();
-    change_and_leave(writers_first);
+    change_and_unlock(writers_first);
   }
-  void change_and_leave(bool writers_first = false) {
+  void change_and_unlock(bool writers_first = false) {
     data.change();
-    require(lock.is_written(), "a writer sees that it is one");
+    require(lock.is_written(), "the lock is written");
     lock.unlock_write(writers_first);
   }
   void read(bool passes = false) {
     require(lock.lock_read(passes) == admission::inside, "no reader is refused");
-    look_and_leave();
+    read_and_unlock();
   }
-  void look_and_leave() {
+  void read_and_unlock() {
     static_cast<void>(data.count());
-    require(!lock.is_written(), "a reader sees no writer");
+    require(!lock.is_written(), "the lock is not written");
     lock.unlock_read();
   }
 
   void after() override {
-    require(lock.try_lock_write(), "after all threads are through the lock is free");
+    require(lock.try_lock_write(), "the lock is free after all threads have ended");
     data.change();
     lock.unlock_write();
     require(lock.try_lock_read(false) == admission::inside, "and free for readers");
@@ -62,7 +62,7 @@ struct rw_mixed final : rw_program {
   }
 };
 
-/// A thread comes a second time as a writer, and finds the phase changed.
+/// Each thread both reads and writes, the second time in another phase.
 struct rw_both_ways final : rw_program {
   void thread(std::uint32_t index) override {
     if (index == 0) {
@@ -75,7 +75,7 @@ struct rw_both_ways final : rw_program {
   }
 };
 
-/// Readers that do not meet a writer are never refused, and are inside together.
+/// Readers without a writer are never refused, and hold the lock together.
 struct rw_together final : rw_program {
   void thread(std::uint32_t) override {
     require(lock.try_lock_read(false) == admission::inside, "readers share");
@@ -85,7 +85,7 @@ struct rw_together final : rw_program {
   }
 };
 
-/// A reader reads again, whatever writers wait meanwhile.
+/// A reader acquires again, even if writers wait.
 struct rw_recursive final : rw_program {
   void thread(std::uint32_t index) override {
     if (index != 0) {
@@ -94,13 +94,13 @@ struct rw_recursive final : rw_program {
     }
     require(lock.lock_read(false) == admission::inside, "no reader is refused");
     read(true);
-    require(lock.try_lock_read(true) == admission::inside, "nor the one that is inside already");
+    require(lock.try_lock_read(true) == admission::inside, "nor a reader that holds the lock");
     lock.unlock_read();
-    look_and_leave();
+    read_and_unlock();
   }
 };
 
-/// One that passes without reading already is let in beside readers only.
+/// A reader that passes waiting writers without holding the lock is admitted beside readers only.
 struct rw_passing final : rw_program {
   void thread(std::uint32_t index) override {
     if (index == 0) {
@@ -120,31 +120,31 @@ struct rw_tries final : rw_program {
       return;
     }
     if (lock.try_lock_read(false) == admission::inside) {
-      look_and_leave();
+      read_and_unlock();
     }
     if (lock.try_lock_write()) {
-      change_and_leave();
+      change_and_unlock();
     }
     read();
   }
 };
 
-/// A deadline comes while the lock is taken, handed over, or awaited by others.
+/// A deadline passes while the lock is acquired, handed over, or awaited by others.
 template <char... Roles>
 struct rw_timed final : rw_program {
   void thread(std::uint32_t index) override {
     constexpr char roles[] = {Roles...};
-    // It passes before the first look at the clock, or between the first and the second.
+    // It passes before the first reading of the clock, or between the first and the second.
     const std::uint64_t deadline = model::now() + 500 + 1'000 * model_env::choose(2);
     switch (roles[index]) {
       case 'R':
         if (lock.lock_read(false, deadline) == admission::inside) {
-          look_and_leave();
+          read_and_unlock();
         }
         break;
       case 'W':
         if (lock.try_lock_write_until(deadline)) {
-          change_and_leave();
+          change_and_unlock();
         }
         break;
       case 'w':
@@ -157,7 +157,7 @@ struct rw_timed final : rw_program {
   }
 };
 
-/// One that has all the time there is gets the lock.
+/// A thread with an infinite deadline gets the lock.
 struct rw_in_time final : rw_program {
   void thread(std::uint32_t index) override {
     if (index == 0) {
@@ -166,32 +166,32 @@ struct rw_in_time final : rw_program {
       return;
     }
     require(lock.try_lock_write_until(~std::uint64_t{0}), "time enough to write");
-    change_and_leave();
+    change_and_unlock();
     require(lock.lock_read(false, ~std::uint64_t{0}) == admission::inside, "time enough to read");
-    look_and_leave();
+    read_and_unlock();
   }
 };
 
-/// The thread that leaves last destroys the lock. One thread reads, all others write.
+/// The last thread that unlocks destroys the lock. One thread reads, all others write.
 template <std::uint32_t Threads>
 struct rw_last_user_destroys final : program {
   using tested = phase_fair<model>;
-  alignas(tested) unsigned char room[sizeof(tested)];
-  tested* lock = ::new (static_cast<void*>(room)) tested;
-  protected_data wrote;
-  protected_data has_read;
+  alignas(tested) unsigned char memory[sizeof(tested)];
+  tested* lock = ::new (static_cast<void*>(memory)) tested;
+  protected_data writes;
+  protected_data reads;
 
   void thread(std::uint32_t index) override {
     bool last = false;
     if (index == 0) {
       lock->lock_read(false);
-      has_read.change();
-      last = wrote.count() == Threads - 1;
+      reads.change();
+      last = writes.count() == Threads - 1;
       lock->unlock_read();
     } else {
       lock->lock_write();
-      wrote.change();
-      last = wrote.count() == Threads - 1 && has_read.count() == 1;
+      writes.change();
+      last = writes.count() == Threads - 1 && reads.count() == 1;
       lock->unlock_write();
     }
     if (last) {

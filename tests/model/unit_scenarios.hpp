@@ -1,4 +1,4 @@
-// The programs that semaphores have to survive, whatever the interleaving.
+// Scenarios that semaphores have to pass in every interleaving.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lockwright::check {
 
 struct no_signals {};
 
-/// A semaphore, and what wait_replaced() in src/preload/semaphore.cpp does with it.
+/// A semaphore, with a wait() as wait_replaced() in src/preload/semaphore.cpp.
 template <template <class, class, class> class Semaphore, template <class> class Wait>
 class unit_program : public program {
  public:
@@ -20,10 +20,10 @@ class unit_program : public program {
   using wait_type = Wait<semaphore>;
 
   explicit unit_program(unsigned count = 0) {
-    sem = ::new (static_cast<void*>(room)) semaphore(count);
+    sem = ::new (static_cast<void*>(memory)) semaphore(count);
   }
 
-  alignas(semaphore) unsigned char room[sizeof(semaphore)];
+  alignas(semaphore) unsigned char memory[sizeof(semaphore)];
   semaphore* sem;
   frame<wait_type> frames[model_env::most_threads];
   protected_data data;
@@ -39,48 +39,48 @@ class unit_program : public program {
     sem = nullptr;
   }
 
-  /// Signalled is with a unit.
-  ending wait(patience how = patience::endless, bool at_end = true) {
+  /// Returns `signalled` if the thread has a unit.
+  ending wait(wait_limit until = wait_limit::endless, bool at_end = true) {
     if (sem->try_take()) {
       return ending::signalled;
     }
     wait_type& wait = frames[rl::thread_index()].enter([this] { return wait_type{*sem}; });
     ending end = ending::signalled;
     if (!sem->take_or_enqueue(wait.self, at_end)) {
-      end = await_unit(wait, how);
+      end = await_unit(wait, until);
     }
     frame<wait_type>::leave(wait);
     return end;
   }
 
  private:
-  static ending await_unit(wait_type& wait, patience how) {
+  static ending await_unit(wait_type& wait, wait_limit until) {
     return ending_of(wait, [&] {
-      return wait.sleep_until_granted(true, [&] { return sleep_once(wait.self, how); });
+      return wait.sleep_until_granted(true, [&] { return sleep_once(wait.self, until); });
     });
   }
 };
 
-/// One unit that is passed round: a mutex. A waiter is put at the end of the queue, or there or at
-/// its head by chance.
+/// One unit that circulates: a mutex. Waiters are appended to the queue, or appended or prepended
+/// at random.
 template <class P, std::uint32_t Threads, std::uint32_t Times, bool Mixed>
 struct unit_exclusion final : P {
   unit_exclusion() : P(1) {}
   void thread(std::uint32_t) override {
     for (std::uint32_t i = 0; i < Times; ++i) {
-      require(this->wait(patience::endless, !Mixed || model::chance(2)) == ending::signalled,
+      require(this->wait(wait_limit::endless, !Mixed || model::chance(2)) == ending::signalled,
               "a unit");
       this->data.change();
-      require(this->sem->post(), "not too many");
+      require(this->sem->post(), "the count does not overflow");
     }
   }
   void after() override {
-    require(this->data.count() == Threads * Times, "every turn counted");
-    require(this->sem->count() == 1, "the unit is there");
+    require(this->data.count() == Threads * Times, "every acquisition counted");
+    require(this->sem->count() == 1, "the unit is available");
   }
 };
 
-/// Posts without waits, and waits that find them or sleep. What was written before a post is seen.
+/// Posts, and waits that find a unit or sleep. A post orders the writes before it.
 template <class P>
 struct unit_posts final : P {
   void thread(std::uint32_t index) override {
@@ -112,15 +112,15 @@ struct unit_tries final : P {
     this->data.change();
     this->sem->post();
   }
-  void after() override { require(this->sem->count() == 1, "the unit is there"); }
+  void after() override { require(this->sem->count() == 1, "the unit is available"); }
 };
 
-/// A wait that may end early, against the post.
-template <class P, patience How>
-struct unit_hurried final : P {
+/// A wait that may end early races with the post.
+template <class P, wait_limit End>
+struct unit_ended_early final : P {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      if (this->wait(How) != ending::signalled) {
+      if (this->wait(End) != ending::signalled) {
         this->wait();
       }
       this->data.change();
@@ -132,17 +132,17 @@ struct unit_hurried final : P {
   void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
 };
 
-/// The same beside a patient waiter, which gets the one unit if the other does not keep it. Both
-/// are put at the end of the queue, or at its head.
-template <class P, patience How, bool AtEnd>
+/// The same with an endless waiter, which gets the unit if the first waiter does not. Both are
+/// appended to the queue, or prepended.
+template <class P, wait_limit End, bool AtEnd>
 struct unit_beside final : P {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      if (this->wait(How, AtEnd) == ending::signalled) {
+      if (this->wait(End, AtEnd) == ending::signalled) {
         this->sem->post();
       }
     } else if (index == 1) {
-      this->wait(patience::endless, AtEnd);
+      this->wait(wait_limit::endless, AtEnd);
       this->data.change();
     } else {
       this->data.change();
@@ -152,12 +152,12 @@ struct unit_beside final : P {
   void after() override { require(this->sem->count() == 0, "the unit was taken once"); }
 };
 
-/// Units are added beside one that may be leaving, and taken by one that does not wait.
+/// Units are posted while a waiter may give up, and taken by a thread that does not wait.
 template <class P>
 struct unit_crossing final : P {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      note(this->wait(patience::timed) == ending::signalled);
+      note(this->wait(wait_limit::timed) == ending::signalled);
     } else if (index == 1) {
       this->sem->post();
       this->sem->post();

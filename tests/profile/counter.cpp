@@ -5,10 +5,10 @@ namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 std::uint64_t count = 0;
-std::atomic<bool> goes_on{true};
+std::atomic<bool> running{true};
 
 void count_up() {
-  while (goes_on) {
+  while (running) {
     pthread_mutex_lock(&mutex);
     ++count;
     pthread_mutex_unlock(&mutex);
@@ -18,11 +18,11 @@ void count_up() {
 }  // namespace
 
 int main() {
-  std::thread one(count_up);
-  std::thread two(count_up);
+  std::thread first(count_up);
+  std::thread second(count_up);
   usleep(300'000);
-  goes_on = false;
-  one.join();
-  two.join();
+  running = false;
+  first.join();
+  second.join();
   return 0;
 }

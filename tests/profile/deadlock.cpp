@@ -1,4 +1,4 @@
-// Two threads that wait for each other to the end, and one that gives up before.
+// Two threads that wait for each other for ever, and a third that gives up.
 #include "../support/check.hpp"
 
 namespace {

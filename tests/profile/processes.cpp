@@ -1,6 +1,6 @@
-// A process that makes mutexes and takes none. Its children, one after the other, take three,
-// three hundred and twenty mutexes, and the last child is killed. With the argument "limited" there
-// is one child, whose file sizes are limited.
+// A process that initialises a mutex and takes none. Its children, one after the other, take a
+// mutex three, three hundred and twenty times, and the last child is killed. With the argument
+// "limited" there is one child, whose file sizes are limited.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,9 +10,9 @@
 
 namespace {
 
-pthread_mutex_t of_first = PTHREAD_MUTEX_INITIALIZER;
-pthread_mutex_t of_second = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-pthread_mutex_t of_third = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t first_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t second_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t third_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void take(pthread_mutex_t& mutex, int times) {
   for (int i = 0; i < times; ++i) {
@@ -34,20 +34,20 @@ void in_child(Work work) {
 }  // namespace
 
 int main(int count, char**) {
-  pthread_mutex_t made;
-  pthread_mutex_init(&made, nullptr);
+  pthread_mutex_t unused;
+  pthread_mutex_init(&unused, nullptr);
   if (count > 1) {
     in_child([] {
       const rlimit short_files{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
       setrlimit(RLIMIT_FSIZE, &short_files);
-      take(of_first, 5);
+      take(first_mutex, 5);
     });
     return 0;
   }
-  in_child([] { take(of_first, 3); });
-  in_child([] { take(of_second, 300); });
+  in_child([] { take(first_mutex, 3); });
+  in_child([] { take(second_mutex, 300); });
   in_child([] {
-    take(of_third, 20);
+    take(third_mutex, 20);
     kill(getpid(), SIGKILL);
   });
   return 0;

@@ -1,4 +1,4 @@
-// Two threads that sleep for a mutex until standard input ends, and one that sleeps for a lock of
+// Two threads that wait for a mutex until standard input ends, and one that waits for a lock of
 // another kind.
 #include "../support/check.hpp"
 
@@ -11,10 +11,10 @@ pthread_mutex_t wanted = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_unlock(&wanted);
 }
 
-/// As of a language that brings its own: what follows the word that is slept for is no owner.
+/// As in the runtime of another language: no owner follows the futex word.
 alignas(8) std::atomic<std::uint32_t> foreign[8]{2};
 
-void want_foreign() {
+void wait_for_foreign() {
   while (foreign[0] == 2) {
     syscall(SYS_futex, foreign, FUTEX_WAIT_PRIVATE, 2, nullptr, nullptr, 0);
   }
@@ -24,16 +24,16 @@ void want_foreign() {
 
 int main() {
   pthread_mutex_lock(&wanted);
-  const auto sleep_for = [](void (*what)()) {
-    return [what](check::Worker& self) {
+  const auto sleeper = [](void (*wait)()) {
+    return [wait](check::Worker& self) {
       self.about_to_block();
-      what();
+      wait();
     };
   };
-  check::Worker one(sleep_for(contend));
-  check::Worker two(sleep_for(contend));
-  check::Worker three(sleep_for(want_foreign));
-  for (check::Worker* each : {&one, &two, &three}) each->wait_until_blocked();
+  check::Worker first(sleeper(contend));
+  check::Worker second(sleeper(contend));
+  check::Worker third(sleeper(wait_for_foreign));
+  for (check::Worker* each : {&first, &second, &third}) each->wait_until_blocked();
   std::puts("ready");
   std::fflush(stdout);
   while (std::getchar() != EOF) {
@@ -41,8 +41,8 @@ int main() {
   pthread_mutex_unlock(&wanted);
   foreign[0] = 0;
   syscall(SYS_futex, foreign, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  one.join();
-  two.join();
-  three.join();
+  first.join();
+  second.join();
+  third.join();
   return 0;
 }

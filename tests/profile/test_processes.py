@@ -25,7 +25,7 @@ def test_the_one_that_takes_most_though_few(tmp_path: Path) -> None:
     seen = record.read(path)
     assert f"it describes process {seen.pid}" in seen.partial
     (mutex,) = seen.mutexes
-    assert mutex.name.endswith("of_second")
+    assert mutex.name.endswith("second_mutex")
     assert mutex.type == "recursive"
     # Of all it is known how many, of those since it has a file which mutex.
     assert seen.process.lock_calls == 300

@@ -1,5 +1,5 @@
-// A program that measures by itself how long it holds, waits and hands over, and prints it: what a
-// profile of it has to agree with. Each part has mutexes of its own, so that none disturbs another.
+// A program that measures and prints the times of its sections, waits and handovers, with which a
+// profile of it has to agree. Each part has separate mutexes, so that none disturbs another.
 #include <algorithm>
 
 #include "../support/check.hpp"
@@ -20,20 +20,20 @@ void busy_for(counter ns) {
   }
 }
 
-// Several, so that one at which something else came between can be distinguished from the others,
-// each used in turn so often that what is done for the first time does not count.
+// Several, so that a disturbed one can be distinguished from the others, each used so often that
+// first-time work does not count.
 constexpr unsigned mutexes = 12;
 constexpr unsigned rounds = 20;
 
-// Held for so long that each time is looked at.
+// Held for so long that the profiler measures each section.
 pthread_mutex_t held_mutexes[mutexes];
-// Waited for by a thread that knows them to be held.
+// Waited for by a thread while another is known to hold them.
 pthread_mutex_t waited_mutexes[mutexes];
-// Short sections, of which one in some is looked at.
+// Short sections, of which the profiler samples some.
 pthread_mutex_t short_mutex = PTHREAD_MUTEX_INITIALIZER;
-// Taken from time to time by threads in turn.
+// Acquired by several threads.
 pthread_mutex_t counted_mutex = PTHREAD_MUTEX_INITIALIZER;
-// A condition variable under which a thread is woken in vain.
+// A condition variable with futile wake-ups.
 pthread_mutex_t futile_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t futile_cond = PTHREAD_COND_INITIALIZER;
 // Tried while it is held.
@@ -67,7 +67,7 @@ counter hold_briefly(counter times) {
   return held[held.size() / 2];
 }
 
-struct meeting {
+struct progress {
   std::atomic<counter> taken{0};
   std::atomic<counter> asked{0};
   std::atomic<counter> released{0};
@@ -80,36 +80,36 @@ struct waiting {
 };
 
 waiting wait_for_holder() {
-  meeting here;
-  std::thread holder([&here, waiter = gettid()] {
+  progress steps;
+  std::thread holder([&steps, waiter = gettid()] {
     for (unsigned i = 0; i < mutexes * rounds; ++i) {
       pthread_mutex_lock(&waited_mutexes[i / rounds]);
-      here.taken.store(i + 1);
-      while (here.asked.load() != i + 1 || !check::sleeps(waiter)) {
+      steps.taken.store(i + 1);
+      while (steps.asked.load() != i + 1 || !check::sleeps(waiter)) {
       }
       busy_for(500000);
-      here.released.store(now_ns());
+      steps.released.store(now_ns());
       pthread_mutex_unlock(&waited_mutexes[i / rounds]);
-      while (here.done.load() != i + 1) {
+      while (steps.done.load() != i + 1) {
         sched_yield();
       }
     }
   });
-  waiting found{figures(mutexes, 0), figures(mutexes, 0)};
+  waiting result{figures(mutexes, 0), figures(mutexes, 0)};
   for (unsigned i = 0; i < mutexes * rounds; ++i) {
-    while (here.taken.load() != i + 1) {
+    while (steps.taken.load() != i + 1) {
     }
-    here.asked.store(i + 1);
+    steps.asked.store(i + 1);
     const counter begin = now_ns();
     pthread_mutex_lock(&waited_mutexes[i / rounds]);
     const counter end = now_ns();
-    found.waited[i / rounds] += end - begin;
-    found.handed_over[i / rounds] += end - here.released.load();
+    result.waited[i / rounds] += end - begin;
+    result.handed_over[i / rounds] += end - steps.released.load();
     pthread_mutex_unlock(&waited_mutexes[i / rounds]);
-    here.done.store(i + 1);
+    steps.done.store(i + 1);
   }
   holder.join();
-  return found;
+  return result;
 }
 
 counter count(counter threads, counter times) {
@@ -128,12 +128,12 @@ counter count(counter threads, counter times) {
   return threads * times;
 }
 
-counter wake_in_vain(counter times) {
-  bool is_time = false;
+counter wake_futilely(counter times) {
+  bool is_over = false;
   bool waits = false;
   std::thread sleeper([&] {
     pthread_mutex_lock(&futile_mutex);
-    while (!is_time) {
+    while (!is_over) {
       waits = true;
       pthread_cond_wait(&futile_cond, &futile_mutex);
     }
@@ -145,7 +145,7 @@ counter wake_in_vain(counter times) {
       is_waiting = waits;
       if (is_waiting) {
         waits = false;
-        is_time = i == times;
+        is_over = i == times;
         pthread_cond_signal(&futile_cond);
       }
       pthread_mutex_unlock(&futile_mutex);
@@ -186,6 +186,6 @@ int main() {
   print("handed_over", waited.handed_over);
   std::printf("\"short_holds\":%lu,\"short_held\":%lu,", short_holds, hold_briefly(short_holds));
   std::printf("\"counted\":%lu,\"futile\":%lu,\"failed\":%lu}\n", count(3, 200000),
-              wake_in_vain(50), fail(1000));
+              wake_futilely(50), fail(1000));
   return 0;
 }

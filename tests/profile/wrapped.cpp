@@ -1,4 +1,4 @@
-// Mutexes behind functions of the program's own that initialise, take and release them. With the
+// Mutexes behind wrappers that initialise, acquire and release them. With the
 // argument "children" two children that it forks do all of the work; with "exec" another program.
 #include <sys/wait.h>
 
@@ -12,16 +12,16 @@ struct guard {
   pthread_mutex_t mutex;
 };
 
-[[gnu::noinline]] void make(guard& one) {
-  pthread_mutex_init(&one.mutex, nullptr);
+[[gnu::noinline]] void make(guard& wrapped) {
+  pthread_mutex_init(&wrapped.mutex, nullptr);
   asm volatile("");
 }
-[[gnu::noinline]] void take(guard& one) {
-  pthread_mutex_lock(&one.mutex);
+[[gnu::noinline]] void take(guard& wrapped) {
+  pthread_mutex_lock(&wrapped.mutex);
   asm volatile("");
 }
-[[gnu::noinline]] void give(guard& one) {
-  pthread_mutex_unlock(&one.mutex);
+[[gnu::noinline]] void give(guard& wrapped) {
+  pthread_mutex_unlock(&wrapped.mutex);
   asm volatile("");
 }
 
@@ -32,36 +32,36 @@ void work() {
 }
 
 struct queue {
-  guard* of = nullptr;
+  guard* lock = nullptr;
   [[gnu::noinline]] void open() {
-    of = new guard;
-    make(*of);
+    lock = new guard;
+    make(*lock);
     asm volatile("");
   }
   [[gnu::noinline]] void push() {
-    take(*of);
+    take(*lock);
     work();
-    give(*of);
+    give(*lock);
     asm volatile("");
   }
 };
 
 struct journal {
-  guard* of = nullptr;
+  guard* lock = nullptr;
   [[gnu::noinline]] void open() {
-    of = new guard;
-    make(*of);
+    lock = new guard;
+    make(*lock);
     asm volatile("");
   }
   [[gnu::noinline]] void write() {
-    take(*of);
+    take(*lock);
     work();
-    give(*of);
+    give(*lock);
     asm volatile("");
   }
 };
 
-/// Takes and releases: no wrapper, though two functions call it for two mutexes.
+/// Acquires and releases: no wrapper, though called for two mutexes.
 struct account {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   [[gnu::noinline]] void add() {
@@ -98,11 +98,11 @@ void all() {
 }  // namespace
 
 int main(int count, char** words) {
-  const char* how = count > 1 ? words[1] : "";
-  pthread_mutex_t seen = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&seen);
-  pthread_mutex_unlock(&seen);
-  if (std::strcmp(how, "children") == 0) {
+  const char* mode = count > 1 ? words[1] : "";
+  pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&first);
+  pthread_mutex_unlock(&first);
+  if (std::strcmp(mode, "children") == 0) {
     for (int i = 0; i < 2; ++i) {
       if (fork() == 0) {
         all();
@@ -113,7 +113,7 @@ int main(int count, char** words) {
     }
     return 7;
   }
-  if (std::strcmp(how, "exec") == 0) {
+  if (std::strcmp(mode, "exec") == 0) {
     execl(words[0], words[0], nullptr);
     return 1;
   }

@@ -1,27 +1,27 @@
-// The reader-writer lock and the semaphore on the simulated machine: what they promise is looked at
+// The reader-writer lock and the semaphore on the simulated machine: their guarantees are checked
 // in every step.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <new>
 
-#include "by_hand.hpp"
 #include "lockwright/env/simulated.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
 #include "preload/units.hpp"
+#include "worked_examples.hpp"
 
-namespace by_hand {
+namespace worked_examples {
 namespace {
 
 using lockwright::simulated;
 
-struct shipped : simulated {
+struct preload_environment : simulated {
   static std::uint32_t stamp() { return 0; }
   static bool is_watched() { return false; }
 };
 
 figures crowded() {
-  figures f = round();
+  figures f = round_figures();
   f.store_buffer = 16;
   f.jitter = 100;
   f.slice = 20'000 * ns;
@@ -31,27 +31,27 @@ figures crowded() {
 
 TEST(Others, WritersOfPhaseFairAreAlone) {
   for (const std::uint32_t threads : {1u, 2u, 8u, 24u}) {
-    story s(crowded());
+    scenario s(crowded());
     using lock_type = lockwright::phase_fair<simulated>;
-    auto& lock = *::new (s.in->memory.cut(256, 128)) lock_type;
+    auto& lock = *::new (s.sim->memory.cut(256, 128)) lock_type;
     std::uint32_t readers = 0;
     std::uint32_t writers = 0;
     std::uint32_t together = 0;
     std::uint64_t done = 0;
     for (std::uint32_t i = 0; i < threads; ++i) {
       s.on(i % 8, [&, i] {
-        for (int turn = 0; turn < 50; ++turn) {
-          if ((i + static_cast<std::uint32_t>(turn)) % 4 == 0) {
+        for (int round = 0; round < 50; ++round) {
+          if ((i + static_cast<std::uint32_t>(round)) % 4 == 0) {
             lock.lock_write();
             EXPECT_EQ(readers + writers++, 0u);
-            s.in->spend(s.in->caller()->random.below(500) * ns);
+            s.sim->spend(s.sim->caller()->random.below(500) * ns);
             --writers;
             lock.unlock_write();
           } else {
             lock.lock_read(false);
             EXPECT_EQ(writers, 0u);
             together = std::max(together, ++readers);
-            s.in->spend(s.in->caller()->random.below(500) * ns);
+            s.sim->spend(s.sim->caller()->random.below(500) * ns);
             --readers;
             lock.unlock_read();
           }
@@ -65,18 +65,18 @@ TEST(Others, WritersOfPhaseFairAreAlone) {
   }
 }
 
-struct nothing {};
+struct unused {};
 
 TEST(Others, ASemaphoreAdmitsAsManyAsItHasUnits) {
   for (const std::uint32_t threads : {1u, 2u, 8u, 24u}) {
-    story s(crowded());
-    using semaphore = lockwright::preload::units<shipped, nothing, nothing>;
-    auto& sem = *::new (s.in->memory.cut(256, 128)) semaphore(3);
+    scenario s(crowded());
+    using semaphore = lockwright::preload::units<preload_environment, unused, unused>;
+    auto& sem = *::new (s.sim->memory.cut(256, 128)) semaphore(3);
     std::uint32_t inside = 0;
     std::uint32_t most = 0;
     for (std::uint32_t i = 0; i < threads; ++i) {
       s.on(i % 8, [&] {
-        for (int turn = 0; turn < 50; ++turn) {
+        for (int round = 0; round < 50; ++round) {
           if (!sem.try_take()) {
             lockwright::preload::wait_for_unit<semaphore> wait{sem};
             if (!sem.take_or_enqueue(wait.self, true)) {
@@ -87,7 +87,7 @@ TEST(Others, ASemaphoreAdmitsAsManyAsItHasUnits) {
             }
           }
           most = std::max(most, ++inside);
-          s.in->spend(50'000 * ns);
+          s.sim->spend(50'000 * ns);
           --inside;
           sem.post();
         }
@@ -100,4 +100,4 @@ TEST(Others, ASemaphoreAdmitsAsManyAsItHasUnits) {
 }
 
 }  // namespace
-}  // namespace by_hand
+}  // namespace worked_examples

@@ -1,94 +1,94 @@
 // Threads, processors and sleeps, to the nanosecond.
 #include <gtest/gtest.h>
 
-#include "by_hand.hpp"
+#include "worked_examples.hpp"
 
-namespace by_hand {
+namespace worked_examples {
 namespace {
 
-TEST(Scheduler, TwoThreadsOfAProcessorTakeTurns) {
-  figures f = round();
+TEST(Scheduler, TwoThreadsShareAProcessor) {
+  figures f = round_figures();
   f.slice = 1'000 * ns;
   f.switch_thread = 10 * ns;
-  story s(f);
+  scenario s(f);
   s.on(0, [&] {
-    s.in->spend(1'500 * ns);
+    s.sim->spend(1'500 * ns);
     s.note("a");
   });
   s.on(0, [&] {
-    s.in->spend(500 * ns);
+    s.sim->spend(500 * ns);
     s.note("b");
   });
   s.run();
-  // a begins at 10 and has 510 left when its slice, which begins at 0, ends at 1000; b is there from
-  // 1010 to 1510. Then a is switched to, until 1520, and has 510 to go.
+  // a begins at 10 and has 510 left when its slice, which begins at 0, ends at 1000; b runs from
+  // 1010 to 1510. Then the switch to a takes until 1520, and a needs 510 more.
   EXPECT_EQ(s.times, (times{{"b", 1510}, {"a", 2030}}));
-  EXPECT_EQ(s.in->counted.preemptions, 1u);
+  EXPECT_EQ(s.sim->counted.preemptions, 1u);
 }
 
 TEST(Scheduler, AnIdleProcessorTakesAThreadThatWaits) {
-  figures f = round();
+  figures f = round_figures();
   f.migration = 100 * ns;
-  story s(f);
-  s.on(0, [&] { s.in->spend(5'000 * ns); });
+  scenario s(f);
+  s.on(0, [&] { s.sim->spend(5'000 * ns); });
   s.on(0, [&] {
-    s.in->spend(200 * ns);
+    s.sim->spend(200 * ns);
     s.note("moved");
   });
-  s.on(1, [&] { s.in->spend(1'000 * ns); });
+  s.on(1, [&] { s.sim->spend(1'000 * ns); });
   s.run();
   EXPECT_EQ(s.times, (times{{"moved", 1'300}}));
-  EXPECT_EQ(s.in->counted.migrations, 1u);
+  EXPECT_EQ(s.sim->counted.migrations, 1u);
 }
 
 TEST(Scheduler, WorkTakesLongerOnASlowCore) {
-  figures f = round();
+  figures f = round_figures();
   f.slow_cores = 1;
   f.slow_work = 1'700;
-  story s(f);
-  const std::uint32_t last = s.in->on().cores() - 1;
+  scenario s(f);
+  const std::uint32_t last = s.sim->on().cores() - 1;
   s.on(0, [&] {
-    s.in->work(1'000 * ns);
+    s.sim->work(1'000 * ns);
     s.note("fast");
   });
   s.on(last, [&] {
-    s.in->work(1'000 * ns);
+    s.sim->work(1'000 * ns);
     s.note("slow");
   });
   s.run();
   EXPECT_EQ(s.times, (times{{"fast", 1'000}, {"slow", 1'700}}));
-  EXPECT_EQ(s.in->counted.working, 2'700 * ns);
+  EXPECT_EQ(s.sim->counted.working, 2'700 * ns);
 }
 
 TEST(Scheduler, ASleeperIsWoken) {
-  story s(round());
+  scenario s(round_figures());
   s.on(0, [&] {
-    s.in->sleep(s.word, 0, ~std::uint64_t{0});
+    s.sim->sleep(s.word, 0, ~std::uint64_t{0});
     s.note("woken");
   });
   s.on(1, [&] {
-    s.in->spend(10'000 * ns);
-    s.in->wake(s.word, 1);
+    s.sim->spend(10'000 * ns);
+    s.sim->wake(s.word, 1);
     s.note("waker");
   });
   s.run();
   // The wake at 10000; the waker pays 1500, the sleeper runs after 5000.
   EXPECT_EQ(s.times, (times{{"waker", 11'500}, {"woken", 15'000}}));
-  EXPECT_EQ(s.in->counted.sleeps, 1u);
+  EXPECT_EQ(s.sim->counted.sleeps, 1u);
 }
 
 TEST(Scheduler, AWakeOfAnotherProcessorTakesAnInterrupt) {
-  figures f = round();
+  figures f = round_figures();
   f.interrupt = 2'000 * ns;
   f.interrupt_latency = 7'000 * ns;
-  story s(f);
+  scenario s(f);
   s.on(0, [&] {
-    s.in->sleep(s.word, 0, ~std::uint64_t{0});
+    s.sim->sleep(s.word, 0, ~std::uint64_t{0});
     s.note("woken");
   });
   s.on(1, [&] {
-    s.in->spend(10'000 * ns);
-    s.in->wake(s.word, 1);
+    s.sim->spend(10'000 * ns);
+    s.sim->wake(s.word, 1);
     s.note("waker");
   });
   s.run();
@@ -97,16 +97,16 @@ TEST(Scheduler, AWakeOfAnotherProcessorTakesAnInterrupt) {
 }
 
 TEST(Scheduler, AWakeThatOnlyQueuesTakesNone) {
-  figures f = round();
+  figures f = round_figures();
   f.packages = f.nodes_per_package = f.caches_per_node = 1;
   f.interrupt = 2'000 * ns;
   f.wake_preempts = 1'000'000 * ns;
-  story s(f);
-  s.on(0, [&] { s.in->sleep(s.word, 0, ~std::uint64_t{0}); });
-  s.on(0, [&] { s.in->spend(50'000 * ns); });
+  scenario s(f);
+  s.on(0, [&] { s.sim->sleep(s.word, 0, ~std::uint64_t{0}); });
+  s.on(0, [&] { s.sim->spend(50'000 * ns); });
   s.on(1, [&] {
-    s.in->spend(10'000 * ns);
-    s.in->wake(s.word, 1);
+    s.sim->spend(10'000 * ns);
+    s.sim->wake(s.word, 1);
     s.note("waker");
   });
   s.run();
@@ -114,36 +114,36 @@ TEST(Scheduler, AWakeThatOnlyQueuesTakesNone) {
 }
 
 TEST(Scheduler, ADeepSleepEndsLate) {
-  figures f = round();
+  figures f = round_figures();
   f.idle_depth = 2'000 * ns;
-  story s(f);
+  scenario s(f);
   s.on(0, [&] {
-    s.in->sleep(s.word, 0, ~std::uint64_t{0});
+    s.sim->sleep(s.word, 0, ~std::uint64_t{0});
     s.note("woken");
   });
   s.on(1, [&] {
-    s.in->spend(10'000 * ns);
-    s.in->wake(s.word, 1);
+    s.sim->spend(10'000 * ns);
+    s.sim->wake(s.word, 1);
   });
   s.run();
   EXPECT_EQ(s.times, (times{{"woken", 65'000}}));
 }
 
-TEST(Scheduler, WhoFindsAnotherValueDoesNotSleep) {
-  story s(round());
+TEST(Scheduler, AThreadThatFindsAnotherValueDoesNotSleep) {
+  scenario s(round_figures());
   s.on(0, [&] {
-    s.in->sleep(s.word, 1, ~std::uint64_t{0});
+    s.sim->sleep(s.word, 1, ~std::uint64_t{0});
     s.note("back");  // 100 for the word from memory, 300
   });
   s.run();
   EXPECT_EQ(s.times, (times{{"back", 400}}));
-  EXPECT_EQ(s.in->counted.sleeps, 0u);
+  EXPECT_EQ(s.sim->counted.sleeps, 0u);
 }
 
 TEST(Scheduler, ADeadlineEndsASleep) {
-  story s(round());
+  scenario s(round_figures());
   s.on(0, [&] {
-    s.in->sleep(s.word, 0, 20'000);
+    s.sim->sleep(s.word, 0, 20'000);
     s.note("late");  // 20000 + 5000
   });
   s.run();
@@ -151,89 +151,89 @@ TEST(Scheduler, ADeadlineEndsASleep) {
 }
 
 TEST(Scheduler, CallsOnABucketQueue) {
-  figures f = round();
+  figures f = round_figures();
   f.futex_bucket = 200 * ns;
-  story s(f);
+  scenario s(f);
   for (const std::uint32_t processor : {0u, 1u}) {
     s.on(processor, [&] {
-      s.in->wake(s.word, 1);
-      s.note("woke nobody");
+      s.sim->wake(s.word, 1);
+      s.note("woke none");
     });
   }
   s.run();
-  EXPECT_EQ(s.times, (times{{"woke nobody", 500}, {"woke nobody", 700}}));
+  EXPECT_EQ(s.times, (times{{"woke none", 500}, {"woke none", 700}}));
 }
 
-TEST(Scheduler, AWakeKeepsTheBucketIfTheKernelDoes) {
+TEST(Scheduler, AWakeHoldsTheBucketIfTheKernelDoes) {
   std::vector<times> found;
-  for (const std::uint64_t keeps : {0u, 1u}) {
-    figures f = round();
+  for (const std::uint64_t holds : {0u, 1u}) {
+    figures f = round_figures();
     f.futex_bucket = 200 * ns;
-    f.wake_in_bucket = keeps;
-    story s(f);
-    s.on(0, [&] { s.in->sleep(s.word, 0, ~std::uint64_t{0}); });
+    f.wake_in_bucket = holds;
+    scenario s(f);
+    s.on(0, [&] { s.sim->sleep(s.word, 0, ~std::uint64_t{0}); });
     s.on(1, [&] {
-      s.in->spend(10'000 * ns);
-      s.in->wake(s.word, 1);
+      s.sim->spend(10'000 * ns);
+      s.sim->wake(s.word, 1);
       s.note("woke one");
     });
     s.on(2, [&] {
-      s.in->spend(10'100 * ns);
-      s.in->wake(s.word, 1);
-      s.note("woke nobody");
+      s.sim->spend(10'100 * ns);
+      s.sim->wake(s.word, 1);
+      s.note("woke none");
     });
     s.run();
     found.push_back(s.times);
   }
-  // The first has the bucket from 10000 to 10200 and wakes until 11700. The second needs it for 200,
-  // from 10200 or from 11700 on, and then 300.
-  EXPECT_EQ(found[0], (times{{"woke nobody", 10'700}, {"woke one", 11'700}}));
-  EXPECT_EQ(found[1], (times{{"woke one", 11'700}, {"woke nobody", 12'200}}));
+  // The first has the bucket from 10000 to 10200 and wakes until 11700. The second needs it for
+  // 200, from 10200 or from 11700 on, and then 300.
+  EXPECT_EQ(found[0], (times{{"woke none", 10'700}, {"woke one", 11'700}}));
+  EXPECT_EQ(found[1], (times{{"woke one", 11'700}, {"woke none", 12'200}}));
 }
 
-TEST(Scheduler, SkippedPollsAreThoseThatWouldHaveBeenMade) {
+TEST(Scheduler, SkippingPollsChangesNoTime) {
   // A flag that changes at 100 us: whether polls are skipped makes no difference to any time.
   std::vector<times> found;
   std::vector<std::uint64_t> events;
   for (const std::uint64_t skip : {0u, 1u}) {
-    figures f = round();
+    figures f = round_figures();
     f.skip_polls = skip;
-    story s(f);
+    scenario s(f);
     std::uint64_t polls = 0;
     s.on(0, [&] {
       while (s.load() == 0) {
         ++polls;
-        s.in->relax();
+        s.sim->relax();
       }
-      s.note("seen after " + std::to_string(polls) + " polls");
+      s.note("changed after " + std::to_string(polls) + " polls");
     });
     s.on(1, [&] {
-      s.in->spend(100'000 * ns);
+      s.sim->spend(100'000 * ns);
       s.change();
     });
     s.run();
     found.push_back(s.times);
-    events.push_back(s.in->time.made());
+    events.push_back(s.sim->time.made());
   }
   EXPECT_EQ(found[0], found[1]);
   EXPECT_LT(events[1], 200u);
 }
 
 TEST(Scheduler, ACountOfPollsEndsLateByAnEighthAtMost) {
-  figures f = round();
+  figures f = round_figures();
   f.skip_polls = 1;
-  story s(f);
-  s.on(1, [&] { s.in->spend(1'000'000 * ns); });
+  scenario s(f);
+  s.on(1, [&] { s.sim->spend(1'000'000 * ns); });
   s.on(0, [&] {
     s.load();
-    s.in->spend(0);
-    const picoseconds began = s.in->time.now;
+    s.sim->spend(0);
+    const picoseconds began = s.sim->time.now;
     for (int i = 0; i < 1'000; ++i) {
       s.load();
-      s.in->relax();
+      s.sim->relax();
     }
-    s.in->spend(0);
-    s.times.emplace_back("polled", (s.in->time.now - began) / ns);
+    s.sim->spend(0);
+    s.times.emplace_back("polled", (s.sim->time.now - began) / ns);
   });
   s.run();
   ASSERT_EQ(s.times.size(), 1u);
@@ -244,19 +244,19 @@ TEST(Scheduler, ACountOfPollsEndsLateByAnEighthAtMost) {
 TEST(Scheduler, SetsThatDoNotFitMiss) {
   std::uint64_t misses = 0;
   machine m;
-  m.use(round());
+  m.use(round_figures());
   working_sets sets(working_sets::last_level(m), misses);
   const std::uint32_t a = sets.add(1 << 20);
   const std::uint32_t b = sets.add(1 << 20);
-  // Never read before: from memory. Alone it fits; with another one half of it does.
+  // Never read before: from memory. Alone the set fits; with another, half of it does.
   EXPECT_EQ(sets.read(a, 100, 0), 100 * 100 * ns);
   EXPECT_EQ(sets.read(a, 100, 0), 100 * 10 * ns);
   EXPECT_EQ(sets.read(b, 100, 0), 100 * 100 * ns);
   EXPECT_EQ(sets.read(a, 100, 0), 50 * 10 * ns + 50 * 100 * ns);
-  // Another cache knows nothing of it.
+  // Another cache does not contain it.
   EXPECT_EQ(sets.read(a, 100, 2), 100 * 100 * ns);
   EXPECT_EQ(misses, 350u);
 }
 
 }  // namespace
-}  // namespace by_hand
+}  // namespace worked_examples

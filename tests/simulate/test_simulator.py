@@ -56,9 +56,9 @@ def run(machine_file: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_cases_worked_out_by_hand() -> None:
+def test_worked_examples() -> None:
     outcome = harness.run(
-        [locate.program("simulate", "by_hand_test"), "--gtest_brief=1"], dict(os.environ)
+        [locate.program("simulate", "worked_examples_test"), "--gtest_brief=1"], dict(os.environ)
     )
     assert outcome.status == 0, outcome.describe()
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)

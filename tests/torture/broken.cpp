@@ -1,5 +1,5 @@
-// A preload library with one deliberate fault, chosen when it is compiled, that shows rarely.
-// Everything else goes to the C library. lockwright-torture must notice each of the faults.
+// A preload library with one deliberate fault, chosen at compile time, that shows rarely. All other
+// calls go to the C library. lockwright-torture must find each of the faults.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -16,7 +16,7 @@ using namespace broken;
 
 namespace {
 
-[[maybe_unused]] void nap_us(long us) {
+[[maybe_unused]] void sleep_us(long us) {
   const timespec length{0, us * 1000};
   nanosleep(&length, nullptr);
 }
@@ -27,16 +27,16 @@ namespace {
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
-// The C library's own. Found before any thread is there: looking them up takes a mutex.
-using of_mutex = int(pthread_mutex_t*);
-using of_condition = int(pthread_cond_t*);
-of_mutex* const real_lock = real<of_mutex>("pthread_mutex_lock", base);
-of_mutex* const real_unlock = real<of_mutex>("pthread_mutex_unlock", base);
-of_mutex* const real_trylock = real<of_mutex>("pthread_mutex_trylock", late);
+// The C library's functions. Looked up before any thread exists, because a look-up takes a mutex.
+using mutex_call = int(pthread_mutex_t*);
+using cond_call = int(pthread_cond_t*);
+mutex_call* const real_lock = real<mutex_call>("pthread_mutex_lock", base);
+mutex_call* const real_unlock = real<mutex_call>("pthread_mutex_unlock", base);
+mutex_call* const real_trylock = real<mutex_call>("pthread_mutex_trylock", late);
 int (*const real_clocklock)(pthread_mutex_t*, clockid_t, const timespec*) =
     real<int(pthread_mutex_t*, clockid_t, const timespec*)>("pthread_mutex_clocklock", late);
-of_condition* const real_signal = real<of_condition>("pthread_cond_signal", cond);
-of_condition* const real_broadcast = real<of_condition>("pthread_cond_broadcast", cond);
+cond_call* const real_signal = real<cond_call>("pthread_cond_signal", cond);
+cond_call* const real_broadcast = real<cond_call>("pthread_cond_broadcast", cond);
 int (*const real_wait)(pthread_cond_t*, pthread_mutex_t*) =
     real<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", cond);
 int (*const real_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*) =
@@ -45,20 +45,20 @@ int (*const real_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const 
 
 #if defined(BROKEN_RARE_ENTRY)
 
-// One that is let in without the lock does not give it back.
-thread_local pthread_mutex_t* intruded = nullptr;
+// A thread that enters without the lock does not release waiters.
+thread_local pthread_mutex_t* entered_without_lock = nullptr;
 
 int lock(pthread_mutex_t* mutex) {
-  if (intruded == nullptr && every(3'000)) {
-    intruded = mutex;
+  if (entered_without_lock == nullptr && every(3'000)) {
+    entered_without_lock = mutex;
     return 0;
   }
   return real_lock(mutex);
 }
 
 int unlock(pthread_mutex_t* mutex) {
-  if (intruded == mutex) {
-    intruded = nullptr;
+  if (entered_without_lock == mutex) {
+    entered_without_lock = nullptr;
     return 0;
   }
   return real_unlock(mutex);
@@ -78,13 +78,13 @@ int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
 
 #elif defined(BROKEN_STARVES)
 
-// A thread other than these that holds nothing gets in only when no other has for a while.
+// A starved thread that holds no mutex acquires only when no other thread has for a while.
 std::atomic<std::int64_t> last{0};
 thread_local int held = 0;
 
 int lock(pthread_mutex_t* mutex) {
   thread_local const bool starved = syscall(SYS_gettid) % 2 == 0;
-  while (starved && held == 0 && now_ns() - last.load() < 20'000'000) nap_us(1'000);
+  while (starved && held == 0 && now_ns() - last.load() < 20'000'000) sleep_us(1'000);
   const int result = real_lock(mutex);
   last.store(now_ns());
   ++held;
@@ -98,7 +98,7 @@ int unlock(pthread_mutex_t* mutex) {
 
 #elif defined(BROKEN_OUT_OF_ORDER)
 
-// A queue whose second is served before its first now and then.
+// A queue whose second waiter sometimes is served before the first.
 struct waiter {
   std::atomic<bool> served{false};
   waiter* next = nullptr;
@@ -109,59 +109,59 @@ struct queue {
   int held;
   waiter* first;
   int kind;
-  int nothing;
+  int unused;
   waiter* last;
 };
 
-queue& open(pthread_mutex_t* mutex) {
-  auto& it = *reinterpret_cast<queue*>(mutex);
-  while (it.guard.exchange(1) != 0) sched_yield();
-  return it;
+queue& guarded_queue(pthread_mutex_t* mutex) {
+  auto& waiters = *reinterpret_cast<queue*>(mutex);
+  while (waiters.guard.exchange(1) != 0) sched_yield();
+  return waiters;
 }
 
 int trylock(pthread_mutex_t* mutex) {
-  queue& it = open(mutex);
-  const int result = it.held != 0 ? EBUSY : 0;
-  it.held = 1;
-  it.guard.store(0);
+  queue& waiters = guarded_queue(mutex);
+  const int result = waiters.held != 0 ? EBUSY : 0;
+  waiters.held = 1;
+  waiters.guard.store(0);
   return result;
 }
 
 int lock(pthread_mutex_t* mutex) {
-  queue& it = open(mutex);
+  queue& waiters = guarded_queue(mutex);
   waiter self;
-  if (it.held != 0) {
-    (it.first == nullptr ? it.first : it.last->next) = &self;
-    it.last = &self;
-    it.guard.store(0);
-    while (!self.served.load()) nap_us(20);
+  if (waiters.held != 0) {
+    (waiters.first == nullptr ? waiters.first : waiters.last->next) = &self;
+    waiters.last = &self;
+    waiters.guard.store(0);
+    while (!self.served.load()) sleep_us(20);
     return 0;
   }
-  it.held = 1;
-  it.guard.store(0);
+  waiters.held = 1;
+  waiters.guard.store(0);
   return 0;
 }
 
 int unlock(pthread_mutex_t* mutex) {
-  queue& it = open(mutex);
-  waiter* next = it.first;
+  queue& waiters = guarded_queue(mutex);
+  waiter* next = waiters.first;
   if (next == nullptr) {
-    it.held = 0;
+    waiters.held = 0;
   } else if (next->next != nullptr && every(20)) {
     waiter* const second = next->next;
     next->next = second->next;
-    if (it.last == second) it.last = next;
+    if (waiters.last == second) waiters.last = next;
     next = second;
   } else {
-    it.first = next->next;
+    waiters.first = next->next;
   }
-  it.guard.store(0);
+  waiters.guard.store(0);
   if (next != nullptr) next->served.store(true);
   return 0;
 }
 
 int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
-  for (timespec t{}; trylock(mutex) != 0; nap_us(20)) {
+  for (timespec t{}; trylock(mutex) != 0; sleep_us(20)) {
     clock_gettime(clock, &t);
     if (t.tv_sec > until->tv_sec || (t.tv_sec == until->tv_sec && t.tv_nsec >= until->tv_nsec)) {
       return ETIMEDOUT;
@@ -197,7 +197,7 @@ int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
 int lock(pthread_mutex_t* mutex) { return real_lock(mutex); }
 int unlock(pthread_mutex_t* mutex) {
   const int result = real_unlock(mutex);
-  if (every(100)) nap_us(100);
+  if (every(100)) sleep_us(100);
   [[maybe_unused]] const int touched = *reinterpret_cast<volatile int*>(mutex);
   return result;
 }
@@ -289,9 +289,9 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   pthread_cleanup_pop(0);
   return result;
 #elif defined(BROKEN_CANCEL_TAKES_SIGNAL)
-  // A cancellation that acts after the signal has been received, which is then gone.
+  // A cancellation that acts after the signal has been received, which is then lost.
   const int result = real_wait(condition, mutex);
-  nap_us(50);
+  sleep_us(50);
   pthread_testcancel();
   return result;
 #else

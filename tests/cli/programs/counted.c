@@ -1,4 +1,4 @@
-/* Does a known number of each thing that --stats counts:
+/* Makes a known number of each event that --stats counts:
    3 mutexes, 115 acquisitions, 2 of them contended, 2 condition variable waits, 4 failed trylocks,
    and 5 acquisitions of a process-shared mutex. */
 #define _GNU_SOURCE
@@ -77,7 +77,7 @@ int main(void) {
   pthread_mutex_unlock(&a);
   pthread_join(thread, NULL);
 
-  /* 2 of c, the setter's contended: it can take it only once the wait has let it go. */
+  /* 2 of c, the setter's contended: it acquires only once the wait has released it. */
   struct timespec past = {0, 0};
   pthread_mutex_lock(&c);
   if (pthread_cond_timedwait(&condition, &c, &past) != ETIMEDOUT) return 3;

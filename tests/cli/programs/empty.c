@@ -1,2 +1,2 @@
-/* A library without anything in it. */
+/* An empty library. */
 typedef int nothing;

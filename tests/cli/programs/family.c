@@ -11,13 +11,13 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 int main(int count, char** words) {
-  char needle[128];
+  char library[128];
   const char* preload = getenv("LD_PRELOAD");
   if (count < 3 || preload == NULL) return 1;
   pthread_mutex_lock(&mutex);
   pthread_mutex_unlock(&mutex);
-  snprintf(needle, sizeof needle, "liblockwright-%s.so", words[2]);
-  if (strstr(preload, needle) == NULL) return 0;
+  snprintf(library, sizeof library, "liblockwright-%s.so", words[2]);
+  if (strstr(preload, library) == NULL) return 0;
   if (fork() == 0) {
     setsid();
     if (fork() == 0) {

@@ -1,5 +1,5 @@
 /* Three variables, two mutexes that one function makes on the heap, one that another function
-   makes, and one on the heap that nobody initialises. Takes each of them `times` times; with a
+   makes, and one on the heap without initialisation. Takes each of them `times` times; with a
    second argument, in a child, too. */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t hidden = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t again;
+static pthread_mutex_t initialised;
 
 static __attribute__((noinline)) pthread_mutex_t* make(void) {
   pthread_mutex_t* made = malloc(sizeof *made);
@@ -42,9 +42,10 @@ static int take_all(pthread_mutex_t** all, int number, int times) {
 }
 
 int main(int argc, char** argv) {
-  pthread_mutex_init(&again, NULL);
+  pthread_mutex_init(&initialised, NULL);
   pthread_mutex_t* untouched = calloc(1, sizeof *untouched);
-  pthread_mutex_t* all[] = {&shown, &hidden, &again, make(), make(), make_otherwise(), untouched};
+  pthread_mutex_t* all[] = {&shown, &hidden,          &initialised, make(),
+                            make(), make_otherwise(), untouched};
   int failures = take_first(untouched);
   const int number = sizeof all / sizeof all[0];
   failures += take_all(all, number, atoi(argv[1]));

@@ -1,4 +1,4 @@
-/* waits: takes a mutex, says "ready", then ends with status 40 + N on the N-th signal in the list
+/* waits: takes a mutex, prints "ready", then ends with status 40 + N on the N-th signal in the list
    below, or with status 0 when its input ends. */
 #include <pthread.h>
 #include <signal.h>

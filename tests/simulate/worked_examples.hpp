@@ -1,4 +1,4 @@
-// A machine whose figures are round, and threads on it whose steps are written down with their times.
+// A machine with round figures, and threads on it whose steps are recorded with their times.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 #include "machine.hpp"
 #include "simulation.hpp"
 
-namespace by_hand {
+namespace worked_examples {
 
 using namespace lockwright::simulate;
 
 constexpr picoseconds ns = 1000;
 
-/// Two nodes of two caches of two cores, nothing drawn by chance, a store waits for its line.
-inline figures round() {
+/// Returns a machine of two nodes of two caches of two cores, nothing random, without store
+/// buffers.
+inline figures round_figures() {
   figures f;
   f.packages = 1;
   f.nodes_per_package = 2;
@@ -53,33 +54,33 @@ inline figures round() {
   return f;
 }
 
-/// Runs bodies, each a thread on a processor, and gives what they noted.
-class story {
+/// Runs bodies, each as a thread on a processor, and records their notes.
+class scenario {
  public:
-  explicit story(const figures& f) {
+  explicit scenario(const figures& f) {
     machine_.use(f);
-    in = std::make_unique<simulation>(machine_, 1);
-    // The first line of a page of its own, whose home is the node of the thread that touches it first.
-    word = static_cast<std::uint64_t*>(in->memory.cut(4096, 4096));
+    sim = std::make_unique<simulation>(machine_, 1);
+    // The first line of a page, whose home is the node of the thread that accesses it first.
+    word = static_cast<std::uint64_t*>(sim->memory.cut(4096, 4096));
   }
 
   void on(std::uint32_t processor, std::function<void()> body) {
-    in->add(processor, std::move(body));
+    sim->add(processor, std::move(body));
   }
-  void run() { in->run(0, 1); }
+  void run() { sim->run(0, 1); }
 
-  /// Notes the time, in nanoseconds, when the caller has come so far.
-  void note(const std::string& what) {
-    in->pass_time();
-    times.emplace_back(what, in->time.now / ns);
+  /// Records the present time of the caller, in nanoseconds.
+  void note(const std::string& step) {
+    sim->pass_time();
+    times.emplace_back(step, sim->time.now / ns);
   }
   void change() {
-    in->begin_change(word);
+    sim->begin_change(word);
     ++*word;
   }
-  std::uint64_t load() { return in->load(word, sizeof *word); }
+  std::uint64_t load() { return sim->load(word, sizeof *word); }
 
-  std::unique_ptr<simulation> in;
+  std::unique_ptr<simulation> sim;
   std::uint64_t* word = nullptr;
   std::vector<std::pair<std::string, std::uint64_t>> times;
 
@@ -89,4 +90,4 @@ class story {
 
 using times = std::vector<std::pair<std::string, std::uint64_t>>;
 
-}  // namespace by_hand
+}  // namespace worked_examples
