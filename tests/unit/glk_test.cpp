@@ -41,8 +41,8 @@ struct staged : observed {
     const std::string_view name{What.name};
     return name == "sample"                    ? sample
            : name == "period"                  ? period
-           : name == "calm-load_readings"      ? calm
-           : name == "most-calm-load_readings" ? calm
+           : name == "calm-looks"      ? calm
+           : name == "most-calm-looks" ? calm
            : name == "load-ns"                 ? 0
            : name == "polls"                   ? 8
            : name == "spin"                    ? 0
@@ -234,7 +234,7 @@ class Crowding : public ::testing::Test {
     template <const lockwright::tunable& What>
     static std::uint64_t value() {
       const std::string_view name{What.name};
-      return name == "calm-load_readings" ? 1 : name == "most-calm-load_readings" ? 10 : interval;
+      return name == "calm-looks" ? 1 : name == "most-calm-looks" ? 10 : interval;
     }
     static inline std::uint64_t interval = 0;
   };
