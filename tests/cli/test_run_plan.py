@@ -164,7 +164,7 @@ def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_p
             _mutex(), place=record.Place(kind, record.Frame(str(several), offset), n)
         )
         for kind, offset, n in (
-            (record.OBJECT, at["again"], 0),
+            (record.OBJECT, at["initialised"], 0),
             (record.CREATED, _return_of_the_call_in(several, "make"), 1),
         )
     )
