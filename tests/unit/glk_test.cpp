@@ -39,14 +39,14 @@ struct staged : observed {
   template <const lockwright::tunable& What>
   static std::uint64_t value() {
     const std::string_view name{What.name};
-    return name == "sample"                    ? sample
-           : name == "period"                  ? period
+    return name == "sample"            ? sample
+           : name == "period"          ? period
            : name == "calm-looks"      ? calm
            : name == "most-calm-looks" ? calm
-           : name == "load-ns"                 ? 0
-           : name == "polls"                   ? 8
-           : name == "spin"                    ? 0
-                                               : observed::value<What>();
+           : name == "load-ns"         ? 0
+           : name == "polls"           ? 8
+           : name == "spin"            ? 0
+                                       : observed::value<What>();
   }
 };
 
