@@ -76,6 +76,11 @@ std::uint32_t self() { return caller().number + 1; }
 std::uint32_t random_below(std::uint32_t limit) {
   return static_cast<std::uint32_t>(caller().random.below(limit));
 }
+std::uint64_t unique_number() {
+  simulate::thread& me = caller();
+  constexpr unsigned bits_of_threads = 32;
+  return me.numbers_drawn++ << bits_of_threads | (me.number + 1);
+}
 
 bool hint(const void* about) { return (caller().hints & hint_of(about)) != 0; }
 void set_hint(const void* about, bool what) {

@@ -85,6 +85,7 @@ struct thread {
 
   random_source random;
   std::uint64_t hints = 0;
+  std::uint64_t numbers_drawn = 0;
   void* own_piece = nullptr;
   std::vector<void*> nodes;
 };

@@ -173,6 +173,12 @@ struct model {
     return rl::thread_index() + 1 + model_env::most_threads * model_env::here().life;
   }
 
+  /// Threads draw from rows of their own, so that the numbers do not depend on the order of steps.
+  static std::uint64_t unique_number() {
+    return rl::thread_index() + 1 +
+           std::uint64_t{model_env::most_threads} * model_env::here().numbers_drawn++;
+  }
+
   /// A thread has one bit for all locks, and begins with either value.
   static bool hint(const void*) {
     model_env::thread_state& me = model_env::here();

@@ -17,6 +17,7 @@
 #include "lockwright/env/native/futex.hpp"
 #include "lockwright/env/native/hints.hpp"
 #include "lockwright/env/native/load.hpp"
+#include "lockwright/env/native/numbers.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "lockwright/env/native/random.hpp"
 #include "lockwright/env/native/settings.hpp"
@@ -173,6 +174,9 @@ struct native {
   /// From 1 to most_self.
   static constexpr std::uint32_t most_self = native_env::most_serial;
   static std::uint32_t self() { return native_env::serial(); }
+
+  /// A number above 0 and below 2^63 that no other call in this process returns.
+  static std::uint64_t unique_number() { return native_env::unique_number(); }
 
   /// What the calling thread last remembered about a lock, or about another one:
   /// locks may share the bit. False to begin with.

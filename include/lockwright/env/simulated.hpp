@@ -87,6 +87,7 @@ struct simulated {
   static constexpr std::uint32_t most_self = 1u << 20;
   static std::uint32_t self() { return simulated_env::self(); }
 
+  static std::uint64_t unique_number() { return simulated_env::unique_number(); }
   static bool hint(const void* about) { return simulated_env::hint(about); }
   static void set_hint(const void* about, bool what) { simulated_env::set_hint(about, what); }
 

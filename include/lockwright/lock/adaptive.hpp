@@ -236,7 +236,9 @@ class adaptive {
       }
       node* me = record.me;
       me->below = stack_of(seen);
+      // mutant survives: dropped: advice.
       me->suppressed_since = 0;
+      // mutant survives: dropped: it decides which sleeper is handed the lock, a matter of fairness.
       me->aged = aged;
       me->cell.arm();
       // Release publishes the node to the holder.
@@ -384,6 +386,7 @@ class adaptive {
         }
         pause = pause > max_pause_ ? pause : 2 * pause;
       }
+      // mutant survives: acquire -> relaxed: the load in take_off() acquires as well.
       if ((word_.load(std::memory_order_relaxed) & low_byte_) == 0 && Env::set_low_byte(word_)) {
         if (take_off(me)) {
           return false;
@@ -523,6 +526,7 @@ class adaptive {
         state = is_due_.set(state, 1);
       }
     }
+    // mutant survives: dropped: advice.
     state_.store(state, std::memory_order_relaxed);
   }
 
@@ -542,7 +546,6 @@ class adaptive {
     for (;;) {
       if ((seen & owed_) != 0 && heir == nullptr) {
         if (node* next = take_owed(seen)) {
-          state_.store(state, std::memory_order_relaxed);
           grant(next, lock_);
           return;
         }
@@ -599,6 +602,7 @@ class adaptive {
     if (Env::advice(is_due_.get(state) != 0 || count >= Env::template value<suppressed_wakes>())) {
       return false;
     }
+    // mutant survives: dropped: advice.
     state_.store(suppressed_.set(state, count + 1), std::memory_order_relaxed);
     return true;
   }
@@ -625,6 +629,7 @@ class adaptive {
     state = suppressed_.set(state, 0);
     const std::uint64_t now = Env::now();
     if (is_timed_.get(state) == 0 || next->suppressed_since == 0) {
+      // mutant survives: dropped: advice.
       next->suppressed_since = now;
       state = is_timed_.set(state, 1);
       return false;
@@ -656,7 +661,9 @@ class adaptive {
     const std::uint64_t share = Env::template value<patience>() / count;
     const std::uint64_t least = Env::template value<pace>();
     oldest->last = youngest;
+    // mutant survives: dropped: it decides when elders are served, a matter of fairness.
     oldest->interval = share > least ? share : least;
+    // mutant survives: dropped: as above.
     oldest->due = Env::now() + oldest->interval;
     return word_of(oldest, state & tags_);
   }
@@ -677,6 +684,7 @@ class adaptive {
         rest->interval = oldest->interval;
         rest->due = now + rest->interval;
       }
+      // mutant survives: dropped: as that of `aged` in wait_and_lock().
       oldest->aged = true;
       state = is_due_.set(word_of(rest, state & tags_), 0);
       return oldest;

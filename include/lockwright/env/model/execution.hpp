@@ -75,6 +75,7 @@ struct thread_state {
   bool remembers = false;              ///< has a hint about locks
   bool remembered = false;             ///< which one
   std::uint64_t clock = 0;
+  std::uint64_t numbers_drawn = 0;
   std::uint32_t life = 0;  ///< how many threads have ended in its place
   void* own = nullptr;     ///< the piece of memory that is its own
   std::uint32_t free_count = 0;
@@ -118,7 +119,7 @@ class execution {
       t.makes_node = 0;
       t.gave_up_early = 0;
       t.remembers = t.remembered = false;
-      t.clock = 0;
+      t.clock = t.numbers_drawn = 0;
       t.life = 0;
       t.free_count = 0;
       t.own = nullptr;

@@ -60,6 +60,8 @@ std::uint32_t group_above(std::uint32_t level, std::uint32_t number);
 
 std::uint32_t self();
 std::uint32_t random_below(std::uint32_t limit);
+/// Above 0, and never the same twice. It costs nothing.
+std::uint64_t unique_number();
 bool hint(const void* about);
 void set_hint(const void* about, bool what);
 /// 64 zeroed bytes that are the caller's for as long as it lives.
