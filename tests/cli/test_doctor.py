@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lockwright.doctor import access, clock, scheduler, system
+from lockwright.doctor import access, clock, scheduler, signals, system
 from lockwright.machine import load
 from lockwright.machine.energy.domain import Domain
 from lockwright.machine.energy.find import Sources
@@ -87,6 +87,9 @@ def test_what_was_tried_decides() -> None:
     assert system.libc("glibc 2.31").level == WARN
     assert system.libc(None).level == WARN
     assert system.compiler(None).level == ABSENT
+    for finding in (signals.current_processor, signals.barrier):
+        assert finding(signals.Signals()).level == ABSENT
+        assert finding(signals.Signals(rseq=True, membarrier=True)).level == OK
     assert system.compiler("GCC: 12").level == OK
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lockwright.doctor import access, cgroup, clock, frequency, memory, scheduler, system
+from lockwright.doctor import access, cgroup, clock, frequency, memory, scheduler, signals, system
 from lockwright.machine import load, processors
 from lockwright.machine.energy import find
 from lockwright.machine.energy.find import Sources
@@ -24,7 +24,7 @@ class Observations:
 
     watched: the load over some seconds; clock_ns: of a clock read; resolution_ns: of the kernel's
     timers; hardware: why cycles cannot be counted, "" if they can; libc, compiler: their own names;
-    preload: the variable LD_PRELOAD. None where unknown. sources: the energy counters.
+    preload: the variable LD_PRELOAD. None where unknown. signals: what locks can use. sources: the energy counters.
     """
 
     watched: load.Load | None = None
@@ -34,6 +34,7 @@ class Observations:
     libc: str | None = None
     compiler: str | None = None
     preload: str | None = None
+    signals: signals.Signals = signals.Signals()
     sources: Sources = field(default_factory=Sources)
 
 
@@ -62,6 +63,8 @@ def examine(tree: Tree, observed: Observations) -> list[Finding]:
         clock.source(tree),
         clock.cost(observed.clock_ns),
         clock.resolution(tree, observed.resolution_ns),
+        signals.current_processor(observed.signals),
+        signals.barrier(observed.signals),
         access.rapl(observed.sources),
         access.perf(tree, observed.hardware),
         access.ptrace(tree),
@@ -87,6 +90,7 @@ def observe(tree: Tree, seconds: float) -> Observations:
         libc=provenance.libc(),
         compiler=provenance.compiler(),
         preload=os.environ.get("LD_PRELOAD"),
+        signals=signals.query(),
         sources=sources,
     )
 
