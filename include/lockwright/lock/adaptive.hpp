@@ -538,14 +538,14 @@ class adaptive {
     // Acquire pairs with the release of the pushes: the nodes are seen.
     std::uint64_t seen = word_.load(std::memory_order_acquire);
     std::uint64_t state = processor_.set(state_.load(std::memory_order_relaxed), 0);
-    if ((seen & (elders_ | owed_)) == 0) {
+    if ((seen & owed_) == 0 && stack_of(state) == nullptr) {
       state = with_batch(state, stack_of(seen));
     }
     node* heir = nullptr;  // an elder, to be woken
     bool counted = false;
     for (;;) {
       if ((seen & owed_) != 0 && heir == nullptr) {
-        if (node* next = take_owed(seen)) {
+        if (node* next = take_owed(seen, stack_of(state) != nullptr ? elders_ : 0)) {
           grant(next, lock_);
           return;
         }
@@ -704,8 +704,8 @@ class adaptive {
   }
 
   /// Takes the aged sleeper off the stack, to be handed the lock; null if the stack has changed
-  /// meanwhile or there is none.
-  node* take_owed(std::uint64_t& seen) {
+  /// meanwhile or there is none. elders: the tag if there are elders, some of which may be new.
+  node* take_owed(std::uint64_t& seen, std::uint64_t elders) {
     node* above = nullptr;
     node* next = stack_of(seen);
     while (next != nullptr && !next->aged) {
@@ -714,12 +714,15 @@ class adaptive {
     }
     if (next != nullptr && above != nullptr) {
       above->below = next->below;
+      if ((seen & elders_) != elders) {
+        word_.fetch_or(elders, std::memory_order_relaxed);
+      }
       word_.fetch_and(~owed_, std::memory_order_relaxed);
       return next;
     }
     // Relaxed: the grant hands the section's writes over.
     const std::uint64_t left =
-        next == nullptr ? seen & ~owed_ : word_of(next->below, seen & tags_ & ~owed_);
+        (next == nullptr ? seen & ~owed_ : word_of(next->below, seen & tags_ & ~owed_)) | elders;
     if (word_.compare_exchange_strong(seen, left, std::memory_order_relaxed,
                                       std::memory_order_acquire)) {
       if (next == nullptr) {

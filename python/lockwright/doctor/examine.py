@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockwright.doctor import access, cgroup, clock, frequency, memory, scheduler, signals, system
+from lockwright.doctor.signals import Signals
 from lockwright.machine import load, processors
 from lockwright.machine.energy import find
 from lockwright.machine.energy.find import Sources
@@ -34,7 +35,7 @@ class Observations:
     libc: str | None = None
     compiler: str | None = None
     preload: str | None = None
-    signals: signals.Signals = signals.Signals()
+    signals: Signals = Signals()
     sources: Sources = field(default_factory=Sources)
 
 
