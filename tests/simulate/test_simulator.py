@@ -102,6 +102,15 @@ def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
         assert json.loads(done.stdout)["operations"] > 0
 
 
+@pytest.mark.parametrize("lock", locate.lock_names())
+def test_every_lock_with_hundreds_of_waiters(lock: str, tmp_path: Path) -> None:
+    """Eight threads for each processor: sleepers come and are woken while others barge."""
+    place = described(tmp_path)
+    words = ["--lock", lock, "--workload", "single-lock", "--threads", "512"]
+    done = run(place, *words, "--section-cycles", "210", "--seconds", "0.01")
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
     place = described(tmp_path)
     words = [
