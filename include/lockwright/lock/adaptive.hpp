@@ -226,7 +226,7 @@ class adaptive {
         }
         has_polled = true;
         if (own != 0) {
-          record.polled = true;
+          record.polled = record.polls = true;
           seen = poll(own, record);
           continue;
         }
@@ -248,6 +248,8 @@ class adaptive {
         continue;
       }
       record.slept = true;
+      record.polled_in_vain |= record.polls;
+      record.polls = false;
       if (may_be_missed(seen, own)) {
         if (!watch(me)) {
           learn(record);
@@ -296,7 +298,9 @@ class adaptive {
   struct waiting_record {
     node* me = nullptr;
     std::uint64_t now = 0;  // the last reading of the clock; 0: none
+    bool polls = false;     // since it slept last
     bool polled = false;
+    bool polled_in_vain = false;
     bool slept = false;
     demand found = demand::unknown;
   };
@@ -505,10 +509,10 @@ class adaptive {
   void learn(const waiting_record& record) {
     std::uint64_t state = state_.load(std::memory_order_relaxed);
     std::uint64_t budget = budget_.get(state) ^ budget_default_;
-    if (!record.slept) {
-      budget = budget + 1 < budget_most_ ? budget + 1 : budget_most_;
-    } else if (record.polled) {
+    if (record.polled_in_vain) {
       budget = budget > budget_least_ + 1 ? budget - 1 : budget_least_;
+    } else if (record.polled) {
+      budget = budget + 1 < budget_most_ ? budget + 1 : budget_most_;
     }
     const std::uint64_t count = (acquisitions_.get(state) + 1) % 8;
     state = budget_.set(state, budget ^ budget_default_);
