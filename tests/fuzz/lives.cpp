@@ -53,8 +53,8 @@ std::string Program::in_a_child(int member) {
   close(ends[1]);
   std::string line;
   char buffer[512];
-  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    line.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t length; (length = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    line.append(buffer, static_cast<std::size_t>(length));
   }
   close(ends[0]);
   int status = 0;
@@ -66,22 +66,22 @@ std::string Program::in_a_child(int member) {
 std::string Program::child_observations(int member) {
   std::string line;
   for (int m = 0; m < mutexes; ++m) {
-    Mutex& on = mutex_[m];
+    Mutex& mutex = mutex_[m];
     // For the kernel the parent's thread owns a robust mutex, or one with a protocol.
-    if (on.kind == Kind::robust || on.kind == Kind::inherit || on.kind == Kind::shared ||
-        on.kind == Kind::errorcheck || on.kind == Kind::recursive) {
+    if (mutex.kind == Kind::robust || mutex.kind == Kind::inherit || mutex.kind == Kind::shared ||
+        mutex.kind == Kind::errorcheck || mutex.kind == Kind::recursive) {
       continue;
     }
-    if (on.owner == member) {
-      for (int i = on.depth; i > 0; --i)
-        line += result_of(" unlock", pthread_mutex_unlock(&on.object));
-    } else if (on.owner != nobody) {
-      line += result_of(" trylock", pthread_mutex_trylock(&on.object));
+    if (mutex.owner == member) {
+      for (int i = mutex.depth; i > 0; --i)
+        line += result_of(" unlock", pthread_mutex_unlock(&mutex.object));
+    } else if (mutex.owner != unset) {
+      line += result_of(" trylock", pthread_mutex_trylock(&mutex.object));
       continue;
     }
-    line += result_of(" lock", pthread_mutex_lock(&on.object));
-    line += result_of(" trylock", pthread_mutex_trylock(&on.object));
-    line += result_of(" unlock", pthread_mutex_unlock(&on.object));
+    line += result_of(" lock", pthread_mutex_lock(&mutex.object));
+    line += result_of(" trylock", pthread_mutex_trylock(&mutex.object));
+    line += result_of(" unlock", pthread_mutex_unlock(&mutex.object));
   }
   static Mutex fresh;
   static Cond changed;

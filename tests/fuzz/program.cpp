@@ -26,14 +26,14 @@ bool Program::holds_nothing(int member) {
 }
 
 bool Program::in_use(int m) {
-  return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) + returning_to(m) > 0 ||
+  return mutex_[m].owner != unset || waiting(Blocked::mutex, m) + returning_to(m) > 0 ||
          std::any_of(blocked_.begin(), blocked_.end(),
                      [&](const Blocked& b) { return b.what == Blocked::cond && b.with == m; });
 }
 
 bool Program::is_a_thread_due() {
   for (int m = 0; m < mutexes; ++m) {
-    if (mutex_[m].owner != nobody) continue;
+    if (mutex_[m].owner != unset) continue;
     bool wanted = false;
     bool proceeds = false;
     for (int i = 0; i < members; ++i) {
@@ -47,7 +47,7 @@ bool Program::is_a_thread_due() {
     if (wanted && !proceeds) return true;
   }
   for (int r = 0; r < rwlocks; ++r) {
-    if (rwlock_[r].writer != nobody) continue;
+    if (rwlock_[r].writer != unset) continue;
     // All readers proceed; one writer does if there are no readers.
     bool proceeds = false;
     for (int i = 0; i < members; ++i) {
@@ -114,7 +114,7 @@ void Program::report() {
     }
   }
   for (int c = 0; c < conds; ++c) {
-    if (waiting(Blocked::cond, c) == 0) cond_[c].with = nobody;
+    if (waiting(Blocked::cond, c) == 0) cond_[c].with = unset;
   }
 }
 

@@ -15,7 +15,7 @@ constexpr int mutexes = 3;
 constexpr int conds = 2;
 constexpr int sems = 2;
 constexpr int rwlocks = 2;
-constexpr int nobody = -1;
+constexpr int unset = -1;
 
 // Signals whose handler has run.
 inline std::atomic<int> handled{0};
@@ -39,13 +39,13 @@ constexpr const char* kind_names[] = {"normal", "recursive", "errorcheck", "adap
 struct Mutex {
   pthread_mutex_t object = PTHREAD_MUTEX_INITIALIZER;
   Kind kind = Kind::normal;
-  int owner = nobody;
+  int owner = unset;
   int depth = 0;
 };
 
 struct Cond {
   pthread_cond_t object = PTHREAD_COND_INITIALIZER;
-  int with = nobody;  // the mutex of the waiters
+  int with = unset;  // the mutex of the waiters
   bool monotonic = false;
 };
 
@@ -55,15 +55,15 @@ struct Sem {
 
 struct Rwlock {
   pthread_rwlock_t object = PTHREAD_RWLOCK_INITIALIZER;
-  int writer = nobody;
+  int writer = unset;
   int reads[members] = {};  // by each
 };
 
 // The call in which a member is blocked. Members with equal values are interchangeable.
 struct Blocked {
   enum What { none, mutex, cond, leaving_cond, sem, read, write } what = none;
-  int on = nobody;    // the mutex, condition variable or semaphore
-  int with = nobody;  // of a condition variable: the mutex
+  int on = unset;    // the mutex, condition variable or semaphore
+  int with = unset;  // of a condition variable: the mutex
   bool operator==(const Blocked& other) const {
     return what == other.what && on == other.on && with == other.with;
   }
@@ -137,7 +137,7 @@ class Program {
   }
 
   void released(int m) {
-    mutex_[m].owner = nobody;
+    mutex_[m].owner = unset;
     mutex_[m].depth = 0;
   }
 
@@ -171,7 +171,7 @@ class Program {
 
   // Returns true if a thread has the mutex or waits for it.
   bool is_busy(int m) {
-    return mutex_[m].owner != nobody || waiting(Blocked::mutex, m) > 0 || returning_to(m) > 0;
+    return mutex_[m].owner != unset || waiting(Blocked::mutex, m) > 0 || returning_to(m) > 0;
   }
 
   // The thread may end while it holds a robust mutex.

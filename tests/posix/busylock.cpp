@@ -1,5 +1,5 @@
 // lockwright_mutex_busylock(): locks as pthread_mutex_lock() does, with the same results, and
-// neither sleeps nor lets another thread run. Without a library it is the header's own loop.
+// neither sleeps nor lets another thread run. Without a library it is the header's loop.
 #include "lockwright/pthread.h"
 
 #include "../support/check.hpp"

@@ -99,7 +99,7 @@ std::string clean_up_holds_the_mutex() {
   return "";
 }
 
-// The mutex is busy when the cancellation comes: the clean-up has to wait for it.
+// The mutex is held when the cancellation arrives: the clean-up has to wait for it.
 std::string clean_up_waits_for_the_mutex() {
   with_each_kind([](Waiter& waiter) {
     waiter.start(wait_for_ever);

@@ -1,5 +1,5 @@
 // A preload library with a one-word spin lock for every mutex, and with a detour in
-// pthread_mutex_lock(), slow_path at compile time; without one, its fast path passes the test.
+// pthread_mutex_lock(), chosen at compile time; without one, its fast path passes the test.
 #include <pthread.h>
 #include <atomic>
 #include <cerrno>

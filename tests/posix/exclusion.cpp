@@ -41,13 +41,13 @@ std::string contend(int type, int threads, long at_most, int budget_ms) {
   const check::Budget budget{budget_ms};
   check::in_parallel(threads, [&](int i) {
     check::Random random{static_cast<std::uint64_t>(i) + 1};
-    long mine = 0;
+    long sections = 0;
     do {
       enter(shared, random);
-      ++mine;
+      ++sections;
       if (random.below(16) == 0) sched_yield();
-    } while (mine < at_most && !budget.spent());
-    entered += mine;
+    } while (sections < at_most && !budget.spent());
+    entered += sections;
   });
   CHECK_EQ(entered.load(), shared.first);
   CHECK_EQ(entered.load(), shared.second);
@@ -89,12 +89,12 @@ std::string interrupted_by_signals() {
   for (int i = 0; i < threads; ++i)
     workers.push_back(std::make_unique<check::Worker>([&, i](check::Worker&) {
       check::Random random{static_cast<std::uint64_t>(i) + 1};
-      long mine = 0;
+      long sections = 0;
       do {
         enter(shared, random);
-        ++mine;
+        ++sections;
       } while (!budget.spent() || sent.load() < enough);
-      entered += mine;
+      entered += sections;
       --running;
       check::wait_until([&] { return may_end.load(); });  // stay alive for pthread_kill
     }));

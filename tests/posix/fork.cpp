@@ -63,7 +63,7 @@ std::string held_with_waiters() {
   return "";
 }
 
-// The child's own threads queue for a mutex that it has not yet released for the parent's.
+// Threads of the child queue for a mutex that the child holds since before the fork.
 std::string held_with_waiters_on_both_sides() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     pthread_mutex_t mutex;
@@ -93,7 +93,7 @@ std::string held_with_waiters_on_both_sides() {
   return "";
 }
 
-// The C library knows the owner of such a mutex by a thread number that changes in the child.
+// The C library records the owner of such a mutex by a thread number that changes in the child.
 std::string recursive_with_waiters() {
   if (std::getenv("LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK") == nullptr) return "not with this lock";
   pthread_mutex_t mutex;
@@ -183,7 +183,7 @@ std::string fork_handlers_under_load() {
   return "";
 }
 
-// A recursive or errorcheck mutex knows its owner by a number that a fork changes.
+// A recursive or errorcheck mutex records its owner by a number that a fork changes.
 std::string owner_after_fork() {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);

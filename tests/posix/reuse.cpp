@@ -62,7 +62,7 @@ std::string initialised_twice() {
     use_contended(&mutex);
     OK(pthread_mutex_init(&mutex, nullptr));
     OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_init(&mutex, nullptr));  // over a locked one: it is a new, unlocked mutex
+    OK(pthread_mutex_init(&mutex, nullptr));  // the result is a new, unlocked mutex
     CHECK(check::is_free(&mutex));
     use_contended(&mutex);
   }
@@ -117,7 +117,7 @@ std::string freed_by_the_last_user(bool unmap) {
       barrier.arrive_and_wait();
     }
   });
-  objects.pop_back();  // the last one was made but not used
+  objects.pop_back();  // the last object was not used
   CHECK_EQ(static_cast<long>(objects.size()), freed.load());
   if (!unmap)
     for (Object* object : objects) {

@@ -170,7 +170,7 @@ std::string cancelled() {
   CHECK(waiter.join() == PTHREAD_CANCELED);
   OK(sem_post(&sem));
   CHECK_EQ(1, value_of(&sem));
-  // A wait is a cancellation point even where there is a unit.
+  // A wait is a cancellation point even if a unit is available.
   check::Worker with_unit([&](check::Worker&) {
     OK(pthread_cancel(pthread_self()));
     sem_wait(&sem);
@@ -190,19 +190,19 @@ std::string cancelled_while_posted() {
   sem_t sem;
   for (; rounds < 2'000 && !budget.spent(); ++rounds) {
     OK(sem_init(&sem, 0, 0));
-    bool got = false;
+    bool has_unit = false;
     check::Worker waiter([&](check::Worker& self) {
       self.about_to_block();
       sem_wait(&sem);
-      got = true;
+      has_unit = true;
     });
     if (rounds % 2 == 0) waiter.wait_until_blocked();
     check::Worker poster([&](check::Worker&) { OK(sem_post(&sem)); });
     OK(pthread_cancel(waiter.handle()));
     waiter.join();
     poster.join();
-    CHECK_EQ(got ? 0 : 1, value_of(&sem));
-    remaining += got ? 0 : 1;
+    CHECK_EQ(has_unit ? 0 : 1, value_of(&sem));
+    remaining += has_unit ? 0 : 1;
     OK(sem_destroy(&sem));
   }
   return "rounds " + std::to_string(rounds) + " remaining " + std::to_string(remaining);
@@ -272,10 +272,10 @@ std::string posts_from_a_handler() {
   });
   for (;;) {
     raise(SIGSTOP);
-    const bool got = sem_timedwait(&from_handler, &past) == 0;
+    const bool has_unit = sem_timedwait(&from_handler, &past) == 0;
     OK(sem_post(&from_handler));
     raise(SIGUSR1);
-    posted.fetch_add(got ? 0 : 1);
+    posted.fetch_add(has_unit ? 0 : 1);
     // Hangs if a unit was lost.
     check::wait_until([] { return taken.load() == posted.load() + posted_by_handler.load(); });
   }
@@ -334,7 +334,7 @@ std::string posts_from_a_handler_between_two_instructions() {
 }
 
 // The thread that gets the unit unmaps the memory at once: the post must not access it again.
-std::string gone_after_the_last_wait() {
+std::string unmapped_after_the_last_wait() {
   const check::Budget budget{300};
   long rounds = 0;
   for (; rounds < 3'000 && !budget.spent(); ++rounds) {
@@ -355,17 +355,17 @@ std::string gone_after_the_last_wait() {
   return "rounds " + std::to_string(rounds);
 }
 
-void alternate(sem_t* mine, sem_t* yours) {
+void alternate(sem_t* awaited, sem_t* posted) {
   for (int i = 0; i < 100; ++i) {
-    OK(sem_wait(mine));
-    OK(sem_post(yours));
+    OK(sem_wait(awaited));
+    OK(sem_post(posted));
   }
 }
 
-void with_a_child(sem_t* mine, sem_t* childs) {
-  OK(sem_post(mine));
-  const pid_t child = check::start_child([&] { alternate(childs, mine); });
-  alternate(mine, childs);
+void with_a_child(sem_t* parents, sem_t* childs) {
+  OK(sem_post(parents));
+  const pid_t child = check::start_child([&] { alternate(childs, parents); });
+  alternate(parents, childs);
   check::await_child(child);
 }
 
@@ -434,7 +434,7 @@ int main(int argc, char** argv) {
                         {"posts from a handler", posts_from_a_handler},
                         {"posts from a handler between two instructions",
                          posts_from_a_handler_between_two_instructions},
-                        {"gone after the last wait", gone_after_the_last_wait},
+                        {"unmapped after the last wait", unmapped_after_the_last_wait},
                         {"between processes", between_processes},
                         {"forked while others wait", forked_while_others_wait},
                     });

@@ -75,13 +75,13 @@ std::string four_bytes() {
 
 // An initialised lock has the C library's value, unless Lockwright implements it.
 std::string implementation_of_initialised() {
-  pthread_spinlock_t mine;
+  pthread_spinlock_t unshared;
   pthread_spinlock_t shared;
-  OK(pthread_spin_init(&mine, PTHREAD_PROCESS_PRIVATE));
+  OK(pthread_spin_init(&unshared, PTHREAD_PROCESS_PRIVATE));
   OK(pthread_spin_init(&shared, PTHREAD_PROCESS_SHARED));
   CHECK(shared == 0 || shared == 1);
-  CHECK_EQ(std::getenv("LOCKWRIGHT_TEST_SPIN") != nullptr, mine != shared);
-  OK(pthread_spin_destroy(&mine));
+  CHECK_EQ(std::getenv("LOCKWRIGHT_TEST_SPIN") != nullptr, unshared != shared);
+  OK(pthread_spin_destroy(&unshared));
   OK(pthread_spin_destroy(&shared));
   return "";
 }

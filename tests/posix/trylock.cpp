@@ -60,15 +60,15 @@ std::string hands_over_like_a_lock() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   for (int round = 0; round < 20; ++round) {
     OK(pthread_mutex_trylock(&mutex));
-    bool mine = true;
+    bool held = true;
     check::Worker waiter{[&](check::Worker& self) {
       self.about_to_block();
       OK(pthread_mutex_lock(&mutex));
-      CHECK(!mine);
+      CHECK(!held);
       OK(pthread_mutex_unlock(&mutex));
     }};
     waiter.wait_until_blocked();
-    mine = false;
+    held = false;
     OK(pthread_mutex_unlock(&mutex));
     waiter.join();
   }
@@ -110,7 +110,7 @@ std::string stress(int lockers, int triers) {
   const check::Budget budget{150};
   check::in_parallel(lockers + triers, [&](int i) {
     check::Random random{static_cast<std::uint64_t>(i) + 7};
-    long mine = 0;
+    long sections = 0;
     long refusals = 0;
     do {
       if (i < lockers) {
@@ -128,9 +128,9 @@ std::string stress(int lockers, int triers) {
       if (random.below(8) == 0) sched_yield();
       counter = before + 1;
       OK(pthread_mutex_unlock(&mutex));
-      ++mine;
+      ++sections;
     } while (!budget.spent());
-    (i < lockers ? locked : tried) += mine;
+    (i < lockers ? locked : tried) += sections;
     refused += refusals;
   });
   CHECK_EQ(locked.load() + tried.load(), counter);

@@ -84,7 +84,7 @@ TEST(Blocks, record_their_owner) {
 }
 
 // Three cases: the owner's pointer is overwritten, its memory is unmapped, or it is unreadable.
-TEST(Blocks, whose_owner_is_gone_are_recovered) {
+TEST(Blocks, of_dead_owners_are_recovered) {
   constexpr int number = 100'000;
   constexpr std::size_t page = 4'096;
   for (int kind = 0; kind < 3; ++kind) {
@@ -113,9 +113,9 @@ TEST(Blocks, in_use_are_never_recovered) {
   std::set<void*> blocks;
   for (std::size_t i = 0; i < number; ++i) {
     EXPECT_TRUE(blocks.insert(reserve_and_install(pool, 64, owners[i])).second);
-    owner gone;
-    reserve_and_install(pool, 64, gone);
-    gone.block = nullptr;
+    owner dead;
+    reserve_and_install(pool, 64, dead);
+    dead.block = nullptr;
   }
   for (std::size_t i = 0; i < number; ++i) {
     EXPECT_TRUE(block_pool::is_reserved_for(owners[i].block, &owners[i]));
@@ -130,9 +130,9 @@ TEST(Blocks, not_yet_installed_are_never_recovered) {
   owner early;
   void* block = pool.reserve(64, &early);
   for (int i = 0; i < 50'000; ++i) {
-    owner gone;
-    EXPECT_NE(reserve_and_install(pool, 64, gone), block);
-    gone.block = nullptr;
+    owner dead;
+    EXPECT_NE(reserve_and_install(pool, 64, dead), block);
+    dead.block = nullptr;
   }
   EXPECT_TRUE(block_pool::is_reserved_for(block, &early));
 }

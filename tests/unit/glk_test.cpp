@@ -146,7 +146,7 @@ TEST_F(Glk, begins_as_a_ticket_lock_and_stays_one) {
   EXPECT_EQ(in_use(), part::ticket);
 }
 
-TEST_F(Glk, goes_to_the_queue_when_many_wait_and_back_when_few_do) {
+TEST_F(Glk, changes_to_the_queue_when_many_wait_and_back_when_few_do) {
   crowd_until_queue();
   EXPECT_EQ(in_use(), part::queue);
   acquire(enough);
@@ -174,7 +174,7 @@ TEST_F(Glk, sleeps_while_the_machine_is_crowded) {
   EXPECT_EQ(in_use(), part::ticket);
 }
 
-TEST_F(Glk, goes_from_the_queue_to_the_mutex_too) {
+TEST_F(Glk, changes_from_the_queue_to_the_mutex_too) {
   crowd_until_queue();
   threads_to_run = 100;
   acquire(enough);

@@ -26,12 +26,12 @@ TEST(FreeList, gives_what_was_put) {
   }
   std::set<piece*> pieces_taken;
   for (const std::uint32_t count : {3u, 3u, 100u}) {
-    std::uint32_t got = 0;
+    std::uint32_t number = 0;
     for (piece* taken = list.take(count); taken != nullptr; taken = taken->next) {
       EXPECT_TRUE(pieces_taken.insert(taken).second);
-      ++got;
+      ++number;
     }
-    EXPECT_LE(got, count);
+    EXPECT_LE(number, count);
   }
   EXPECT_EQ(pieces_taken.size(), 10u);
   EXPECT_EQ(list.take(1), nullptr);

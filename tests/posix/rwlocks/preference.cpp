@@ -19,7 +19,7 @@ void check_writers_come_first(pthread_rwlock_t* lock) {
   late_writer.wait_until_blocked();
   reader.leave();
   writer.wait_until_inside();
-  // The next writer becomes first in the queue only once it knows that this writer is inside.
+  // The next writer becomes first in the queue only once it has found this writer inside.
   check::sleep_ms(20);
   CHECK(!late_reader.inside());
   writer.leave();
@@ -95,7 +95,7 @@ std::string phases() {
   return "";
 }
 
-// While a thread always reads, a writer gets in; while a thread always writes, a reader does.
+// While a thread always reads, a writer acquires; while a thread always writes, a reader does.
 std::string no_starvation() {
   if (promised() != Promise::phase_fair) return "(not promised)";
   for (const bool many_write : {false, true}) {
